@@ -1,0 +1,41 @@
+# Everything here works on a bare machine with python3 (3.11 or newer), make and git.
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint test-fault bench-recall bench-speed bench-write docs lock clean
+
+demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
+	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
+
+test: $(READY)  ## every test but the long fault batteries
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: $(READY)  ## format, lint, types, storeys
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test-fault: $(READY)  ## the fault batteries at full size
+	ENGRAM_FAULT=full $(BIN)/pytest tests/fault -n 2 -rs -s
+
+bench-recall: $(READY)  ## recall on real conversations beside rank_bm25
+	$(PY) benchmarks/bench_recall.py
+
+bench-speed: $(READY)  ## speeds as ratios to yardsticks of the same run
+	$(PY) benchmarks/bench_speed.py
+
+docs: $(READY)  ## write the generated pages anew
+	$(PY) docs/generate.py
+
+lock: $(READY)  ## resolve the dependencies anew, with hashes and without addresses
+	tools/lock $(PY)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(READY): requirements-dev.txt pyproject.toml
+	tools/venv $(VENV)
+	@touch $@

@@ -1,0 +1,300 @@
+"""Settings: two TOML files and the environment laid over the policy table; nobody else reads either.
+
+`engram.toml` travels with the vault and may hold harmless keys only; endpoints, keys and ports come from
+the user's own configuration file or the environment. Every problem is reported at once, with a suggestion.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo
+
+from engram.core.policy import Policy, rows, with_settings
+from engram.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import tzinfo
+
+Place = Literal["vault", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: which file may hold it, its type, default, environment variable and meaning."""
+
+    name: str
+    place: Place
+    kind: type
+    default: Any
+    meaning: str
+    env: str = ""
+    choices: tuple[str, ...] = ()
+
+
+TEXT_KEYS: tuple[Key, ...] = (
+    Key("id", "vault", str, "", "the vault's own id; names its folders outside the vault"),
+    Key(
+        "zone",
+        "vault",
+        str,
+        "",
+        "time zone of the dates in the notes, e.g. Europe/Berlin; empty: the machine's",
+    ),
+    Key("file_name", "vault", str, "", "pattern for names of new facts; empty: <category>-<slug>-<hash8>"),
+    Key("redact", "vault", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
+    Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
+    Key("vault", "user", str, "", "the folder of the vault", env="ENGRAM_VAULT"),
+    Key(
+        "tcp_port",
+        "user",
+        int,
+        0,
+        "loopback port for HTTP with a token; 0: only the Unix socket",
+        env="ENGRAM_PORT",
+    ),
+    Key("log_content", "user", bool, False, "write memory text into the log"),
+    Key("model.name", "user", str, "", "language model; empty: the offline rules", env="ENGRAM_MODEL"),
+    Key(
+        "model.base_url",
+        "user",
+        str,
+        "",
+        "any OpenAI-compatible server; empty: OpenAI's",
+        env="ENGRAM_BASE_URL",
+    ),
+    Key("model.api", "user", str, "auto", "form of the API", choices=("auto", "responses", "chat")),
+    Key(
+        "model.api_key_file",
+        "user",
+        str,
+        "",
+        "file that holds the key (or set ENGRAM_API_KEY or OPENAI_API_KEY)",
+    ),
+)
+
+
+def keys() -> list[Key]:
+    """Every setting there is; fewer than forty."""
+    numbers = [
+        Key(
+            row.key,
+            "user" if row.key.startswith("model.") else "vault",
+            type(row.value),
+            row.value,
+            f"{row.meaning} ({row.unit}, {row.low:g} to {row.high:g})",
+        )
+        for row in rows(Policy())
+        if row.key
+    ]
+    return [*TEXT_KEYS, *numbers]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Which model to ask and where; the key never appears in a repr."""
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    api: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the program was told. `state`, `cache` and `runtime` are this vault's own folders."""
+
+    vault: Path
+    vault_id: str
+    zone: tzinfo
+    policy: Policy
+    state: Path
+    cache: Path
+    runtime: Path
+    tcp_port: int | None = None
+    model: ModelSettings | None = None
+    redact: str = "redact"
+    patterns: tuple[str, ...] = ()
+    file_name: str = ""
+    log_content: bool = False
+
+    @property
+    def socket(self) -> Path:
+        """The Unix socket of the daemon that serves this vault."""
+        return self.runtime / "engram.sock"
+
+
+def user_file(env: Mapping[str, str]) -> Path:
+    """The user's own configuration file."""
+    base = (
+        env.get("ENGRAM_HOME") or env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".config")
+    )
+    return Path(base) / "engram" / "config.toml" if not env.get("ENGRAM_HOME") else Path(base) / "config.toml"
+
+
+def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
+    """The settings for `vault`, else for ENGRAM_VAULT, the user's file, this folder if it is a vault, ~/Engram.
+
+    Raises ConfigError naming every problem in every place.
+    """
+    problems: list[str] = []
+    user = _read(user_file(env), "user", problems)
+    for key in keys():
+        if key.env and env.get(key.env):
+            user[key.name] = _from_env(key, env[key.env], problems)
+    folder = _vault_folder(vault, user, env)
+    own = _read(folder / "engram.toml", "vault", problems)
+    values: dict[str, Any] = {key.name: key.default for key in keys()} | user | own
+    zone = _zone(values["zone"], env, problems)
+    key_text = _api_key(values["model.api_key_file"], env, problems)
+    if problems:
+        raise ConfigError("; ".join(problems), fix="Mend these and start again; `engram config` explains each key.")
+    vault_id = values["id"] or hashlib.sha256(str(folder).encode()).hexdigest()[:26]
+    state, cache, runtime = _folders(vault_id, env)
+    model = None
+    if values["model.name"]:
+        model = ModelSettings(values["model.name"], values["model.base_url"] or None, key_text, values["model.api"])
+    return Settings(
+        vault=folder,
+        vault_id=vault_id,
+        zone=zone,
+        policy=with_settings(
+            Policy(), {name: value for name, value in values.items() if isinstance(value, int | float)}
+        ),
+        state=state,
+        cache=cache,
+        runtime=runtime,
+        tcp_port=values["tcp_port"] or None,
+        model=model,
+        redact=values["redact"],
+        patterns=tuple(values["patterns"]),
+        file_name=values["file_name"],
+        log_content=values["log_content"],
+    )
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or Path.home())
+
+
+def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str, str]) -> Path:
+    if vault is not None:
+        chosen = vault
+    elif user.get("vault"):
+        chosen = Path(user["vault"])
+    elif (Path.cwd() / "engram.toml").is_file():
+        chosen = Path.cwd()
+    else:
+        chosen = _home(env) / "Engram"
+    return chosen.expanduser().resolve()
+
+
+def _folders(vault_id: str, env: Mapping[str, str]) -> tuple[Path, Path, Path]:
+    """State, cache and runtime folders. All of them may be deleted at rest but the journal in `state`."""
+    if own := env.get("ENGRAM_HOME"):
+        base = Path(own).expanduser().resolve()
+        return base / "state" / vault_id, base / "cache" / vault_id, base / "run" / vault_id
+    state = Path(env.get("XDG_STATE_HOME") or _home(env) / ".local" / "state") / "engram"
+    cache = Path(env.get("XDG_CACHE_HOME") or _home(env) / ".cache") / "engram"
+    runtime = Path(env["XDG_RUNTIME_DIR"]) / "engram" if env.get("XDG_RUNTIME_DIR") else state / "run"
+    return state / vault_id, cache / vault_id, runtime / vault_id
+
+
+def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
+    try:
+        raw = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as fault:
+        problems.append(f"{path}: cannot be read ({os.strerror(fault.errno or 0)})")
+        return {}
+    try:
+        tree = tomllib.loads(raw.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        problems.append(f"{path}: not valid TOML ({fault})")
+        return {}
+    known = {key.name: key for key in keys()}
+    found: dict[str, Any] = {}
+    for name, value in _flat(tree):
+        key = known.get(name)
+        if key is None:
+            near = difflib.get_close_matches(name, known, 1)
+            problems.append(f"{path}: unknown key {name!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+        elif key.place != place:
+            where = "the user's configuration file" if key.place == "user" else "the vault's engram.toml"
+            problems.append(f"{path}: {name!r} belongs in {where}, not here")
+        elif misfit := _misfit(key, value):
+            problems.append(f"{path}: {name} {misfit}")
+        else:
+            found[name] = value
+    return found
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for name, value in tree.items():
+        flat += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
+    return flat
+
+
+def _misfit(key: Key, value: Any) -> str:
+    """Why `value` does not fit `key`, or ''."""
+    if key.kind in {int, float}:
+        if isinstance(value, bool) or not isinstance(value, int | float) or (key.kind is int and value != int(value)):
+            return f"must be a number, not {value!r}"
+        row = next((row for row in rows(Policy()) if row.key == key.name), None)
+        if row and not row.low <= value <= row.high:
+            return f"must be {row.low:g} to {row.high:g} {row.unit}, not {value:g}"
+    elif key.kind is list:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            return "must be a list of texts"
+    elif not isinstance(value, key.kind):
+        return f"must be of type {key.kind.__name__}, not {value!r}"
+    elif key.choices and value not in key.choices:
+        return f"must be one of {', '.join(key.choices)}, not {value!r}"
+    return ""
+
+
+def _from_env(key: Key, text: str, problems: list[str]) -> Any:
+    if key.kind is not int:
+        return text
+    if text.isdigit():
+        return int(text)
+    problems.append(f"{key.env}: must be a number, not {text!r}")
+    return key.default
+
+
+def _zone(name: str, env: Mapping[str, str], problems: list[str]) -> tzinfo:
+    name = name or env.get("TZ", "").lstrip(":") or _machine_zone()
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        problems.append(f"zone: there is no time zone {name!r}; write one like 'Europe/Berlin' or 'UTC'")
+        return ZoneInfo("UTC")
+
+
+def _machine_zone() -> str:
+    """The zone that /etc/localtime points to, else UTC."""
+    target = os.path.realpath("/etc/localtime")
+    return target.partition("/zoneinfo/")[2] or "UTC"
+
+
+def _api_key(path: str, env: Mapping[str, str], problems: list[str]) -> str | None:
+    """The key from its file, systemd's credential folder or the environment, in this order."""
+    places = [Path(path).expanduser()] if path else []
+    if folder := env.get("CREDENTIALS_DIRECTORY"):
+        places.append(Path(folder) / "api_key")
+    for place in places:
+        try:
+            if key := place.read_text("utf-8").strip():
+                return key
+        except OSError as fault:
+            if path and place == places[0]:
+                problems.append(f"model.api_key_file: {place} cannot be read ({os.strerror(fault.errno or 0)})")
+    return env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None

@@ -1,0 +1,46 @@
+"""The buffer as a value: which waiting turns are due, and why (row C2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.core.policy import BufferPolicy
+    from engram.core.records import FiledTurn, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A turn that is on disk but not distilled yet: its journal number, place, signal and arrival."""
+
+    seq: int
+    filed: FiledTurn
+    level: Level
+    since: datetime
+
+
+def due(waiting: Sequence[Waiting], now: datetime, policy: BufferPolicy) -> str | None:
+    """Why the waiting turns of one session are to be distilled now, or None to keep them (`C2`).
+
+    In order: a HIGH signal in any of them; at least `turns` of them; the oldest has waited `minutes`.
+    The age is that of the oldest waiting turn, so two turns followed by silence are distilled too.
+    """
+    if not waiting:
+        return None
+    if any(item.level == "high" for item in waiting):
+        return "high signal"
+    if len(waiting) >= policy.turns:
+        return f"{policy.turns} turns"
+    if now >= due_at(waiting, policy):
+        return f"{policy.minutes:g} minutes"
+    return None
+
+
+def due_at(waiting: Sequence[Waiting], policy: BufferPolicy) -> datetime:
+    """When the oldest of the waiting turns will have waited `minutes`."""
+    return min(item.since for item in waiting) + timedelta(minutes=policy.minutes)

@@ -1,0 +1,199 @@
+"""What kind of memory a text is, how sure and how important (rows C4, C6, C10).
+
+Word lists are for English unless a line says otherwise; texts of other languages fall through to the
+category and the tags, which are language-free.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from engram.core.policy import ExtractionPolicy, ImportancePolicy
+
+
+def _any(listing: str) -> re.Pattern[str]:
+    """One of the phrases, as whole words; `*` lets a word go on. The listing separates by `, `."""
+    words = "|".join(re.escape(phrase).replace(r"\*", r"\w*") for phrase in listing.split(", "))
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+
+
+def _words(listing: str) -> frozenset[str]:
+    return frozenset(listing.split())
+
+
+_DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_TEMPORAL = re.compile(
+    rf"\b(?:yesterday|today|last (?:week|month|year|{_DAYS})|on {_DAYS}|recently|earlier|this (?:morning|afternoon))\b",
+    re.IGNORECASE,
+)
+_NOTE_CATEGORIES = frozenset(
+    {
+        "preference",
+        "constraint",
+        "goal",
+        "habit",
+        "policy",
+        "standard",
+        "belief",
+        "decision",
+        "principle",
+        "commitment",
+        "relationship",
+        "skill",
+        "correction",
+        "entity",
+    }
+)
+_EPISODE_CATEGORIES = frozenset({"event", "action", "observation", "issue", "bug", "incident", "moment"})
+_NOTE_TAGS = frozenset({"preference", "constraint", "goal", "habit", "policy", "belief"})
+_EPISODE_TAGS = frozenset({"bug", "fix", "deploy", "incident", "release", "merge", "event"})
+_ACTIONS = _any("deployed, pushed, fixed, merged, reported, mentioned, said, happened, failed, completed, shipped")
+_NOTE_WORDS = _any(
+    "prefer*, want*, need*, always, never, must, should, goal, goals, decid*, polic*, requir*, constraint, "
+    "constraints, standard, standards, convention, conventions"
+)
+
+
+def kind_of(text: str, category: str, tags: Collection[str] = ()) -> tuple[str, str]:
+    """Episode or note, and why; the first rule that speaks decides (`C6`).
+
+    Order: a temporal marker → episode; the category; the tags, note before episode; a past action verb →
+    episode; a note word → note; else episode. `Anna deployed it yesterday` → episode, `She must always
+    ask first` → note, `The sky is blue` → episode.
+    """
+    if found := _TEMPORAL.search(text):
+        return "episode", f"says {found.group().lower()!r}"
+    if category in _NOTE_CATEGORIES:
+        return "note", f"category {category}"
+    if category in _EPISODE_CATEGORIES:
+        return "episode", f"category {category}"
+    heads = [tag.partition("/")[0].casefold() for tag in tags]
+    for kind, known in (("note", _NOTE_TAGS), ("episode", _EPISODE_TAGS)):
+        if named := next((head for head in heads if head in known), None):
+            return kind, f"tag {named}"
+    if found := _ACTIONS.search(text):
+        return "episode", f"says {found.group().lower()!r}"
+    if found := _NOTE_WORDS.search(text):
+        return "note", f"says {found.group().lower()!r}"
+    return "episode", "nothing lasting in it"
+
+
+def tier_of(confidence: float, policy: ExtractionPolicy) -> str:
+    """The tier: explicit ≥0.95, implied ≥0.70, inferred ≥0.40, else speculative (`C4`)."""
+    if confidence >= policy.explicit:
+        return "explicit"
+    if confidence >= policy.implied:
+        return "implied"
+    return "inferred" if confidence >= policy.inferred else "speculative"
+
+
+_CRITICAL = _any(
+    "important, critical, crucial, vital, essential, urgent, emergency, allerg*, deadline, never forget, "
+    "always remember, life-threatening, do not ever, must never, non-negotiable"
+)
+_HIGH = _any(
+    "always, never, must, prefer*, hate*, love*, decided, decision, promise*, committed, favourite, favorite, "
+    "birthday, anniversary, diagnosed, married, pregnant, remember, goal, plan*, need*, require*, can't stand"
+)
+_HEDGE = _any(
+    "maybe, perhaps, might, possibly, probably, i guess, i think, i suppose, not sure, kind of, sort of, seems, "
+    "apparently, could be"
+)
+_FIRST_PERSON = _any("i, i'm, i've, i'll, i'd, my, mine, me, we, our, us")
+_SPECIFIC = re.compile(r"\d|https?://|\S@\S|(?<=[a-z,;] )[A-Z][a-z]+")
+_IMPORTANT_TAGS = frozenset({"important", "critical", "urgent", "decision", "preference", "goal", "health", "deadline"})
+
+
+def importance_of(
+    text: str, category: str, tags: Collection[str], policy: ImportancePolicy
+) -> tuple[float, tuple[str, ...]]:
+    """Importance 0–1 by local rules, and what counted (`C10`).
+
+    0.5; trivial → 0.1 and stop; critical marker +.20, high marker +.12, hedge −.15, each once; the
+    category's gain; from 200 characters min(.1, (length−200)/1000); first person +.05; digits or names
+    +.03; +.05 for each important tag; kept within 0–1.
+    `I always prefer tea` as a preference: .5 + .12 + .10 + .05 = .77.
+    """
+    if is_trivial(text, policy):
+        return policy.trivial, ("trivial",)
+    length = len(text)
+    extra = min(policy.long_gain, (length - policy.long_chars) / policy.long_step) if length > policy.long_chars else 0
+    parts = (
+        ("critical marker", policy.critical_marker, _CRITICAL.search(text)),
+        ("high marker", policy.high_marker, _HIGH.search(text)),
+        ("hedge", policy.hedge, _HEDGE.search(text)),
+        (f"category {category}", getattr(policy, category, 0.0) if category in _GAINS else 0.0, True),
+        ("length", extra, extra),
+        ("first person", policy.first_person, _FIRST_PERSON.search(text)),
+        ("specifics", policy.specifics, _SPECIFIC.search(text)),
+        *((f"tag {tag}", policy.tag, True) for tag in sorted(_IMPORTANT_TAGS.intersection(_heads(tags)))),
+    )
+    counted = [(why, gain) for why, gain, present in parts if present and gain]
+    score = policy.base + sum(gain for _, gain in counted)
+    return round(min(1.0, max(0.0, score)), 4), tuple(why for why, _ in counted)
+
+
+_GAINS = frozenset(
+    {
+        "correction",
+        "principle",
+        "preference",
+        "commitment",
+        "decision",
+        "relationship",
+        "skill",
+        "moment",
+        "entity",
+        "fact",
+    }
+)
+
+
+def _heads(tags: Collection[str]) -> set[str]:
+    return {tag.partition("/")[0].casefold() for tag in tags}
+
+
+def level_of(importance: float, policy: ImportancePolicy) -> str:
+    """The level: critical ≥.9, high ≥.7, normal ≥.4, low ≥.2, else trivial (`C10`)."""
+    cuts = (
+        (policy.critical_level, "critical"),
+        (policy.high_level, "high"),
+        (policy.normal_level, "normal"),
+        (policy.low_level, "low"),
+    )
+    return next((name for cut, name in cuts if importance >= cut), "trivial")
+
+
+# Greetings, thanks and assent: English, German, French, Spanish, Italian, Portuguese, Dutch, Japanese, Chinese.
+_SOCIAL = _words(
+    """hi hello hey hiya howdy yo there morning evening afternoon night good goodnight goodbye bye cya see ya later
+    thanks thank thx ty you so much very a lot many cheers ok okay k kk yes yeah yep yup no nope nah sure right
+    great nice cool awesome perfect fine got it sounds alright please welcome wow oh ah hm hmm mhm um uh well indeed
+    exactly agreed absolutely definitely of course my pleasure problem worries np all guys everyone again for that
+    hallo guten tag morgen abend tschüss danke dankeschön bitte ja nein genau klar gut super schön vielen dank
+    servus moin gern gerne bonjour bonsoir salut merci beaucoup oui non d'accord parfait bien sûr revoir au
+    hola buenos buenas días tardes noches gracias muchas sí si vale claro adiós bueno perfecto
+    ciao buongiorno buonasera grazie mille certo va bene prego perfetto olá oi obrigado obrigada bom dia sim não
+    hoi goedemorgen dank je wel bedankt nee prima こんにちは こんばんは ありがとう ありがとうございます はい いいえ
+    おはよう おはようございます 你好 您好 谢谢 謝謝 好的 好 是的 嗯 再见 早上好 晚安"""
+)
+_LAUGHTER = re.compile(r"(?:(?:ha|he|hi|ho|ja|je|ah){2,}h?|lo+l+|lmao|rofl|xd+|k{3,}|w{3,}|[哈笑]+|mdr|rs(?:rs)+)")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def is_trivial(text: str, policy: ImportancePolicy) -> bool:
+    """Whether `text` is a greeting, thanks, assent, laughter, or too short to say anything (`C10`).
+
+    Short means up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial, `我对花生过敏` (I am
+    allergic to peanuts) is not.
+    """
+    width = len(text.strip()) + len(_SIGN.findall(text)) * (policy.sign_width - 1)
+    if width <= policy.trivial_chars:
+        return True
+    found = _WORD.findall(text.casefold().replace("’", "'"))
+    return all(word in _SOCIAL or _LAUGHTER.fullmatch(word) for word in found)

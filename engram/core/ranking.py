@@ -1,0 +1,296 @@
+"""From a question to an answer that fits: what is asked, which units win, what they may cost.
+
+The index scores units by their words (parts that sum to the score, row X4); here facts and the turns they
+came from become one list, a preset adds importance and recency, and the token budget is filled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from engram.core.dates import resolve
+from engram.core.words import content, fold, language, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.policy import RecallPolicy
+    from engram.core.records import Hit, Interval
+
+_FAINT = frozenset(
+    """
+    able chat conversation curious current currently discuss discussed discussion earlier find idea ideas
+    interested interesting know maybe mention mentioned might mind one ones possible possibly previous
+    previously recall remember remind said say sure talk talked talking tell think thinking thought told way
+    ways wonder wondering
+    aktuell denken denkst erinnern erinnerst erzählt finden gesagt gespräch interessant sagen sagte vielleicht
+    weiß weißt
+    actuel actuellement dire dit discussion parlé penser peut-être rappelle rappeler sais souviens trouver
+    actual actualmente contar conversación decir dije dijiste dijo encontrar hablamos pensar quizás recuerda
+    recuerdas sabes
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+_WHEN = frozenset(("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ"))
+_ASKS_TIME = re.compile(r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日")
+_FIRST_PERSON = frozenset(
+    """
+    i my me mine we our us ich mein meine meinen meinem meiner mir mich wir unser unsere je mon ma mes moi nous
+    yo mi mis me nosotros io mio mia miei mie noi eu meu minha meus minhas ik mijn wij я мой моя мое мои меня
+    """.split()  # noqa: SIM905  # as above
+)
+_SAID = (
+    "said|told|mentioned|suggested|recommended|provided|gave|wrote|listed|created|shared|described|explained|"
+    "advised|showed|named|helped|proposed|came up with"
+)
+_ABOUT_ASSISTANT = re.compile(
+    rf"\byou (?:\w+ ){{0,2}}(?:{_SAID})\b|\bdid you (?:\w+ )?(?:say|tell|mention|suggest|recommend|give|list)\b"
+    r"|\b(?:previous|earlier|last|past) (?:conversation|chat|discussion)\b|\bremind me\b"
+    r"|\b(?:hast du|du hast|haben sie) (?:\w+ )*(?:gesagt|empfohlen|vorgeschlagen|genannt|erklärt|erwähnt)\b"
+    r"|\b(?:tu m'as|tu as|as-tu|vous avez) (?:\w+ )?(?:dit|recommandé|proposé|suggéré|conseillé|mentionné)\b"
+    r"|\bme (?:dijiste|recomendaste|sugeriste|mencionaste)\b|\bmi hai (?:detto|consigliato|suggerito)\b"
+)
+_ABOUT_SELF = re.compile(rf"\bi (?:\w+ )?(?:{_SAID})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b")
+_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+[\"'”’)\]]*\s*|\n+|$)")
+_WIDE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_MARK = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: `words` carry it, those in `faint` only say how; the rest steers the boosts.
+
+    `about_role` is user or assistant where the question is about what that side said; `span` is the time
+    it names, against its own date.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    language: str = ""
+    faint: frozenset[str] = frozenset()
+    wants_time: bool = False
+    about_role: str = ""
+    span: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A unit's key and score; `parts` sum to the score (row `X4`)."""
+
+    key: str
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What ranking needs to know of a unit: `source` is the key of the turn a fact came from."""
+
+    key: str
+    source: str = ""
+    importance: float = 0.5
+    when: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One place in the answer: the unit shown, and the others that say the same and stand behind it."""
+
+    key: str
+    score: float
+    parts: Mapping[str, float]
+    behind: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Weights of a scorer: score = relevance·r + importance·i + recency·2^(−age/half_life).
+
+    r is the index's score over the best one's, so all three signals are 0–1.
+    """
+
+    relevance: float
+    importance: float
+    recency: float
+    half_life: float = field(metadata={"unit": "days"})
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "balanced": Preset(1.0, 0.02, 0.0, 30),
+        "belief": Preset(0.50, 0.20, 0.10, 30),
+        "entity": Preset(0.40, 0.0, 0.30, 14),
+    }
+)
+"""Scorers by name (rows A15, E7), as far as lexical recall has their signals; balanced is measured."""
+
+
+def ask(text: str, when: datetime) -> Question:
+    """The question that `text` is when asked at `when`, an aware time (rows `X13`, `X14`).
+
+    `ask("When did Anna move?", now)` has the words anna and move and wants a time.
+    """
+    found = words(text)
+    code = language(found)
+    folded = fold(text)
+    spans = [span for span in resolve(text, when) if span.start < when]
+    timed = {word for span in spans for word in words(span.words)}
+    carrying = content(found, code)
+    return Question(
+        text=text,
+        words=tuple(carrying or found),
+        language=code,
+        faint=frozenset(word for word in carrying if word in _FAINT or word in timed),
+        wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
+        about_role=_about_role(folded, found),
+        span=spans[0] if spans else None,
+    )
+
+
+def _about_role(folded: str, found: Sequence[str]) -> str:
+    if _ABOUT_ASSISTANT.search(folded) and not _ABOUT_SELF.search(folded):
+        return "assistant"
+    return "" if _FIRST_PERSON.isdisjoint(found) else "user"
+
+
+def merged(
+    scored: Sequence[Scored], units: Mapping[str, Unit], now: datetime, preset: Preset = PRESETS["balanced"]
+) -> tuple[Slot, ...]:
+    """Facts and turns as one list, best first, ties by key.
+
+    A turn and the facts drawn from it take one slot, shown by its best fact, worth what the best of them is
+    worth: so facts never push out the turns they came from.
+    """
+    best = max((one.score for one in scored), default=0.0)
+    families: dict[str, list[tuple[Scored, dict[str, float]]]] = {}
+    for one in scored:
+        unit = units[one.key]
+        parts = _weighed(one, unit, best, now, preset)
+        families.setdefault(unit.source or one.key, []).append((one, parts))
+    slots = [_slot(turn, family) for turn, family in families.items()]
+    return tuple(sorted(slots, key=lambda slot: (-slot.score, slot.key)))
+
+
+def _weighed(one: Scored, unit: Unit, best: float, now: datetime, preset: Preset) -> dict[str, float]:
+    parts = {name: preset.relevance * value / best for name, value in one.parts.items()}
+    if preset.importance:
+        parts["importance"] = preset.importance * unit.importance
+    if preset.recency and unit.when is not None:
+        days = max((now - unit.when).total_seconds() / 86400, 0)
+        parts["recency"] = preset.recency * math.exp2(-days / preset.half_life)
+    return parts
+
+
+def _slot(turn: str, family: list[tuple[Scored, dict[str, float]]]) -> Slot:
+    ranked = sorted(family, key=lambda member: (-sum(member[1].values()), member[0].key))
+    facts = [one.key for one, _ in ranked if one.key != turn]
+    shown = facts[0] if facts else turn
+    parts = ranked[0][1]
+    behind = tuple(one.key for one, _ in ranked if one.key != shown)
+    return Slot(shown, sum(parts.values()), parts, behind)
+
+
+def tokens(text: str, policy: RecallPolicy) -> int:
+    """What `text` costs, about: characters over `chars_per_token`, a character each where words have no blanks."""
+    wide = len(_WIDE.findall(text))
+    return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
+
+
+def fill(hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int) -> tuple[Hit, ...]:
+    """The best `k` of `hits` as `budget` tokens can hold them, in order, each with its cost (`X24`, `E18`).
+
+    Each place may cost an equal share of what is left, so a long unit never pushes out a later one: it is
+    cut to the sentences that speak most of the question. Where there are fewer places than `k`, the share
+    `facts_share` of them is kept for the facts among the best `k`.
+    """
+    places = min(k, len(hits), budget // max(policy.least_tokens, policy.line_tokens + 1))
+    chosen = _seated(hits[:k], places, math.ceil(places * policy.facts_share))
+    filled: list[Hit] = []
+    left = budget
+    for hit in chosen:
+        fitted = _fitted(hit, question, policy, left // (len(chosen) - len(filled)))
+        left -= fitted.tokens
+        filled.append(fitted)
+    return tuple(filled)
+
+
+def _seated(hits: Sequence[Hit], places: int, kept: int) -> list[Hit]:
+    """The first `places` hits, the last ones giving way until `kept` of them are facts, as far as there are."""
+    seats = list(range(places))
+    waiting = [place for place in range(places, len(hits)) if hits[place].kind == "fact"]
+    wanting = kept - sum(hits[place].kind == "fact" for place in seats)
+    for place in reversed([place for place in seats if hits[place].kind != "fact"]):
+        if wanting <= 0 or not waiting:
+            break
+        seats.remove(place)
+        seats.append(waiting.pop(0))
+        wanting -= 1
+    return [hits[place] for place in sorted(seats)]
+
+
+def _fitted(hit: Hit, question: Question, policy: RecallPolicy, longest: int) -> Hit:
+    text = hit.text
+    if tokens(text, policy) + policy.line_tokens > longest:
+        text = excerpt(text, question.words, longest - policy.line_tokens, policy)
+    return replace(hit, text=text, tokens=tokens(text, policy) + policy.line_tokens)
+
+
+def excerpt(text: str, wanted: Sequence[str], longest: int, policy: RecallPolicy) -> str:
+    """Consecutive sentences of `text` with most of the `wanted` words, at most `longest` tokens, cuts marked.
+
+    The earliest such stretch wins; a single sentence that is too long is cut at a word.
+    """
+    sentences = [found for found in _SENTENCE.findall(text) if found.strip()]
+    sought = set(wanted)
+    shared = [sought.intersection(content(words(sentence), "en")) for sentence in sentences]
+    costs = [tokens(sentence, policy) for sentence in sentences]
+    room = longest - 2 * tokens(_MARK, policy)
+    best, most, first = (0, 1), -1, 0
+    for last in range(len(sentences)):
+        while first < last and sum(costs[first : last + 1]) > room:
+            first += 1
+        score = len(set().union(*shared[first : last + 1]))
+        if score > most or (score == most and first == best[0]):
+            best, most = (first, last + 1), score
+    kept = "".join(sentences[best[0] : best[1]]).strip()
+    if tokens(kept, policy) > room:
+        kept = _shortened(kept, room, policy)
+        best = (best[0], 0)
+    before = f"{_MARK} " if best[0] else ""
+    return f"{before}{kept}" + (f" {_MARK}" if best[1] < len(sentences) else "")
+
+
+def _shortened(text: str, longest: int, policy: RecallPolicy) -> str:
+    """The first words of `text` that cost at most `longest` tokens; of one endless word, its beginning."""
+    kept = text[: int(longest * policy.chars_per_token)]
+    while kept and tokens(kept, policy) > longest:
+        kept = kept[: -max(1, len(kept) // 20)]
+    at = kept.rfind(" ")
+    return kept[:at] if at > 0 else kept
+
+
+MEANING: Mapping[str, str] = MappingProxyType(
+    {
+        "text": "its own words",
+        "date": "words of its date",
+        "neighbours": "the turns around it",
+        "session": "the rest of its session",
+        "speaker": "said by someone the question names",
+        "role": "said by the side the question is about",
+        "when": "holds words for time, and the question asks when",
+        "span": "falls into the time the question names",
+        "question": "is itself a question",
+        "importance": "importance",
+        "recency": "recency",
+    }
+)
+"""What each part of a score stands for."""
+
+
+def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:
+    """The parts of a score as rows (name, value, meaning), in the order of `MEANING` (row `X4`)."""
+    return tuple((name, parts[name], MEANING[name]) for name in MEANING if name in parts)

@@ -1,0 +1,153 @@
+"""What two texts have in common: the normal form, its hash, a name for a file, and ids that carry a time."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+HASH_VERSION = 1
+"""Version of the normal form; it is part of the hash, so a later form never matches an older hash."""
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_ULID_MILLISECONDS = 48
+_ULID_SEED = 80
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+
+# Soft hyphen, zero-width space, word joiner, BOM and direction marks: nobody can see them.
+_INVISIBLE = [0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF]
+# NFKC would make an accent on a blank of the acute that people type as an apostrophe.
+_CLEAN = dict.fromkeys(_INVISIBLE) | {ord("´"): "'"}
+_ALIKE = str.maketrans({**dict.fromkeys("’‘‛ʼ＇", "'"), **dict.fromkeys("‐‑‒–−", "-")})
+# NFKC writes 10² as 102 and 1½ as 11⁄2; a blank keeps the two numbers apart.
+_RAISED = re.compile(r"(?<=\d)(?=[²³¹¼½¾⁰-₟⅐-⅟①-⓿])")
+_SIGN = re.compile(r"[^\w\s]")
+_INSIDE_WORD = frozenset("'-/.&@#*\\·")
+_BEFORE_WORD = frozenset("-./#@")
+_AFTER_NUMBER = frozenset("%‰′")
+
+# File names that Windows keeps for devices.
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+
+
+def normalise(text: str) -> str:
+    """The form in which two writings of one statement are equal (`C5`, `X13`).
+
+    NFKC, casefold, blanks collapsed, sentence punctuation and quotes dropped. A sign stays where it tells
+    two facts apart: between digits (1.2, 12:30), inside a word (don't, and/or, node.js), as a sign or a
+    currency before a number (-5, $1.50), `+` and `#` after a letter (C++, C#), `%` after a number, and
+    every symbol, emoji included. A text of punctuation alone is returned as it is.
+
+    >>> normalise("“Anna   prefers C++,” he said!")
+    'anna prefers c++ he said'
+    """
+    plain = _SIGN.sub(_kept, _folded(_RAISED.sub(" ", text.translate(_CLEAN))))
+    return " ".join(plain.split()) or text
+
+
+def content_hash(text: str) -> str:
+    """SHA-256 of the versioned normal form, as 64 hexadecimal digits (`C5`)."""
+    form = f"{HASH_VERSION}\n{normalise(text)}"
+    return sha256(form.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def slug(text: str, max_bytes: int = 80) -> str:
+    """A file name part: casefolded letters, marks and digits of any script joined by `-` (vault format).
+
+    At most `max_bytes` bytes of UTF-8, cut between words where there is one to cut at; NFC; never empty
+    (`note`), never a device name of Windows.
+
+    >>> slug("Anna's coffee: oat-milk, no sugar!")
+    'annas-coffee-oat-milk-no-sugar'
+    """
+    words = _slug_words(_folded(text.translate(_CLEAN)).replace("'", ""))
+    name = _cut("-".join(words), max_bytes) or "note"
+    return f"note-{name}" if name in _DEVICES else name
+
+
+def ulid(when: datetime, seed: str) -> str:
+    """The id of `seed` at `when`: 48 bits of milliseconds since 1970, 80 bits of SHA-256(seed).
+
+    The same arguments give the same id, so a replay re-derives ids and never invents new ones. `when` must
+    be aware (TypeError); times before 1970 count as 1970. 26 characters of Crockford's base 32, which sort
+    by time.
+    """
+    milliseconds = max(0, (when - _EPOCH) // _MILLISECOND)
+    digest = sha256(seed.encode("utf-8", "surrogatepass")).digest()
+    number = milliseconds << _ULID_SEED | int.from_bytes(digest[: _ULID_SEED // 8], "big")
+    shifts = range(_ULID_MILLISECONDS + _ULID_SEED - 3, -1, -5)
+    return "".join(_CROCKFORD[number >> shift & 31] for shift in shifts)
+
+
+def ulid_time(ulid: str) -> datetime:
+    """The instant in an id, in UTC, to the millisecond; ValueError if it is no ULID."""
+    if not is_ulid(ulid):
+        message = f"not a ULID: {ulid!r}"
+        raise ValueError(message)
+    milliseconds = 0
+    for sign in ulid[:10]:
+        milliseconds = milliseconds << 5 | _CROCKFORD.index(sign)
+    return _EPOCH + min(milliseconds, _LAST_MILLISECOND) * _MILLISECOND
+
+
+def is_ulid(text: str) -> bool:
+    """Whether `text` has the form of our ids: 26 upper-case characters of Crockford's base 32."""
+    return _ULID.fullmatch(text) is not None
+
+
+def _folded(text: str) -> str:
+    """Compatibility caseless form (Unicode, definition D146), with one apostrophe and one hyphen."""
+    once = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", text).casefold())
+    return unicodedata.normalize("NFKC", once.casefold()).translate(_ALIKE)
+
+
+def _kept(found: re.Match[str]) -> str:
+    """The sign itself where it tells two facts apart, else a blank."""
+    sign, at, text = found[0], found.start(), found.string
+    if not sign.isascii() and unicodedata.category(sign)[0] not in "PZ":
+        return sign
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if before.isalnum() and after.isalnum():
+        keep = sign in _INSIDE_WORD or (before.isdigit() and after.isdigit())
+    elif after.isalnum():
+        keep = sign in _BEFORE_WORD and before != sign
+    elif before.isdigit():
+        keep = sign in _AFTER_NUMBER
+    else:
+        keep = _tells_apart(sign, before, text[at + 1 : at + 3])
+    return sign if keep or sign in "+$<>=~^|" else " "
+
+
+def _tells_apart(sign: str, before: str, after: str) -> bool:
+    """C#, !=, and a minus before a currency or a bare decimal point."""
+    if sign == "#":
+        return before.isalpha()
+    if sign == "!":
+        return after.startswith("=")
+    if sign != "-" or not after:
+        return False
+    return unicodedata.category(after[0]) == "Sc" or (after[0] == "." and after[1:].isdigit())
+
+
+def _slug_words(text: str) -> list[str]:
+    """Runs of letters, digits and the marks on them."""
+    words = [""]
+    for sign in text:
+        if sign.isalnum() or (words[-1] and unicodedata.category(sign)[0] == "M"):
+            words[-1] += sign
+        elif words[-1]:
+            words.append("")
+    return [word for word in words if word]
+
+
+def _cut(name: str, max_bytes: int) -> str:
+    """`name` within `max_bytes`, at the last `-` if there is one."""
+    raw = name.encode("utf-8", "ignore")
+    if len(raw) <= max_bytes:
+        return name
+    short = raw[:max_bytes].decode("utf-8", "ignore")
+    return (short.rpartition("-")[0] or short) if raw[max_bytes : max_bytes + 1] != b"-" else short

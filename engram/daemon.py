@@ -1,0 +1,362 @@
+"""The daemon: one memory, one writer, and everything that gives it work.
+
+Start: lock → journal replay → listen → READY → warm-up. Requests that only read, and turns coming in, run
+in the server's threads; every change of the vault is a job of the one writer; models are asked by
+workers, who bring the outcome back to the writer. Stop: no new requests, waiting turns distilled as far
+as the time allows, the queue emptied, the memory closed; what was not distilled stays in the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from engram import sockets
+from engram.errors import BusyError, ConfigError, EngramError, ModelError
+from engram.memory import Memory
+from engram.operations import BY_NAME
+from engram.vault.watch import Watch
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from engram.config import Settings
+    from engram.core.records import Extraction
+    from engram.ingest import Batch
+
+    Job = Callable[[], Any]
+    Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "Server"]
+
+log = logging.getLogger("engram.daemon")
+
+BEAT_SECONDS = 1.0
+SILENT_SECONDS = 20.0
+
+
+class Server(Protocol):
+    """What answers on the sockets; `beat` is the monotonic time of its last sign of life."""
+
+    beat: float
+
+    def start(self) -> None:
+        """Begin to answer."""
+
+    def stop(self) -> None:
+        """Finish what is in hand and close the sockets."""
+
+
+class Writer:
+    """One thread that does jobs in the order they came.
+
+    A fault of a request goes to whoever asked; a fault of the daemon's own work is logged and stands in
+    `faults` under the work's name until that work succeeds again.
+    """
+
+    def __init__(self, most: int, *, log_content: bool = False) -> None:
+        self.most = most
+        self.faults: dict[str, str] = {}
+        self._log_content = log_content
+        self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = queue.SimpleQueue()
+        self._since = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def ask(self, name: str, job: Job) -> Future[Any]:
+        """Have a request's job done; BusyError when too many wait already."""
+        if self._jobs.qsize() >= self.most:
+            raise BusyError("the writer has too much to do", retry_after=1, fix="Nothing was changed; try again.")
+        asked: Future[Any] = Future()
+        self._jobs.put((name, job, asked))
+        return asked
+
+    def post(self, name: str, job: Job) -> None:
+        """Have a job of the daemon's own done; it is never refused."""
+        self._jobs.put((name, job, None))
+
+    def stop(self) -> None:
+        """Do what is in the queue, then end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def waiting(self) -> int:
+        """How many jobs are in the queue."""
+        return self._jobs.qsize()
+
+    def silence(self) -> float:
+        """Seconds since the writer last took a job or looked for one."""
+        return time.monotonic() - self._since
+
+    def _run(self) -> None:
+        while True:
+            self._since = time.monotonic()
+            try:
+                item = self._jobs.get(timeout=BEAT_SECONDS)
+            except queue.Empty:
+                continue
+            if item is None:
+                return
+            self._since = time.monotonic()
+            self._do(*item)
+
+    def _do(self, name: str, job: Job, asked: Future[Any] | None) -> None:
+        try:
+            result = job()
+        except Exception as fault:  # noqa: BLE001  the daemon loop goes on whatever one job meets
+            known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
+            if asked is not None:
+                asked.set_exception(known)
+            else:
+                self.faults[name] = str(known)
+                log.warning("%s failed: %s", name, known if self._log_content else known.code)
+        else:
+            self.faults.pop(name, None)
+            if asked is not None:
+                asked.set_result(result)
+
+
+def unexpected(name: str, fault: Exception) -> EngramError:
+    """A fault of ours as a known one; its place is logged without its words, which may hold somebody's text."""
+    frames = traceback.extract_tb(fault.__traceback__)[-4:]
+    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    log.error("%s: %s at %s", name, type(fault).__name__, place)
+    return EngramError(f"{name} met an unexpected {type(fault).__name__}", fix="The daemon's log tells where.")
+
+
+class Daemon:
+    """One life of the daemon, from READY to STOPPING. `memory` is started."""
+
+    def __init__(self, memory: Memory, serve: Serve, listeners: Sequence[socket.socket]) -> None:
+        settings = memory.settings
+        self.memory = memory
+        self.settings = settings
+        self.policy = settings.policy.serve
+        self.writer = Writer(self.policy.queue_jobs, log_content=settings.log_content)
+        self._server = serve(self, settings, listeners)
+        self._watch = Watch(settings.vault, self.changed, settings.policy.files)
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors={"default": {"type": "threadpool", "max_workers": 1}},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 86400},
+        )
+        self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._looking = False
+        self._dirty: set[Path] | None = set()
+        self._rescanning = False
+        self._began = time.monotonic()
+
+    # -- what the server asks -----------------------------------------------------------------------
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Carry out an operation: writing ones in the writer's thread, others in the caller's."""
+        operation = BY_NAME.get(name)
+        if operation is not None and operation.writes:
+            done: dict[str, Any] = self.writer.ask(name, partial(self.memory.call, name, params)).result()
+            return done
+        result = self.memory.call(name, params)
+        return result | {"daemon": self.state()} if name == "status" else result
+
+    def unready(self) -> str:
+        """Why an answer may be incomplete, or ''."""
+        return "" if self.memory.ready else "the vault is still being read"
+
+    def state(self) -> dict[str, Any]:
+        """The daemon's own figures."""
+        return {
+            "pid": os.getpid(),
+            "uptime_seconds": round(time.monotonic() - self._began, 1),
+            "queue": self.writer.waiting(),
+            "writer_silent_seconds": round(self.writer.silence(), 1),
+            "batches_waiting": self._batches.qsize(),
+            "degraded": dict(self.writer.faults),
+            "degraded_count": len(self.writer.faults),
+        }
+
+    # -- life -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Listen, say READY, then read the vault and begin all other work."""
+        self.writer.start()
+        self.memory.on_turns = self.look
+        for number in range(self.policy.workers):
+            threading.Thread(target=self._distil, name=f"model-{number}", daemon=True).start()
+        self._server.start()
+        sockets.notify("READY=1", f"STATUS={self.summary()}")
+        self.writer.post("warm-up", self.memory.warm)
+        self._watch.start()
+        self._scheduler.start()
+        self._scheduler.add_job(self._rescan_all, "interval", minutes=self.settings.policy.files.rescan_minutes)
+        self.look()
+
+    def stop(self) -> None:
+        """End in good order; nothing that was acknowledged is lost."""
+        sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
+        self._server.stop()
+        self._watch.stop()
+        self._scheduler.shutdown(wait=False)
+        last = threading.Thread(target=self.memory.call, args=("flush", {}), name="flush", daemon=True)
+        last.start()
+        last.join(self.policy.stop_seconds)
+        for _ in range(self.policy.workers):
+            self._batches.put(None)
+        self.writer.stop()
+        self.memory.close()
+
+    def alive(self) -> bool:
+        """Whether the server answers and the writer gets on; only then is the watchdog fed."""
+        silent = time.monotonic() - self._server.beat
+        return silent < SILENT_SECONDS and self.writer.silence() < self.policy.stall_seconds
+
+    def summary(self) -> str:
+        """One line for `systemctl status`."""
+        state = "ready" if self.memory.ready else "reading the vault"
+        faults = ", ".join(self.writer.faults)
+        return f"{state}, {self.writer.waiting()} jobs" + (f", degraded: {faults}" if faults else "")
+
+    # -- turns become notes ---------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Have the writer look for batches that are due; many calls before it does so are one."""
+        with self._lock:
+            if self._looking:
+                return
+            self._looking = True
+        self.writer.post("look", self._look)
+
+    def _look(self) -> None:
+        with self._lock:
+            self._looking = False
+        for batch in self.memory.due(self.memory.clock()):
+            self._batches.put(batch)
+        due = self.memory.next_due()
+        if due is not None:
+            self._scheduler.add_job(self.look, "date", run_date=due, id="due", replace_existing=True)
+
+    def _distil(self) -> None:
+        """A model worker: batches in, outcomes to the writer."""
+        while (batch := self._batches.get()) is not None:
+            outcome: Extraction | ModelError
+            try:
+                outcome = self.memory.distil(batch)
+            except ModelError as fault:
+                outcome = fault
+            except Exception as fault:  # noqa: BLE001  a turn that trips the extractor is parked, not lost
+                outcome = ModelError(unexpected("distil", fault).what)
+            self.writer.post("file", partial(self._file, batch, outcome))
+
+    def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
+        """File the outcome; while the disk refuses, keep it and come back."""
+        try:
+            self.memory.file(batch, outcome)
+        except EngramError:
+            again = datetime.now(UTC) + timedelta(seconds=self.settings.policy.model.retry_seconds)
+            job = partial(self.writer.post, "file", partial(self._file, batch, outcome))
+            self._scheduler.add_job(job, "date", run_date=again)
+            raise
+        self.look()
+
+    # -- files change -----------------------------------------------------------------------------------
+
+    def changed(self, paths: set[Path] | None) -> None:
+        """Have the writer look at these paths, or at all; many calls before it does so are one."""
+        with self._lock:
+            self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
+            if self._rescanning:
+                return
+            self._rescanning = True
+        self.writer.post("rescan", self._rescan)
+
+    def _rescan(self) -> None:
+        with self._lock:
+            paths, self._dirty, self._rescanning = self._dirty, set(), False
+        unsure = self.memory.rescan(paths)
+        if unsure:
+            again = datetime.now(UTC) + timedelta(seconds=self.settings.policy.files.settle_most_seconds)
+            self._scheduler.add_job(partial(self.changed, unsure), "date", run_date=again)
+
+    def _rescan_all(self) -> None:
+        """The hourly look; it also mends a start whose warm-up failed."""
+        if self.memory.ready:
+            self.changed(None)
+        else:
+            self.writer.post("warm-up", self.memory.warm)
+        self.look()
+
+
+class Signals:
+    """What the process was told: '' while nothing, 'stop' or 'reload'."""
+
+    def __init__(self) -> None:
+        self.told = ""
+        self._ear, self._mouth = os.pipe()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._hear)
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than until the next signal."""
+        if select.select([self._ear], [], [], seconds)[0]:
+            os.read(self._ear, 16)
+
+    def _hear(self, number: int, _frame: object) -> None:
+        self.told = "stop" if self.told == "stop" or number != signal.SIGHUP else "reload"
+        os.write(self._mouth, b".")
+
+
+def run(load: Callable[[], Settings], serve: Serve) -> None:
+    """Serve until SIGTERM or SIGINT; on SIGHUP start over with the configuration as it is then.
+
+    The sockets stay open in between, so that callers wait instead of being refused. Raises ConfigError,
+    NotFoundError, LockedError or StorageError when it cannot start.
+    """
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    signals = Signals()
+    settings = load()
+    with sockets.Listeners() as listeners:
+        while signals.told != "stop":
+            memory = Memory(settings)
+            memory.start()
+            daemon = Daemon(memory, serve, listeners.open(settings))
+            daemon.start()
+            log.info("serving vault %s", settings.vault_id)
+            fresh = _serve(daemon, signals, load)
+            daemon.stop()
+            settings = fresh or settings
+    log.info("stopped")
+
+
+def _serve(daemon: Daemon, signals: Signals, load: Callable[[], Settings]) -> Settings | None:
+    """Feed the watchdog until told to stop (None) or to start over with other settings."""
+    interval = min(sockets.watchdog_seconds() / 2, BEAT_SECONDS)
+    told = ""
+    while signals.told != "stop":
+        signals.wait(interval)
+        summary = f"STATUS={daemon.summary()}"
+        lines = ["WATCHDOG=1"] * daemon.alive() + [summary] * (summary != told)
+        told = summary
+        sockets.notify(*lines)
+        if signals.told == "reload":
+            signals.told = ""
+            try:
+                return load()
+            except ConfigError as fault:
+                log.error("the configuration stays as it was: %s", fault)  # noqa: TRY400  a user's fault, not ours
+    return None

@@ -1,0 +1,132 @@
+"""The faults a request can meet. Each class knows its exit code and its HTTP status.
+
+A message says what happened, where, and what to do. Faults in a user's text are values
+(`records.Problem`), not exceptions.
+"""
+
+from __future__ import annotations
+
+
+class EngramError(Exception):
+    """A fault with words for a person and a code for a program."""
+
+    code = "internal"
+    exit_code = 1
+    status = 500
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        advice = f" {self.fix}" if self.fix else ""
+        return f"{self.what}{place}.{advice}"
+
+
+class ConfigError(EngramError):
+    """The configuration cannot be used; every problem in it is named at once."""
+
+    code = "config"
+    exit_code = 78
+    status = 500
+
+
+class BadRequestError(EngramError):
+    """The request does not have the form the operation takes."""
+
+    code = "bad-request"
+    exit_code = 64
+    status = 400
+
+
+class UnauthorisedError(EngramError):
+    """No token, or not ours."""
+
+    code = "unauthorised"
+    exit_code = 77
+    status = 401
+
+
+class ForbiddenError(EngramError):
+    """The caller may not do this, or the path leads out of the vault."""
+
+    code = "forbidden"
+    exit_code = 77
+    status = 403
+
+
+class NotFoundError(EngramError):
+    """No such memory, session or vault."""
+
+    code = "not-found"
+    exit_code = 66
+    status = 404
+
+
+class ConflictError(EngramError):
+    """The same id with another content, or an ambiguous id prefix."""
+
+    code = "conflict"
+    exit_code = 65
+    status = 409
+
+
+class LockedError(EngramError):
+    """Another process owns this vault."""
+
+    code = "locked"
+    exit_code = 75
+    status = 423
+
+
+class BusyError(EngramError):
+    """The queue is full; nothing was stored; come back after `retry_after` seconds."""
+
+    code = "busy"
+    exit_code = 75
+    status = 429
+
+    def __init__(self, what: str, *, retry_after: int = 1, where: str = "", fix: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.retry_after = retry_after
+
+
+class StorageError(EngramError):
+    """The disk refused; what was not acknowledged was not stored."""
+
+    code = "storage"
+    exit_code = 74
+    status = 507
+
+
+class UnavailableError(EngramError):
+    """The daemon is starting, stopping or not there."""
+
+    code = "unavailable"
+    exit_code = 69
+    status = 503
+
+
+class ModelError(EngramError):
+    """The language model failed: never the same as "nothing worth remembering".
+
+    `retryable` says whether the same batch may succeed later.
+    """
+
+    code = "model"
+    exit_code = 69
+    status = 502
+
+    def __init__(self, what: str, *, retryable: bool = True, where: str = "", fix: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.retryable = retryable
+
+
+class BudgetSpentError(ModelError):
+    """The day's model budget is used up; the batch waits."""
+
+    code = "budget"
+    status = 429

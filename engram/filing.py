@@ -1,0 +1,225 @@
+"""The back half of the path: a distilled batch → session file → ladder → fact files → action log.
+
+Order of commit: the session file, then the facts, then their folders; only then may the journal let go.
+Filing the same batch twice, as after a crash, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from difflib import unified_diff
+from itertools import islice
+from typing import TYPE_CHECKING, TypeGuard
+
+from engram.core import dedup
+from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
+from engram.core.records import CATEGORIES, Create, Edit, Fact
+from engram.core.text import content_hash, slug, ulid
+from engram.vault import facts, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.config import Settings
+    from engram.core.dedup import Verdict
+    from engram.core.records import Candidate, Change, Extraction, FiledTurn
+    from engram.index.diff import Conflict
+    from engram.index.index import Index
+    from engram.ingest import Batch
+    from engram.vault.store import Vault
+
+DIFF_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What a batch became: ids of new facts, of confirmed ones, of those in review; skips by reason."""
+
+    created: tuple[str, ...] = ()
+    confirmed: tuple[str, ...] = ()
+    review: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+class Filing:
+    """Turns batches into files. Belongs to the one writer."""
+
+    def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
+        self.vault = vault
+        self.index = index
+        self.settings = settings
+
+    def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
+        """When the batch's session file will have rested after a person's edit; None if it may be written."""
+        path = sessions.path(batch.waiting[0].filed.note)
+        rest = self.settings.policy.files.quiet_seconds
+        edited = self.index.edited_at(path)
+        if edited is None or now.timestamp() - edited >= rest:
+            return None
+        return now + timedelta(seconds=rest)
+
+    def file(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
+        """Write what was distilled from the batch, whose turns are filed already (rows A1, C5, C7, X8, X17)."""
+        filed = {item.filed.turn.id: item.filed for item in batch.waiting}
+        rows: list[dict[str, object]] = []
+        changes: list[Change] = []
+        results: dict[dedup.Action, list[str]] = {"create": [], "confirm": [], "review": [], "skip": []}
+        skipped: Counter[str] = Counter(extraction.dropped)
+        ordinals: Counter[str] = Counter()
+        planned: dict[str, str] = {}
+        for candidate in extraction.candidates:
+            evidence = filed[candidate.turn_id]
+            seed = "\n".join((extraction.extractor, evidence.key, str(ordinals[candidate.turn_id])))
+            ordinals[candidate.turn_id] += 1
+            fact_id = ulid(evidence.turn.occurred_at, seed)
+            verdict = self._judge(candidate, fact_id, planned, now)
+            results[verdict.action].append(verdict.met or fact_id)
+            if verdict.action == "skip":
+                skipped[verdict.why] += 1
+                continue
+            if verdict.action == "confirm":
+                changes += self._confirmation(verdict.met)
+            else:
+                fact = self._fact(candidate, evidence, fact_id, extraction.extractor, verdict, now)
+                changes.append(self._creation(fact, verdict.why, changes))
+                planned[content_hash(fact.text)] = fact_id
+            rows.append(_row(now, fact_id, candidate, evidence, verdict, extraction.extractor))
+        self.write(changes, rows)
+        return Filed(tuple(results["create"]), tuple(results["confirm"]), tuple(results["review"]), skipped)
+
+    def file_turns(self, turns: Sequence[FiledTurn]) -> None:
+        """Append the turns to their session file, those that stand there already left out (`X1`, `B18`)."""
+        zone, path = self.settings.zone, sessions.path(turns[0].note)
+        if self.vault.exists(path):
+            raw = self.vault.rewrite(path, lambda raw: sessions.append_turns(raw, turns, zone))
+        else:
+            raw = sessions.new_session(turns, zone)
+            self.vault.create(path, raw)
+        self.index.wrote({path: raw})
+
+    def keep(self, fact: Fact, row: Mapping[str, object]) -> str:
+        """Write one new fact; its path."""
+        change = self._creation(fact, str(row["reason"]), ())
+        self.write([change], [row])
+        return change.path
+
+    def write(self, changes: Sequence[Change], rows: Sequence[Mapping[str, object]]) -> None:
+        """Carry out a plan, log it, and let the index see it before anybody asks (`X18`, `C11`)."""
+        self.index.wrote(self.vault.apply(changes))
+        new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
+        if new:
+            self.vault.add_hashes(new)
+        if rows:
+            self.vault.log(rows)
+
+    def ask_about(self, conflicts: Sequence[Conflict], now: datetime) -> None:
+        """A review note for each file that would have become a second memory, with the difference (`X9`)."""
+        for conflict in conflicts:
+            digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[:8]
+            path = f"review/conflict-{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
+            if not self.vault.exists(path):
+                keys = {
+                    "id": ulid(now, path),
+                    "category": "fact",
+                    "kind": "note",
+                    "created": f"{now.astimezone(self.settings.zone):%Y-%m-%dT%H:%M:%S}",
+                    "status": "review",
+                    "confidence": 0.0,
+                    "importance": 0.5,
+                    "end_reason": conflict.why,
+                }
+                body = self._difference(conflict)
+                self.index.wrote(self.vault.apply([Create(path, keys, body, conflict.why)]))
+
+    def _difference(self, conflict: Conflict) -> str:
+        """What a person needs to see to choose between two files."""
+        words = f"`{conflict.path}` was not taken in: {conflict.why}."
+        if not conflict.other:
+            return f"{words} Mend the file, or delete it.\n"
+        held = self.vault.read(conflict.other).decode(errors="replace").splitlines()
+        theirs = self.vault.read(conflict.path).decode(errors="replace").splitlines()
+        lines = islice(unified_diff(held, theirs, conflict.other, conflict.path, lineterm=""), DIFF_LINES)
+        return f"{words} Keep one of the two and delete the other.\n\n~~~diff\n" + "\n".join(lines) + "\n~~~\n"
+
+    def _judge(self, candidate: Candidate, fact_id: str, planned: Mapping[str, str], now: datetime) -> Verdict:
+        digest = content_hash(candidate.text)
+        twin = planned.get(digest) or self.index.active_twin(digest, now)
+        return dedup.judge(
+            trivial=is_trivial(candidate.text, self.settings.policy.importance),
+            grounded=bool(candidate.quote),
+            already=self.index.unit(fact_id) is not None,
+            twin=twin,
+            buried=digest in self.index.tombstones,
+        )
+
+    def _fact(
+        self, candidate: Candidate, evidence: FiledTurn, fact_id: str, extractor: str, verdict: Verdict, now: datetime
+    ) -> Fact:
+        """The record of a new fact (rows A12, C4, C6, C10, C17, X14)."""
+        policy = self.settings.policy
+        category = candidate.category if candidate.category in CATEGORIES else "fact"
+        importance = candidate.importance
+        if importance is None:
+            importance, _ = importance_of(candidate.text, category, candidate.tags, policy.importance)
+        speculative = tier_of(candidate.confidence, policy.extraction) == "speculative"
+        return Fact(
+            id=fact_id,
+            text=candidate.text,
+            category=category,
+            kind=kind_of(candidate.text, category, candidate.tags)[0],
+            created=evidence.turn.occurred_at,
+            status="review" if verdict.action == "review" else "active",
+            confidence=round(candidate.confidence, 2),
+            importance=round(importance, 2),
+            about=candidate.about,
+            tags=candidate.tags,
+            source=evidence.key,
+            origin=extractor.partition("/")[0],
+            expires=now + timedelta(days=policy.extraction.speculative_days) if speculative else None,
+            valid_from=candidate.when.start if candidate.when else None,
+            persona=evidence.turn.persona,
+            end_reason=verdict.why if verdict.action == "review" else "",
+        )
+
+    def _creation(self, fact: Fact, why: str, planned: Sequence[Change]) -> Create:
+        taken = {change.path.casefold() for change in planned if isinstance(change, Create)}
+        folder = "review" if fact.status == "review" else "facts"
+        path = facts.fact_path(
+            fact,
+            self.settings.zone,
+            folder=folder,
+            pattern=self.settings.file_name,
+            taken=lambda name: name.casefold() in taken or self.vault.exists(name),
+        )
+        return Create(path, facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text, fact.source), why)
+
+    def _confirmation(self, fact_id: str) -> list[Change]:
+        """A fact seen again loses its speculative expiry; its file is otherwise left alone (`C17`)."""
+        known = self.index.fact(fact_id)
+        if known is None or known.expires is None or known.pinned:
+            return []
+        if tier_of(known.confidence, self.settings.policy.extraction) != "speculative":
+            return []
+        return [Edit(known.path, known.sha, {"expires": None}, "confirmed by a later extraction")]
+
+
+def _is_new_fact(change: Change) -> TypeGuard[Create]:
+    return isinstance(change, Create) and change.keys.get("status") == "active"
+
+
+def _row(
+    now: datetime, fact_id: str, candidate: Candidate, evidence: FiledTurn, verdict: Verdict, extractor: str
+) -> dict[str, object]:
+    """A line of the action log (rows A32, C22): what was decided, why, on which evidence."""
+    action = {"create": "store", "confirm": "confirm", "review": "review", "skip": "discard"}[verdict.action]
+    row: dict[str, object] = {
+        "at": now.isoformat(timespec="seconds"),
+        "action": action,
+        "outcome": "applied",
+        "memory": fact_id,
+    }
+    if verdict.met:
+        row["met"] = verdict.met
+    return row | {"reason": verdict.why, "turn": evidence.key, "quote": candidate.quote, "by": extractor}

@@ -1,0 +1,1 @@
+"""Derived stores; each may be deleted at any time."""

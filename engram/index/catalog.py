@@ -1,0 +1,318 @@
+"""The catalogue: what every file of the vault held when it was last read (rows X18, X19, X20, C11).
+
+Path → (inode, size, mtime, SHA-256, records), in SQLite, derived and disposable. A scan compares the disk
+with it by stat and reads only what differs. It never writes into the vault.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engram.core.policy import FilePolicy
+from engram.core.text import HASH_VERSION
+from engram.errors import EngramError, StorageError
+from engram.index.diff import Delta, Diff, Log
+from engram.index.entries import entry_of, read_file, refused
+from engram.index.lookups import Lookups
+from engram.index.rows import SHAPE, Rows, key_of, unpack
+from engram.index.storing import drop, store, store_new
+from engram.vault import files
+from engram.vault.places import READ_AGAIN, Stat, Walk, kind_of, stat_of, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator
+    from datetime import tzinfo
+
+    from engram.index.entries import Entry, Reading
+    from engram.index.rows import Unit
+
+VERSION = 1
+"""Version of the rows and of what is read into them."""
+
+
+_FEW = 8
+"""Up to so many files it costs more to ask what they could collide with than to store them one by one."""
+
+
+class Catalog(Lookups):
+    """The catalogue of the vault `root`, kept in the folder `cache`; dates without a zone are in `zone`.
+
+    `clock` counts seconds and need not tell the time. Changes come from one writer thread at a time,
+    look-ups from any.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        cache: Path,
+        zone: tzinfo,
+        policy: FilePolicy | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self.zone = zone
+        self.policy = policy or FilePolicy()
+        self.clock = clock
+        limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
+        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
+        super().__init__(Rows(cache / "catalogue.db", stamp))
+        self._scanning = threading.Lock()
+        self._missing: dict[str, float] = {}
+        self._seen_whole = ""
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.rows.close()
+
+    def start_over(self) -> None:
+        """Forget everything; the next scan of the whole vault brings it back."""
+        with self._scanning:
+            self._missing.clear()
+            self.rows.start_over()
+
+    # ------------------------------------------------------------------------------------- disk → rows
+
+    def scan(self, paths: Collection[Path | str] | None = None, *, accept_deletions: bool = False) -> Diff:
+        """Compare the vault, or only what is at and below `paths`, with the catalogue and take in the rest.
+
+        A file gone is believed gone when a second scan, `settle_most_seconds` later, misses it too, and
+        never while too many are gone at once, unless a person accepts the deletions. A catalogue found
+        damaged is begun again from the whole vault. Raises StorageError when the cache disk refuses.
+        """
+        with self._scanning:
+            generation = self.rows.generation
+            try:
+                return self._scan(paths, accept=accept_deletions)
+            except StorageError:
+                if self.rows.generation == generation:
+                    raise
+                return self._scan(None, accept=False)
+
+    def note_written(self, path: str, raw: bytes) -> None:
+        """Take in our own write at once (`X18`): the next look-up finds it, the next scan finds nothing new.
+
+        Call it after a move too, with the new path. Where a person was faster, the next scan tells.
+        """
+        stat = self._stat(path)
+        if stat is None or kind_of(path) is None or stat.size != len(raw):
+            return
+        log = Log(ours=True)
+        self._store([entry_of(path, raw, stat, self.policy, self.zone)], log)
+        self._take(log.heirs, log)
+
+    def verify(self, path: str, sha: str) -> bytes | None:
+        """The bytes now at `path` if their SHA-256 is `sha`, else None (`X19`)."""
+        try:
+            target = files.safe_join(Path(self.root), path)
+            raw = files.read(target, self.policy.note_bytes)
+        except EngramError:
+            return None
+        return raw if files.sha256(raw) == sha else None
+
+    def reread(self, key: str, path: str) -> Unit | None:
+        """The unit `key` as the file at `path` says now, the rows left as they are; None if it is not there."""
+        stat = self._stat(path) if path else None
+        if stat is None:
+            return None
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
+        if reading.fault:
+            return None
+        entry = entry_of(path, reading.raw, stat, self.policy, self.zone)
+        return next((unit for unit in entry.units or () if key_of(unit) == key), None)
+
+    # ----------------------------------------------------------------------------------- rows → indexes
+
+    @property
+    def mark(self) -> str:
+        """Where the catalogue stands; an index that stands at the same mark holds the same units."""
+        return f"{self.rows.generation}:{self._last()}"
+
+    def since(self, mark: str) -> Delta:
+        """What changed since an index stood at `mark`; everything, if that was another catalogue or ''."""
+        with self.rows.lock:
+            generation, _, number = mark.partition(":")
+            fresh = generation != self.rows.generation
+            first = 0 if fresh else int(number)
+            last = self._last()
+            removed = [] if fresh else self.rows.ask("SELECT key FROM gone WHERE seq > ?", (first,))
+            keys = tuple(str(key) for (key,) in removed)
+            return Delta(f"{self.rows.generation}:{last}", fresh, keys, self._units(first, last))
+
+    def _last(self) -> int:
+        found = self.rows.ask(
+            "SELECT max(ifnull((SELECT max(seq) FROM unit), 0), ifnull((SELECT max(seq) FROM gone), 0))"
+        )
+        return int(found[0][0]) if found else 0
+
+    def _units(self, first: int, last: int) -> Iterator[Unit]:
+        question = "SELECT seq, kind, record FROM unit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        while found := self.rows.ask(question, (first, last, self.policy.scan_batch)):
+            first = found[-1][0]
+            yield from (unpack(kind, record) for _, kind, record in found)
+
+    # --------------------------------------------------------------------------------------------- scan
+
+    def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
+        log = Log()
+        paths = paths if self._whole() else None
+        seen, known = self._look(self._inside(paths))
+        for problem in seen.problems:
+            log.tell("problems", problem)
+        for path in seen.files:
+            self._missing.pop(path, None)
+        self._take(sorted(path for path, stat in seen.files.items() if known.get(path) != stat), log, known)
+        lost = [path for path in known if path not in seen.files and not _below(path, seen.unseen)]
+        self._let_go(lost, log, accept=accept)
+        if paths is None and not seen.unseen and not self._whole():
+            self.rows.set("complete", "yes")
+        return log.diff()
+
+    def _whole(self) -> bool:
+        """`complete`, remembered, for every scan asks."""
+        if self._seen_whole != self.rows.generation and self.complete:
+            self._seen_whole = self.rows.generation
+        return self._seen_whole == self.rows.generation
+
+    def _inside(self, paths: Collection[Path | str] | None) -> list[str]:
+        """The asked places as paths in the vault; those outside are none of ours."""
+        if paths is None:
+            return [""]
+        inside = set()
+        for path in paths:
+            text = str(Path(self.root, path))
+            if text == self.root:
+                return [""]
+            if text.startswith(f"{self.root}/"):
+                inside.add(text[len(self.root) + 1 :])
+        return sorted(inside)
+
+    def _look(self, places: Iterable[str]) -> tuple[Walk, dict[str, tuple[int, int, int]]]:
+        """The files at and below `places`: as they stand on the disk, and as the catalogue knows them."""
+        seen, known = Walk(), {}
+        question = "SELECT path, inode, size, mtime FROM file"
+        for place in places:
+            found = walk(self.root, place)
+            seen.files.update(found.files)
+            seen.problems.extend(found.problems)
+            seen.unseen.update(found.unseen)
+            within = (place, f"{place}/", f"{place}0")
+            rows = (
+                self.rows.ask(f"{question} WHERE path = ? OR (path > ? AND path < ?)", within)
+                if place
+                else self.rows.ask(question)
+            )
+            known.update({row[0]: row[1:] for row in rows})
+        return seen, known
+
+    def _take(self, paths: list[str], log: Log, known: Container[str] = ()) -> None:
+        """Read, understand and store the files at `paths`, and then those that inherit a claim."""
+        while paths:
+            batch, paths = paths[: self.policy.scan_batch], paths[self.policy.scan_batch :]
+            log.heirs.clear()
+            self._store([entry for path in batch if (entry := self._read(path, log, known=path in known))], log)
+            paths += log.heirs
+
+    def _store(self, entries: list[Entry], log: Log) -> None:
+        """Write the rows of files that still stand as they were read; the others are pending."""
+        with self.rows.change() as db:
+            still = [
+                entry for entry in entries if entry.stat.inode == READ_AGAIN or self._stat(entry.path) == entry.stat
+            ]
+            log.pending.update({entry.path for entry in entries}.difference(entry.path for entry in still))
+            rest = [(entry, self._trusted(entry.stat)) for entry in still]
+            for entry, stat in store_new(db, rest, log) if len(rest) > _FEW else rest:
+                store(db, entry, stat, self._stands, log)
+
+    def _read(self, path: str, log: Log, *, known: bool) -> Entry | None:
+        """The file understood; None if it is to be looked at again, or holds the bytes it held before."""
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
+        match reading.fault:
+            case "vanished" | "busy":
+                log.pending.add(path)
+                return None
+            case "too-large":
+                return refused(path, reading.stat, "too-large", f"more than {self.policy.note_bytes} bytes; not read")
+            case "unreadable":
+                return refused(path, reading.stat, "unreadable", "the file cannot be read")
+        if not reading.raw and _age(reading.stat) < self.policy.settle_most_seconds:
+            log.pending.add(path)
+            return None
+        if known and self._same_bytes(path, reading):
+            return None
+        return entry_of(path, reading.raw, reading.stat, self.policy, self.zone)
+
+    def _same_bytes(self, path: str, reading: Reading) -> bool:
+        """Whether the catalogue holds these bytes already; then only the stat is new."""
+        have = self.rows.ask("SELECT sha FROM file WHERE path = ?", (path,))
+        if not have or have[0][0] != files.sha256(reading.raw):
+            return False
+        if self._stat(path) == reading.stat:
+            with self.rows.change() as db:
+                stat = self._trusted(reading.stat)
+                db.execute("UPDATE file SET inode = ?, size = ?, mtime = ? WHERE path = ?", (*stat, path))
+        return True
+
+    def _trusted(self, stat: Stat) -> Stat:
+        """`stat`, or one that differs from every other if the file may change again in the same instant."""
+        return stat if _age(stat) >= self.policy.racy_seconds else stat._replace(inode=READ_AGAIN)
+
+    def _stat(self, path: str) -> Stat | None:
+        try:
+            return stat_of(os.lstat(f"{self.root}/{path}"))
+        except OSError:
+            return None
+
+    def _stands(self, path: str) -> bool:
+        """Whether something is at `path`, or may be: only a clear no is a no."""
+        try:
+            os.lstat(f"{self.root}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    # -------------------------------------------------------------------------------------------- gone
+
+    def _let_go(self, lost: list[str], log: Log, *, accept: bool) -> None:
+        """Drop the files missed for the second time; none of them while too many are missing."""
+        now = self.clock()
+        self._missing = {path: self._missing.get(path, now) for path in {*self._missing, *lost} if self._known(path)}
+        lost = [path for path in lost if path in self._missing]
+        log.frozen = not accept and self._too_many()
+        settled = now - self.policy.settle_most_seconds
+        ripe = [path for path in lost if accept or self._missing[path] <= settled]
+        log.pending.update(set(lost).difference(ripe))
+        if ripe and not log.frozen:
+            with self.rows.change() as db:
+                for path in ripe:
+                    if not walk(self.root, path).files:
+                        drop(db, path, log)
+                    del self._missing[path]
+            self._take(log.heirs, log)
+
+    def _too_many(self) -> bool:
+        """An unmounted disk or an emptied folder looks like this."""
+        if not self._missing:
+            return False
+        gone, all_files = len(self._missing), int(self.rows.ask("SELECT count(*) FROM file")[0][0])
+        share = gone / all_files if all_files else 0.0
+        large = gone >= self.policy.vanished_least and share > self.policy.vanished_share
+        return gone > self.policy.vanished_notes or large or gone == all_files > 1
+
+    def _known(self, path: str) -> bool:
+        """Whether there is still a row: what was missed may have been found under another path."""
+        return bool(self.rows.ask("SELECT 1 FROM file WHERE path = ?", (path,)))
+
+
+def _below(path: str, folders: Collection[str]) -> bool:
+    return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _age(stat: Stat) -> float:
+    """Seconds between the file's own time and now, in either direction."""
+    return abs(time.time_ns() - stat.mtime) / 1e9

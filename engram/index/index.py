@@ -1,0 +1,231 @@
+"""The index: catalogue and lexical index as one, with the turns whose file is not written yet.
+
+All of it is derived: deleting the cache folder changes no answer (row X20).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from engram.core.lifecycle import hidden
+from engram.core.records import Fact, FiledTurn
+from engram.errors import EngramError
+from engram.index.catalog import Catalog
+from engram.index.lexical import Doc, Lexical
+from engram.vault import files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from engram.config import Settings
+    from engram.core.ranking import Question
+    from engram.core.records import Problem
+    from engram.index.diff import Diff
+    from engram.index.lexical import Found, Where
+    from engram.index.rows import SessionFile, Unit
+
+_MARK = "mark"
+
+
+class Index:
+    """What the vault holds, to look up and to search. Changes come from one thread, questions from any."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.catalog = Catalog(settings.vault, settings.cache, settings.zone, settings.policy.files)
+        self.lexical = Lexical(settings.policy.lexical, settings.zone)
+        self.tombstones: set[str] = set()
+        self._pending: dict[str, FiledTurn] = {}
+        self._own: dict[str, int] = {}
+        self._following = threading.Lock()
+        self._mark = self._load()
+        self._follow()
+
+    def close(self) -> None:
+        """Save what would be slow to make again."""
+        self.save()
+        self.catalog.close()
+
+    def save(self) -> None:
+        """Write the snapshot of the lexical index; without it the next start makes it from the catalogue."""
+        with self._following:
+            for key in self._pending:
+                self.lexical.remove([key])
+            self.lexical.save(self.settings.cache)
+            files.write_derived(self.settings.cache / _MARK, self._mark.encode())
+            self.lexical.add([_doc(filed) for filed in self._pending.values()])
+
+    # -- changes ------------------------------------------------------------------------------------
+
+    def refresh(self, paths: Collection[str | Path] | None, *, accept_deletions: bool = False) -> Diff:
+        """Take in what changed on disk, everywhere or only at and below `paths`."""
+        diff = self.catalog.scan(paths, accept_deletions=accept_deletions)
+        self._follow()
+        return diff
+
+    def wrote(self, held: Mapping[str, bytes]) -> None:
+        """Take in our own writes at once, so that the next question finds them (`X18`)."""
+        for path, raw in held.items():
+            self.catalog.note_written(path, raw)
+            self._own[path] = self._mtime(path)
+        self._follow()
+
+    def add_turns(self, turns: Sequence[FiledTurn]) -> None:
+        """Make turns findable that wait for their file."""
+        if not turns:
+            return
+        with self._following:
+            self._pending |= {filed.key: filed for filed in turns}
+            self.lexical.add([_doc(filed) for filed in turns])
+
+    def rebuild(self) -> None:
+        """Forget everything and read the vault again."""
+        self.catalog.start_over()
+        self.refresh(None)
+
+    def _follow(self) -> None:
+        """Bring the lexical index to where the catalogue stands; a turn in its file no longer waits."""
+        with self._following:
+            delta = self.catalog.since(self._mark)
+            if delta.fresh:
+                self.lexical = Lexical(self.settings.policy.lexical, self.settings.zone)
+                self.lexical.add([_doc(filed) for filed in self._pending.values()])
+            self.lexical.remove([key for key in delta.removed if key not in self._pending])
+            self.lexical.add(map(self._arrived, delta.added))
+            self._mark = delta.mark
+
+    def _arrived(self, unit: Unit) -> Doc:
+        if isinstance(unit, FiledTurn):
+            self._pending.pop(unit.key, None)
+        return _doc(unit)
+
+    def _load(self) -> str:
+        """The mark at which the saved lexical index stands, or '' where there is none to use."""
+        try:
+            mark = files.read(self.settings.cache / _MARK).decode()
+        except (EngramError, ValueError):
+            return ""
+        return mark if self.lexical.load(self.settings.cache) else ""
+
+    def _mtime(self, path: str) -> int:
+        try:
+            return os.stat(files.safe_join(self.settings.vault, path), follow_symlinks=False).st_mtime_ns
+        except OSError:
+            return 0
+
+    # -- questions ----------------------------------------------------------------------------------
+
+    def search(self, question: Question, where: Where, k: int) -> Found:
+        """The `k` best units."""
+        return self.lexical.search(question, where, k)
+
+    def unit(self, key: str) -> Unit | None:
+        """The unit with this key, filed or waiting."""
+        return self._pending.get(key) or self.catalog.unit(key)
+
+    def units(self, keys: Sequence[str]) -> dict[str, Unit]:
+        """The units with these keys, as far as they are known."""
+        known = self.catalog.units(keys)
+        return {key: unit for key in keys if (unit := self._pending.get(key) or known.get(key)) is not None}
+
+    def current(self, unit: Unit, seen: dict[str, bool]) -> Unit | None:
+        """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
+
+        `seen` remembers which files were found unchanged during one question.
+        """
+        key = unit.key if isinstance(unit, FiledTurn) else unit.id if isinstance(unit, Fact) else unit.path
+        if key in self._pending:
+            return unit
+        path, sha = self.catalog.place(key) or ("", "")
+        if path not in seen:
+            seen[path] = bool(path) and self.catalog.verify(path, sha) is not None
+        return unit if seen[path] else self.catalog.reread(key, path)
+
+    def path_of(self, filed: FiledTurn) -> str:
+        """The session file that holds a turn, or '' while it waits."""
+        place = self.catalog.place(filed.key)
+        return place[0] if place else ""
+
+    def turn(self, session: str, turn_id: str) -> FiledTurn | None:
+        """The turn that the caller knows as `turn_id` of `session`, if its file holds it."""
+        return self.catalog.turn_by(session, turn_id)
+
+    def conversations(self, session: str, persona: str | None) -> list[SessionFile]:
+        """The files of a conversation, oldest first."""
+        return [known for known in self.catalog.sessions(session) if known.persona == persona]
+
+    def find(self, name: str) -> Fact:
+        """The fact with this id, this beginning of an id, or this path; NotFoundError, ConflictError."""
+        return self.catalog.fact(name)
+
+    def fact(self, fact_id: str) -> Fact | None:
+        """The fact with exactly this id."""
+        unit = self.catalog.unit(fact_id)
+        return unit if isinstance(unit, Fact) else None
+
+    def active_twin(self, digest: str, now: datetime) -> str | None:
+        """The id of a fact that states the same and may be recalled (`C5`)."""
+        for fact_id in self.catalog.active(digest):
+            fact = self.fact(fact_id)
+            if fact and hidden(fact, now) is None:
+                return fact_id
+        return None
+
+    def active_hashes(self) -> set[str]:
+        """The content hashes of all active facts."""
+        return self.catalog.hashes()
+
+    def holds(self, path: str) -> bool:
+        """Whether something stands at this vault-relative path."""
+        return self._mtime(path) != 0
+
+    def problems(self, path: str | None = None) -> list[Problem]:
+        """What is wrong with files of the vault, or with one of them."""
+        return [problem for problem in self.catalog.problems() if path is None or problem.path == path]
+
+    def counts(self) -> dict[str, int]:
+        """How many of what; `waiting` turns are in the journal only."""
+        return self.catalog.counts() | {"waiting": len(self._pending)}
+
+    def edited_at(self, path: str) -> float | None:
+        """When somebody else last wrote the file at `path` (epoch seconds); None: nobody but us, or no file."""
+        mtime = self._mtime(path)
+        return None if mtime in {0, self._own.get(path)} else mtime / 1e9
+
+
+def _doc(unit: Unit) -> Doc:
+    """What the lexical index is told of a unit."""
+    if isinstance(unit, FiledTurn):
+        turn = unit.turn
+        return Doc(
+            unit.key,
+            "turn",
+            turn.text,
+            thread=unit.note,
+            position=int(unit.block[1:]),
+            speaker=turn.speaker,
+            role=turn.role,
+            when=turn.occurred_at.timestamp(),
+            persona=turn.persona or "",
+        )
+    if isinstance(unit, Fact):
+        return Doc(
+            unit.id,
+            "fact",
+            unit.text,
+            when=_stamp(unit.created),
+            persona=unit.persona or "",
+            status=unit.status,
+            valid_from=_stamp(unit.valid_from),
+            valid_until=min(filter(None, (_stamp(unit.valid_until), _stamp(unit.expires))), default=None),
+            created=_stamp(unit.created),
+        )
+    return Doc(unit.path, "note", f"{unit.title}\n{unit.text}", when=unit.changed.timestamp())
+
+
+def _stamp(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None

@@ -1,0 +1,444 @@
+"""The lexical index: rank_bm25's Okapi over an inverted index, and what conversations add to it.
+
+Plain scores (`get_scores`) equal the parent's to the last bit. `search` adds what helps to find a turn:
+the words of its date, the turns around it, its session, who said it and when, whether it asks. The same
+units give the same answer whatever was added first and whatever was saved between (row X20).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from engram.core.dates import has_time_expression
+from engram.core.policy import LexicalPolicy
+from engram.core.ranking import Scored
+from engram.core.words import words
+from engram.index import scoring
+from engram.index.segments import DamagedError, Names, Postings, Rows, pack, unpack
+from engram.index.stems import LANGUAGES, STEMMER_VERSION, analysed, date_word, stemmed
+from engram.vault.files import write_derived
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from engram.core.ranking import Question
+    from engram.index.segments import Bools, Floats, Ints
+
+VERSION = "1"
+"""Of the snapshot and of the analysis in it: raise it when either changes."""
+
+_FILE = "lexical.bin"
+_NAMED = ("kind", "status", "role", "persona", "speaker", "thread")
+_TIMES = ("when", "created", "valid_from", "valid_until")
+_ASKING = ("?", "？", "؟")
+_NOBODY = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
+_REASONS = ("", "status", "not valid then", "not known then")
+_DEAD_ROWS = 1000
+_SEEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """What the index is told of a unit; times in epoch seconds, `persona` '' is everybody.
+
+    `thread` is the session file's stem for turns and '' for all else; `position` orders its turns.
+    """
+
+    key: str
+    kind: str
+    text: str
+    thread: str = ""
+    position: int = 0
+    speaker: str = ""
+    role: str = ""
+    when: float | None = None
+    persona: str = ""
+    status: str = "active"
+    valid_from: float | None = None
+    valid_until: float | None = None
+    created: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What may be found. Kinds, threads and persona are applied before anything is scored.
+
+    `persona` '' sees what belongs to everybody, a name sees its own too, None sees all. Status and `as_of`
+    (epoch seconds, row X5) keep units out of the answer too, but those that would have been in it are
+    counted.
+    """
+
+    kinds: Collection[str] = ("fact", "turn", "note")
+    statuses: Collection[str] = ("active",)
+    persona: str | None = ""
+    as_of: float | None = None
+    threads: Collection[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An answer, best first, and how many units were left out that would have been in it, by reason."""
+
+    hits: tuple[Scored, ...] = ()
+    filtered: Mapping[str, int] = field(default_factory=dict)
+
+
+class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
+    """Turns, facts and notes by their words. Every public method is safe to call from any thread.
+
+    `zone` decides on which date a unit falls. Scores of a search are those of `policy`.
+    """
+
+    def __init__(self, policy: LexicalPolicy | None = None, zone: tzinfo = UTC) -> None:
+        self.policy = policy or LexicalPolicy()
+        self.zone = zone
+        self._lock = threading.RLock()
+        super().__init__([], k1=self.policy.k1, b=self.policy.b, epsilon=self.policy.epsilon)
+
+    def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
+        """In place of the parent's lists: no documents yet, for they come and go."""
+        assert not corpus
+        self._names = {name: Names() for name in _NAMED}
+        self._generation = 0
+        self._adopt(Rows(), Postings())
+        self._recount()
+        return {}
+
+    def _calc_idf(self, nd: dict[str, int]) -> None:
+        """As the parent; over an empty corpus there is nothing to average."""
+        self.idf: dict[str, float] = {}
+        self.average_idf = 0.0
+        if nd:
+            super()._calc_idf(nd)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._rows.by_key
+
+    def terms(self, text: str) -> list[str]:
+        """The stems that `text` is found by, in order, without stop words."""
+        with self._lock:
+            return analysed(text)[0]
+
+    # What comes and goes.
+
+    def add(self, docs: Iterable[Doc]) -> None:
+        """These units can be found from now on; one whose key was there replaces the old (row `X18`)."""
+        with self._lock:
+            for doc in docs:
+                if doc.key in self:
+                    self._drop(doc.key)
+                self._insert(doc)
+            self._changed()
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """These units are not found any more; unknown keys are no fault."""
+        with self._lock:
+            for key in keys:
+                if key in self:
+                    self._drop(key)
+            self._changed()
+
+    def _insert(self, doc: Doc) -> None:
+        stems, code = analysed(doc.text)
+        values: dict[str, object] = {name: self._names[name].code(getattr(doc, name)) for name in _NAMED}
+        values |= {name: math.nan if (at := getattr(doc, name)) is None else at for name in _TIMES}
+        values |= {
+            "position": doc.position,
+            "length": len(stems),
+            "language": code,
+            "day": 0 if doc.when is None else datetime.fromtimestamp(doc.when, self.zone).toordinal(),
+            "asks": doc.text.rstrip().endswith(_ASKING),
+            "timed": has_time_expression(doc.text),
+        }
+        self._postings.add(self._rows.add(doc.key, values), Counter(stems))
+        self._count(len(stems), code, 1)
+        self._introduce(doc.speaker)
+
+    def _drop(self, key: str) -> None:
+        unit = self._rows.columns[self._rows.remove(key)]
+        self._count(int(unit["length"]), int(unit["language"]), -1)
+
+    def _count(self, length: int, code: int, sign: int) -> None:
+        self.corpus_size += sign
+        self._words_total += sign * length
+        self._padded_total += sign * max(length, self.policy.short_words)
+        self._languages[code] += sign
+
+    def _introduce(self, speaker: str) -> None:
+        """From now on a question that holds a word of this name names the speaker."""
+        for word in words(speaker):
+            if word not in _NOBODY:
+                self._speakers.setdefault(word, set()).add(self._names["speaker"].find(speaker))
+
+    def _changed(self) -> None:
+        """What was worked out of the old units no longer holds; many dead rows are swept out."""
+        self.avgdl = self._words_total / max(self.corpus_size, 1)
+        self._generation += 1
+        self._seen.clear()
+        self.idf = {}
+        if self._rows.size > 2 * len(self._rows) + _DEAD_ROWS:
+            self._adopt(*_folded(self._rows, self._postings))
+
+    def _recount(self) -> None:
+        """Totals and speakers afresh, from the columns."""
+        columns = self._rows.columns[: self._rows.size]
+        living = columns[columns["alive"]]
+        self.corpus_size = len(living)
+        self._words_total = int(living["length"].sum())
+        self._padded_total = int(np.maximum(living["length"], self.policy.short_words).sum())
+        self._languages = Counter(living["language"].tolist())
+        self._speakers: dict[str, set[int]] = {}
+        for speaker in self._names["speaker"].all:
+            self._introduce(speaker)
+
+    def _adopt(self, rows: Rows, postings: Postings) -> None:
+        self._rows, self._postings = rows, postings
+        self._buffer = np.zeros(0)
+        self._seen: dict[object, Bools] = {}
+
+    # On disk.
+
+    def save(self, folder: Path) -> None:
+        """Write the snapshot; other threads go on meanwhile, and what they add stays in the delta."""
+        with self._lock:
+            generation = self._generation
+            rows, postings = self._rows.copy(), self._postings.copy()
+            names = {name: list(table.all) for name, table in self._names.items()}
+        rows, postings = _folded(rows, postings)
+        tables = {**names, "keys": rows.keys, "terms": list(postings.terms)}
+        arrays = {
+            "columns": rows.columns[: rows.size],
+            "starts": postings.starts,
+            "rows": postings.rows,
+            "counts": postings.counts,
+        }
+        write_derived(folder / _FILE, pack(self._version, tables, arrays))
+        with self._lock:
+            if generation == self._generation:
+                self._adopt(rows, postings)
+
+    def load(self, folder: Path) -> bool:
+        """Take over the snapshot in `folder`; False, and empty, if there is none that can be used."""
+        with self._lock:
+            self._initialize(())
+            try:
+                tables, arrays = unpack(folder / _FILE, self._version)
+            except DamagedError:
+                self._changed()
+                return False
+            self._names = {name: Names(tables[name]) for name in _NAMED}
+            postings = Postings(tables["terms"], arrays["starts"], arrays["rows"], arrays["counts"])
+            self._adopt(Rows.of(tables["keys"], arrays["columns"]), postings)
+            self._recount()
+            self._changed()
+            return True
+
+    @property
+    def _version(self) -> str:
+        return f"{VERSION}/{STEMMER_VERSION}/{self.zone}".replace(" ", "_")
+
+    # Plain scores, as the parent has them.
+
+    def get_scores(self, query: Sequence[str]) -> Floats:
+        """Okapi scores of all units in the order of their keys, equal to the parent's to the last bit.
+
+        The parent's average idf depends on the order of its corpus: it is that of the keys here, and within
+        a unit that of the alphabet.
+        """
+        with self._lock:
+            order = self._rows.by_order_of_keys()
+            score = np.zeros(len(order))
+            curve = scoring.Saturation(self.k1, self.b, self._rows.columns["length"][order], self.avgdl)
+            for term in query:
+                rows, counts = self._living(term)
+                score += self._idf(len(rows)) * curve(self._pulled(rows, counts, order))
+            return score
+
+    def _living(self, term: str) -> tuple[Ints, Ints]:
+        rows, counts = self._postings.of(term)
+        if self._rows.size == len(self._rows) + 1:
+            return rows, counts
+        alive = self._rows.columns["alive"][rows]
+        return rows[alive], counts[alive]
+
+    def _pulled(self, rows: Ints, counts: Ints | Floats, wanted: Ints) -> Floats:
+        """The counts of the `wanted` rows, through a buffer as long as the index."""
+        if len(self._buffer) < self._rows.size:
+            self._buffer = np.zeros(len(self._rows.columns))
+        self._buffer[rows] = counts
+        found = self._buffer[wanted]
+        self._buffer[rows] = 0
+        return found
+
+    def _idf(self, documents: int) -> float:
+        """The parent's idf; where a term stands in more than half of the units, its share of the average."""
+        value = math.log(self.corpus_size - documents + 0.5) - math.log(documents + 0.5)
+        if value >= 0:
+            return value
+        if not self.idf:
+            rank = np.zeros(self._rows.size, np.int32)
+            order = self._rows.by_order_of_keys()
+            rank[order] = np.arange(1, len(order) + 1)
+            self._calc_idf(self._postings.document_counts(rank))
+        return float(self.epsilon * self.average_idf)
+
+    # Search.
+
+    def search(self, question: Question, where: Where, k: int) -> Found:
+        """The `k` best units, ties by key; each with the parts of its score, which sum to it (row `X4`)."""
+        with self._lock:
+            visible = self._visible(where)
+            terms = self._asked(question, visible)
+            rows = self._candidates(question, terms, visible)
+            return self._scored(question, where, terms, rows, visible, k) if len(rows) and k > 0 else Found()
+
+    def _visible(self, where: Where) -> Bools:
+        """Which rows this question may look at all; remembered until the next change."""
+        threads = None if where.threads is None else frozenset(where.threads)
+        asked = (frozenset(where.kinds), where.persona, threads)
+        found = self._seen.get(asked)
+        if found is None:
+            columns = self._rows.columns[: self._rows.size]
+            found = columns["alive"] & self._named("kind", where.kinds)[columns["kind"]]
+            if where.persona is not None:
+                found &= self._named("persona", ("", where.persona))[columns["persona"]]
+            if threads is not None:
+                found &= self._named("thread", threads)[columns["thread"]]
+            if len(self._seen) == _SEEN:
+                self._seen.clear()
+            self._seen[asked] = found
+        return found
+
+    def _named(self, column: str, names: Collection[str]) -> Bools:
+        return np.array([name in names for name in self._names[column].all])
+
+    def _reasons(self, rows: Ints, where: Where) -> Ints:
+        """Why a visible row must not be in the answer: a place in `_REASONS`, 0 if it may."""
+        columns = self._rows.columns
+        found = np.where(self._named("status", where.statuses)[columns["status"][rows]], 0, 1).astype(np.int32)
+        if where.as_of is not None:
+            early, late = columns["valid_from"][rows] > where.as_of, columns["valid_until"][rows] <= where.as_of
+            found[early | late] = 2
+            later = (columns["created"][rows] > where.as_of) | (columns["when"][rows] > where.as_of)
+            found[later] = 3
+        return found
+
+    def _asked(self, question: Question, visible: Bools) -> list[scoring.Term]:
+        """The question's words as postings of visible rows, each word once."""
+        terms = []
+        for word, times in Counter(question.words).items():
+            rows, counts = self._variants(word, question.language)
+            weight = max(self._idf(len(rows)), self.policy.least_idf) * times
+            if word in question.faint and not date_word(word)[0]:
+                weight *= self.policy.faint
+            seen = visible[rows]
+            terms.append(scoring.Term(word, weight, rows[seen], counts[seen].astype(np.float64)))
+        return terms
+
+    def _variants(self, word: str, code: str) -> tuple[Ints, Ints]:
+        """Postings of `word` as any language in question would stem it: one term, its counts summed.
+
+        A question whose language nothing tells is taken for each that the index holds.
+        """
+        codes = {code} if code else {LANGUAGES[place] for place, units in self._languages.items() if units}
+        stems = sorted({stemmed([word], each)[0] for each in codes | {"en"}})
+        found = [self._living(stem) for stem in stems if stem in self._postings.terms]
+        if len(found) < 2:
+            return found[0] if found else self._living("")
+        rows, place = np.unique(np.concatenate([rows for rows, _ in found]), return_inverse=True)
+        counts = np.bincount(place, np.concatenate([counts for _, counts in found]))
+        return rows, counts.astype(np.int32)
+
+    def _candidates(self, question: Question, terms: list[scoring.Term], visible: Bools) -> Ints:
+        """Rows that hold a word of the question, rare words first up to a budget, and rows beside them.
+
+        Rows of the time it names stand for themselves, unless there are too many.
+        """
+        found: list[Ints] = []
+        spent = 0
+        for term in sorted(terms, key=lambda term: (len(term.rows), term.word)):
+            if spent and spent + len(term.rows) > self.policy.postings:
+                break
+            found.append(term.rows)
+            spent += len(term.rows)
+        columns, holding = self._rows.columns, np.concatenate([np.zeros(0, np.int32), *found])
+        for direction in ("before", "after"):
+            step = holding
+            for _ in range(self.policy.radius):
+                step = columns[direction][step]
+                step = step[step > 0]
+                found.append(step)
+        then = np.flatnonzero(scoring.then(question, columns[: self._rows.size]))
+        if len(then) <= self.policy.postings:
+            found.append(then.astype(np.int32))
+        rows = np.sort(np.concatenate([holding[:0], *found]))
+        once: Bools = np.diff(rows, prepend=-1) > 0
+        allowed: Ints = rows[once & visible[rows]]
+        return allowed
+
+    def _scored(
+        self,
+        question: Question,
+        where: Where,
+        terms: list[scoring.Term],
+        rows: Ints,
+        visible: Bools,
+        k: int,
+    ) -> Found:
+        columns, policy = self._rows.columns, self.policy
+        reasons = self._reasons(rows, where)
+        near = scoring.links(columns, rows, policy, lambda step: visible[step] & (self._reasons(step, where) == 0))
+        lengths = np.maximum(columns["length"][rows], policy.short_words)
+        curve = scoring.Saturation(self.k1, self.b, lengths, self._padded_total / self.corpus_size)
+        matches = [self._match(term, rows, columns["day"][rows], near) for term in terms]
+        given = [match.weight * curve(match.full) for match in matches]
+        session = policy.session * scoring.evidence(columns["thread"][rows], given, reasons == 0)
+        worth = sum(given, np.zeros(len(rows))) + session
+        spoke = {code for word in question.words for code in self._speakers.get(word, ())}
+        role = self._names["role"].find(question.about_role) if question.about_role else -1
+        boosts = scoring.boosts(columns, rows, question, policy, spoke, role)
+        most = policy.span * max(float(worth.max()), 1.0)
+        span: Floats = np.where(scoring.inside(question, columns["when"][rows]), most, 0.0)
+        score = worth * sum(boosts.values(), np.ones(len(rows))) + span
+        best = scoring.first(score, reasons == 0, k, lambda place: self._rows.keys[rows[place]])
+        parts: dict[str, Floats] = scoring.layers(matches, curve, best)
+        parts |= {"session": session[best], "span": span[best]}
+        parts |= {name: (worth * boost)[best] for name, boost in boosts.items()}
+        hits = tuple(
+            Scored(self._rows.keys[rows[place]], float(score[place]), _parts(parts, rank))
+            for rank, place in enumerate(best)
+        )
+        least = score[best[-1]] if len(best) == k else 0.0
+        missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(_REASONS))
+        return Found(hits, {why: int(n) for why, n in zip(_REASONS, missed, strict=True) if n})
+
+    def _match(self, term: scoring.Term, rows: Ints, days: Ints, links: list[scoring.Link]) -> scoring.Match:
+        """What of `term` the rows hold themselves, what their dates add and what their neighbours."""
+        own = self._pulled(term.rows, term.counts, rows)
+        dated = own + self.policy.date * scoring.dated(term.word, days)
+        near = np.zeros(len(rows))
+        for link in links:
+            near += link.weights * self._pulled(term.rows, term.counts, link.rows)
+        return scoring.Match(term.weight, own, dated, dated + near)
+
+
+def _parts(parts: Mapping[str, Floats], rank: int) -> dict[str, float]:
+    return {name: value for name, values in parts.items() if (value := float(values[rank]))}
+
+
+def _folded(rows: Rows, postings: Postings) -> tuple[Rows, Postings]:
+    """The living alone, in the order of their keys, as one frozen segment."""
+    folded, renumbered = rows.folded(rows.by_order_of_keys())
+    return folded, postings.folded(renumbered)

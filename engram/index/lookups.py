@@ -1,0 +1,134 @@
+"""Questions to the catalogue; safe from any thread."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+from engram.core.records import Fact, FiledTurn, Problem
+from engram.errors import ConflictError, NotFoundError
+from engram.index.rows import OwnNote, SessionFile, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.index.rows import Rows, Unit
+
+_PAGE = 500
+_SHOWN = 5
+
+
+class Lookups:
+    """What may be asked of the catalogue's rows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    @property
+    def complete(self) -> bool:
+        """Whether a scan of the whole vault has ended since the catalogue was last empty."""
+        return self.rows.setting("complete") == "yes"
+
+    def fact(self, name: str) -> Fact:
+        """The fact with this id, this path, or the only one whose id begins so (in either case).
+
+        Raises NotFoundError, or ConflictError naming the candidates.
+        """
+        if not name:
+            raise NotFoundError("there is no memory without a name", fix="Give an id, the beginning of one, or a path.")
+        if found := self._facts("key = ? OR path = ?", name, name):
+            return found[0]
+        start = name.upper()
+        found = self._facts("key >= ? AND key < ?", start, start + "\U0010ffff")
+        if not found:
+            raise NotFoundError("there is no such memory", where=name, fix="Recall it, and use the id that is shown.")
+        if len(found) > 1:
+            ids = ", ".join(fact.id for fact in found)
+            raise ConflictError("several memories begin like this", where=name, fix=f"Give more of the id: {ids}.")
+        return found[0]
+
+    def facts(self, status: str | None = None) -> Iterator[Fact]:
+        """Every fact, or those with this status, oldest entry first; read in pages, never all at once."""
+        last = 0
+        wanted = "kind = 'fact' AND seq > ? AND (? IS NULL OR status = ?)"
+        question = f"SELECT seq, record FROM unit WHERE {wanted} ORDER BY seq LIMIT ?"  # noqa: S608  our own words
+        while found := self.rows.ask(question, (last, status, status, _PAGE)):
+            last = found[-1][0]
+            yield from (cast("Fact", unpack("fact", record)) for _, record in found)
+
+    def active(self, content_hash: str) -> tuple[str, ...]:
+        """The ids of the active facts that state this (`core.text.content_hash`; row C5)."""
+        return tuple(
+            key
+            for (key,) in self.rows.ask(
+                "SELECT key FROM unit WHERE hash = ? AND hash <> '' ORDER BY key", (content_hash,)
+            )
+        )
+
+    def hashes(self) -> set[str]:
+        """The content hashes of all active facts."""
+        return {found for (found,) in self.rows.ask("SELECT hash FROM unit WHERE hash <> ''")}
+
+    def unit(self, key: str) -> Unit | None:
+        """The fact, turn or note with this key."""
+        found = self.rows.ask("SELECT kind, record FROM unit WHERE key = ?", (key,))
+        return unpack(*found[0]) if found else None
+
+    def units(self, keys: Sequence[str]) -> dict[str, Unit]:
+        """The facts, turns and notes with these keys, as far as there are any."""
+        marks = ",".join("?" * len(keys))
+        found = self.rows.ask(f"SELECT key, kind, record FROM unit WHERE key IN ({marks})", keys)  # noqa: S608  marks only
+        return {key: unpack(kind, record) for key, kind, record in found}
+
+    def turn(self, key: str) -> FiledTurn | None:
+        """The turn at `<session-file-stem>#^<block>`."""
+        found = self.unit(key)
+        return found if isinstance(found, FiledTurn) else None
+
+    def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
+        """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""
+        question = "SELECT record FROM unit WHERE kind = 'turn' AND session = ? AND turn = ?"
+        found = self.rows.ask(question, (session, turn_id))
+        return cast("FiledTurn", unpack("turn", found[0][0])) if found else None
+
+    def note(self, path: str) -> OwnNote | None:
+        """The user's own note at `path`."""
+        found = self.unit(path)
+        return found if isinstance(found, OwnNote) else None
+
+    def place(self, key: str) -> tuple[str, str] | None:
+        """The path of the unit's file and the SHA-256 the catalogue knows of it."""
+        question = "SELECT file.path, file.sha FROM unit JOIN file ON file.path = unit.path WHERE unit.key = ?"
+        found = self.rows.ask(question, (key,))
+        return (str(found[0][0]), str(found[0][1])) if found else None
+
+    def sessions(self, session: str) -> list[SessionFile]:
+        """The files of a conversation, oldest first; the last one is where the next turn may go."""
+        question = "SELECT * FROM session WHERE session = ? ORDER BY started, path"
+        moment = datetime.fromisoformat
+        return [
+            SessionFile(path, name, persona, moment(started), moment(ended), turns, last_block)
+            for path, name, persona, started, ended, turns, last_block in self.rows.ask(question, (session,))
+        ]
+
+    def counts(self) -> dict[str, int]:
+        """How many: `facts`, `facts.<status>`, `turns`, `notes`, `sessions`, `files`, `problems`."""
+        counts = dict.fromkeys(("facts", "turns", "notes"), 0)
+        for kind, status, number in self.rows.ask("SELECT kind, status, count(*) FROM unit GROUP BY kind, status"):
+            counts[f"{kind}s"] += number
+            if kind == "fact":
+                counts[f"facts.{status}"] = number
+        for table in ("session", "file", "problem"):
+            rows = self.rows.ask(f"SELECT count(*) FROM {table}")  # noqa: S608  our own names
+            counts[f"{table}s"] = rows[0][0] if rows else 0
+        return counts
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with files of the vault, by path and line."""
+        found = self.rows.ask("SELECT code, message, path, line FROM problem ORDER BY path, line")
+        return [Problem(*row) for row in found]
+
+    def _facts(self, where: str, *values: object) -> list[Fact]:
+        question = f"SELECT record FROM unit WHERE kind = 'fact' AND ({where}) ORDER BY key LIMIT ?"  # noqa: S608
+        found = self.rows.ask(question, (*values, _SHOWN))
+        return [cast("Fact", unpack("fact", record)) for (record,) in found]

@@ -1,0 +1,187 @@
+"""What a conversation adds to the score of a row: arrays in, arrays out, one value for each candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engram.index.stems import MONTH, WEEKDAY, YEAR, date_word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from engram.core.policy import LexicalPolicy
+    from engram.core.ranking import Question
+    from engram.index.segments import Bools, Floats, Ints
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word of the question: where it stands, and what it is worth there before saturation."""
+
+    word: str
+    weight: float
+    rows: Ints
+    counts: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step to a neighbour: for each candidate the row there and what its words weigh."""
+
+    rows: Ints
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Counts of one term: a row's own, with its date's, with its neighbours' too."""
+
+    weight: float
+    own: Floats
+    dated: Floats
+    full: Floats
+
+
+class Saturation:
+    """Okapi's curve over rows of these lengths: count·(k1 + 1) / (count + k1·(1 − b + b·length/average))."""
+
+    def __init__(self, k1: float, b: float, lengths: Ints, average: float) -> None:
+        self._gain = k1 + 1
+        norm = k1 * (1 - b + b * lengths / (average or 1.0))
+        self._norm = np.maximum(norm, np.finfo(float).tiny)  # an empty row would divide 0 by 0
+
+    def __call__(self, counts: Floats) -> Floats:
+        """The worth of these counts, one for each row."""
+        worth: Floats = counts * self._gain / (counts + self._norm)
+        return worth
+
+    def at(self, places: Sequence[int]) -> Saturation:
+        """The same curve for some of the rows."""
+        some = object.__new__(Saturation)
+        some._gain, some._norm = self._gain, self._norm[places]
+        return some
+
+
+def links(columns: NDArray[Any], rows: Ints, policy: LexicalPolicy, permitted: Callable[[Ints], Bools]) -> list[Link]:
+    """The neighbours of `rows`, step by step; what must not be found must not help to find either.
+
+    A neighbour weighs `back` or `forward` over its distance, less if it is long; before an answer it weighs
+    more if it asks.
+    """
+    found = []
+    for direction, share in (("before", policy.back), ("after", policy.forward)):
+        step = rows
+        for _ in range(policy.radius):
+            step = columns[direction][step]
+            if not step.any():
+                break
+            far = np.maximum(np.abs(columns["position"][rows] - columns["position"][step]), 1)
+            weights = share / far
+            weights *= np.minimum(1, policy.neighbour_words / np.maximum(columns["length"][step], 1))
+            if direction == "before":
+                weights *= 1 + policy.answer * (columns["asks"][step] & (far == 1))
+            weights *= (step > 0) & (far <= policy.radius) & permitted(step)
+            found.append(Link(step, weights))
+    return found
+
+
+def dated(word: str, days: Ints) -> Bools:
+    """Whether `word` names the month, the weekday, the year or the day of the month of these days (0: none)."""
+    part, value = date_word(word)
+    if not part:
+        return np.zeros(len(days), np.bool_)
+    dates = (days - _EPOCH_DAY).astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    if part == WEEKDAY:
+        found = (days - 1) % 7
+    elif part == MONTH:
+        found = months.astype(int) % 12 + 1
+    elif part == YEAR:
+        found = months.astype("datetime64[Y]").astype(int) + 1970
+    else:
+        found = (dates - months).astype(int) + 1
+    named: Bools = (days > 0) & (found == value)
+    return named
+
+
+def evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats:
+    """What each row's thread as a whole has of the question: the sum over terms of its best row.
+
+    A row without a thread (0) speaks for itself.
+    """
+    found: Floats = np.where(permitted, sum(given, np.zeros(len(threads))), 0)
+    placed = np.flatnonzero(threads)
+    if len(placed):
+        _, group = np.unique(threads[placed], return_inverse=True)
+        total = np.zeros(int(group.max()) + 1)
+        for contribution in given:
+            best = np.zeros(len(total))
+            np.maximum.at(best, group, np.where(permitted, contribution, 0)[placed])
+            total += best
+        found[placed] = total[group]
+    return found
+
+
+def boosts(
+    columns: NDArray[Any],
+    rows: Ints,
+    question: Question,
+    policy: LexicalPolicy,
+    spoke: Collection[int],
+    role: int,
+) -> dict[str, Floats]:
+    """Shares of its worth that a row gains or loses for who said it, and how.
+
+    `spoke` are the speakers the question names, `role` the side it is about (−1: neither).
+    """
+    found: dict[str, Floats] = {"question": -policy.question * columns["asks"][rows]}
+    if spoke:
+        found["speaker"] = np.where(np.isin(columns["speaker"][rows], sorted(spoke)), policy.speaker, 0.0)
+    if role >= 0:
+        found["role"] = policy.role * (columns["role"][rows] == role)
+    if question.wants_time:
+        found["when"] = policy.when * columns["timed"][rows]
+    return found
+
+
+def inside(question: Question, when: Floats) -> Bools:
+    """Which times fall into the time the question names."""
+    if question.span is None:
+        return np.zeros(len(when), np.bool_)
+    found: Bools = (when >= question.span.start.timestamp()) & (when < question.span.end.timestamp())
+    return found
+
+
+def then(question: Question, columns: NDArray[Any]) -> Bools:
+    """Which rows are of the time that the question names, be it by a span or by months and weekdays."""
+    found = inside(question, columns["when"])
+    named = [word for word in question.words if date_word(word)[0] in {MONTH, WEEKDAY}]
+    if named:
+        found |= np.logical_and.reduce([dated(word, columns["day"]) for word in named])
+    return found
+
+
+def layers(matches: Sequence[Match], saturated: Saturation, best: Sequence[int]) -> dict[str, Floats]:
+    """The worth of the words of some rows in layers: their own, then their dates', then their neighbours'."""
+    curve, nothing = saturated.at(best), np.zeros(len(best))
+    own: Floats = sum((match.weight * curve(match.own[best]) for match in matches), nothing)
+    with_date: Floats = sum((match.weight * curve(match.dated[best]) for match in matches), nothing)
+    full: Floats = sum((match.weight * curve(match.full[best]) for match in matches), nothing)
+    return {"text": own, "date": with_date - own, "neighbours": full - with_date}
+
+
+def first(score: Floats, shown: Bools, k: int, key: Callable[[int], str]) -> list[int]:
+    """Places of the `k` best scores above 0 that may be shown, ties by key."""
+    places = np.flatnonzero(shown & (score > 0))
+    if len(places) > k:
+        least = np.partition(score[places], -k)[-k]
+        places = places[score[places] >= least]
+    return sorted(places.tolist(), key=lambda place: (-score[place], key(place)))[:k]

@@ -1,0 +1,95 @@
+"""From text to the stems the index stores, by language and script (row X13)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import Stemmer
+
+from engram.core.date_words import LEXICONS
+from engram.core.words import STOP, content, language, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LANGUAGES = tuple(STOP)
+"""The languages a text can be taken for; the index stores their places."""
+
+STEMMER_VERSION: str = Stemmer.version()
+
+MONTH, WEEKDAY, YEAR, DAY = "b", "k", "year", "day"
+"""The parts of a date that a word can name: January is 1, Monday 0."""
+
+_STEMMERS = {
+    code: Stemmer.Stemmer(name)
+    for code, name in (
+        ("en", "english"),
+        ("de", "german"),
+        ("fr", "french"),
+        ("es", "spanish"),
+        ("it", "italian"),
+        ("pt", "portuguese"),
+        ("nl", "dutch"),
+        ("ru", "russian"),
+        ("el", "greek"),
+        ("ar", "arabic"),
+        ("hi", "hindi"),
+    )
+}
+_SCRIPTS = (
+    ("\u0370", "\u03ff", "el"),
+    ("\u0400", "\u04ff", "ru"),
+    ("\u0600", "\u06ff", "ar"),
+    ("\u0900", "\u097f", "hi"),
+)
+_DATE_WORDS: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        phrase: (letter, value)
+        for lexicon in LEXICONS
+        for phrase, (letter, value) in lexicon.phrases.items()
+        if letter in {MONTH, WEEKDAY} and isinstance(value, int)
+    }
+)
+
+
+def analysed(text: str) -> tuple[list[str], int]:
+    """The stems of a unit's text without stop words, and its language as a place in `LANGUAGES`."""
+    found = words(text, singles=True)
+    code = language(found) or "en"
+    return stemmed(content(found, code), code), LANGUAGES.index(code)
+
+
+def stemmed(found: list[str], code: str) -> list[str]:
+    """Stems by the language; a word of a script that has its own stemmer goes to that one.
+
+    The stemmers are not safe to share: callers hold the lock of their index.
+    """
+    stemmer = _STEMMERS.get(code)
+    stems: list[str] = stemmer.stemWords(found) if stemmer else found
+    return [stem if stem.isascii() else _by_script(stem, word) for stem, word in zip(stems, found, strict=True)]
+
+
+def _by_script(stem: str, word: str) -> str:
+    for first, last, code in _SCRIPTS:
+        if first <= word[0] <= last:
+            own: str = _STEMMERS[code].stemWord(word)
+            return own
+    return stem
+
+
+@lru_cache(4096)
+def date_word(word: str) -> tuple[str, int]:
+    """The part of a date `word` can name, with its value; ("", 0) for none.
+
+    `date_word("may") == (MONTH, 5)`, `date_word("2023") == (YEAR, 2023)`, `date_word("7") == (DAY, 7)`
+    """
+    if word in _DATE_WORDS:
+        return _DATE_WORDS[word]
+    if not word.isdecimal():
+        return "", 0
+    number = int(word)
+    if len(word) == 4:
+        return YEAR, number
+    return (DAY, number) if 1 <= number <= 31 else ("", 0)

@@ -1,0 +1,162 @@
+"""The offline extractor's patterns for German, French and Spanish, in the form of `rule_table` (rows X2, X13).
+
+A small set that needs no rewriting: the object is taken as it stands, and refused if it holds a word of the
+first or second person, a negation or a doubt. Where the speaker has no name, a neutral noun stands for them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engram.llm.rule_table import Rule, read_rules
+
+
+@dataclass(frozen=True, slots=True)
+class Tongue:
+    """A language whose objects are taken as they stand: a neutral subject, and words that refuse an object."""
+
+    name: str
+    subject: str
+    refused: re.Pattern[str]
+    rules: tuple[Rule, ...]
+
+
+_GERMAN = r"""
+de name: fact sure name
+    ich heiße|mein name ist
+    = {s} heißt {o}
+de lives: fact sure foreign
+    ich (?:wohne|lebe) (?:jetzt |zurzeit |seit \w+ )?(?P<w>in|bei)
+    = {s} wohnt {w} {o}
+de from: fact sure foreign
+    ich komme aus
+    = {s} kommt aus {o}
+de works: fact sure foreign
+    ich arbeite (?P<w>als|bei|in|für)
+    = {s} arbeitet {w} {o}
+de trait: fact sure any
+    ich bin (?P<w>(?:vegan|vegetarisch|vegetarier(?:in)?|veganer(?:in)?|verheiratet|geschieden|schwanger
+    |linkshänder(?:in)?|allergisch gegen))
+    = {s} ist {w} {o}
+de likes: preference probable foreign tag:preference
+    ich (?P<v>liebe|hasse|mag|bevorzuge)(?: (?:am liebsten|sehr|wirklich))?
+    = {s} {v} {o}
+de favourite: preference sure foreign tag:preference
+    meine? (?P<w>lieblings\w+ (?:ist|sind))
+    = {s}: {w} {o}
+de has: relationship sure any
+    ich habe (?P<w>(?:einen?|zwei|drei|vier) (?:\w+ )?(?:hund|katzen?|kater|hunde|bruder|schwestern?|brüder
+    |kind|kinder|sohn|tochter|söhne|töchter))
+    = {s} hat {w} {o}
+de speaks: skill sure foreign
+    ich spreche
+    = {s} spricht {o}
+"""
+
+_FRENCH = r"""
+fr name: fact sure name
+    je m'appelle|mon nom est
+    = {s} s'appelle {o}
+fr lives: fact sure foreign
+    j'habite|je vis(?= (?:à|en|au|dans))
+    = {s} habite {o}
+fr works: fact sure foreign
+    je travaille (?P<w>comme|chez|pour|à|dans)
+    = {s} travaille {w} {o}
+fr trait: fact sure any
+    je suis (?P<w>(?:végétarien(?:ne)?|végane?|allergique (?:à|au|aux)|marié(?:e)?|divorcé(?:e)?|enceinte
+    |gauch(?:er|ère)))
+    = {s} est {w} {o}
+fr likes: preference probable foreign tag:preference
+    (?:j'|je )(?P<v>adore|aime|déteste|préfère)(?: (?:beaucoup|vraiment))?
+    = {s} {v} {o}
+fr has: relationship sure any
+    j'ai (?P<w>(?:une?|deux|trois|quatre) (?:chiens?|chats?|chatte|frères?|sœurs?|soeurs?|enfants?|fils
+    |filles?))
+    = {s} a {w} {o}
+fr speaks: skill sure foreign
+    je parle(?= (?:le |l'|couramment )?(?:français|anglais|allemand|espagnol|italien|portugais|japonais
+    |chinois|arabe|russe))
+    = {s} parle {o}
+"""
+
+_SPANISH = r"""
+es name: fact sure name
+    (?:yo )?me llamo|mi nombre es
+    = {s} se llama {o}
+es lives: fact sure foreign
+    (?:yo )?vivo (?P<w>en|con)
+    = {s} vive {w} {o}
+es from: fact sure foreign
+    (?:yo )?soy de
+    = {s} es de {o}
+es works: fact sure foreign
+    (?:yo )?trabajo (?P<w>como|en|para|de)
+    = {s} trabaja {w} {o}
+es trait: fact sure any
+    (?:yo )?soy (?P<w>vegetarian[oa]|vegan[oa]|alérgic[oa] (?:a|al)|diabétic[oa]|zurd[oa]|celíac[oa])
+    = {s} es {w} {o}
+es likes: preference probable foreign tag:preference
+    (?:a mí )?me (?P<v>gusta|gustan|encanta|encantan)(?: mucho)?
+    = {s}: le {v} {o}
+es hates: preference probable foreign tag:preference
+    (?:yo )?(?P<v>odio|prefiero)
+    = {s} {v} {o}
+es has: relationship sure any
+    (?:yo )?tengo (?P<w>(?:una?|dos|tres|cuatro) (?:perros?|perras?|gatos?|gatas?|hermanos?|hermanas?|hijos?
+    |hijas?))
+    = {s} tiene {w} {o}
+es speaks: skill sure foreign
+    (?:yo )?hablo(?= (?:español|inglés|francés|alemán|italiano|portugués|japonés|chino|árabe|ruso))
+    = {s} habla {o}
+"""
+
+TONGUES = (
+    Tongue(
+        "de",
+        "Die Person",
+        re.compile(
+            r"\b(?:ich|mein\w*|mir|mich|du|dein\w*|dir|dich|Sie|Ihr\w*|wir|uns\w*|nicht|kein\w*|vielleicht|würde|es|das"
+            r"|wenn)\b",
+            re.IGNORECASE,
+        ),
+        read_rules(_GERMAN),
+    ),
+    Tongue(
+        "fr",
+        "La personne",
+        re.compile(
+            r"\b(?:je|j'|mon|ma|mes|me|m'|moi|tu|ton|ta|tes|te|vous|votre|nous|notre|pas|peut-être|ça|cela|que|quand|si)\b",
+            re.IGNORECASE,
+        ),
+        read_rules(_FRENCH),
+    ),
+    Tongue(
+        "es",
+        "La persona",
+        re.compile(
+            r"\b(?:yo|mi|mis|me|mí|tú|tu|tus|te|usted|nos|nuestro|no|quizás|tal vez|eso|esto|que|cuando|si)\b",
+            re.IGNORECASE,
+        ),
+        read_rules(_SPANISH),
+    ),
+)
+
+FOREIGN_VERBS = {
+    "liebe": "liebt",
+    "hasse": "hasst",
+    "mag": "mag",
+    "bevorzuge": "bevorzugt",
+    "adore": "adore",
+    "aime": "aime",
+    "déteste": "déteste",
+    "préfère": "préfère",
+    "gusta": "gusta",
+    "gustan": "gustan",
+    "encanta": "encanta",
+    "encantan": "encantan",
+    "odio": "odia",
+    "prefiero": "prefiere",
+}
+"""First person to third."""

@@ -1,0 +1,485 @@
+"""Memory: the operations on one vault, in one process.
+
+Reading operations and `observe` may be called from any thread; everything that writes notes belongs to one
+thread at a time: the daemon's writer, or the caller where no daemon runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from engram import filing, ingest, recall
+from engram.core import classify
+from engram.core.records import CATEGORIES, Edit, Extraction, Fact, FiledTurn
+from engram.core.redact import redact
+from engram.core.text import content_hash, ulid
+from engram.errors import (
+    BadRequestError,
+    BudgetSpentError,
+    ConflictError,
+    EngramError,
+    ModelError,
+    NotFoundError,
+    UnavailableError,
+)
+from engram.index.index import Index
+from engram.llm import rules
+from engram.operations import checked
+from engram.vault import files
+from engram.vault.journal import Journal
+from engram.vault.store import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+    from engram.config import Settings
+    from engram.ingest import Batch
+    from engram.llm.client import Model
+
+FLUSH_SECONDS = 600.0
+LEDGER = "spend.json"
+
+
+def utc_now() -> datetime:
+    """The clock outside tests."""
+    return datetime.now(UTC)
+
+
+class Memory:
+    """One vault with its journal and index. `start` before use, `close` after; `ready` once `warm` is done."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.ready = False
+        self.on_turns: Callable[[], None] | None = None
+        self.faults: dict[str, str] = {}
+        self.deletions_frozen = False
+        self._began = time.monotonic()
+        self._model: Model | None = None
+        self._model_faults = 0
+
+    # -- life -------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take the lock, replay the journal, open the index: recall works from here on, marked incomplete.
+
+        Raises NotFoundError (no vault there), LockedError (another process owns it), StorageError.
+        """
+        settings = self.settings
+        if not settings.vault.is_dir():
+            raise NotFoundError("there is no vault", where=str(settings.vault), fix="Make one with `engram init`.")
+        for folder in (settings.state, settings.cache):
+            files.make_folders(folder)
+        self._lock = files.lock(settings.state / "lock")
+        try:
+            self.vault = Vault(settings.vault)
+            self.index = Index(settings)
+            self.journal = Journal(settings.state / "journal", settings.policy.journal)
+            self.intake = ingest.Intake(self.journal, self.index, settings)
+            self.filing = filing.Filing(self.vault, self.index, settings)
+            self.index.tombstones = self.vault.tombstones()
+            for fault in self.intake.recover(self.clock()):
+                self.faults["journal"] = fault
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def warm(self) -> None:
+        """Compare the vault with the catalogue and take in what changed meanwhile."""
+        unsure = self.rescan(None)
+        if unsure and self.on_turns is None:
+            time.sleep(self.settings.policy.files.settle_most_seconds)
+            self.rescan(unsure)
+        self.vault.seed_hashes(self.index.active_hashes())
+        self.ready = True
+
+    def close(self) -> None:
+        """Save the index and let go of the vault. What waits stays in the journal."""
+        self.ready = False
+        self.index.close()
+        self.journal.close()
+        self._lock.release()
+
+    def call(self, name: str, params: dict[str, Any], *, trust: str = "user") -> dict[str, Any]:
+        """Carry out the operation `name`; its result fits JSON. Raises EngramError.
+
+        `trust` is the caller's standing: what anybody but the user sends is marked as such.
+        """
+        arguments = checked(name, params)
+        if name == "observe":
+            arguments["trust"] = trust
+        result: dict[str, Any] = getattr(self, name)(**arguments)
+        return result
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def observe(
+        self, turns: list[dict[str, Any]], *, skip_conflicts: bool = False, trust: str = "user"
+    ) -> dict[str, Any]:
+        """Take turns of a conversation; when this returns they are on disk and recall finds them."""
+        now = self.clock()
+        origin = "chat" if trust == "user" else trust
+        taken = [ingest.turn_from(raw, now, self.settings, self._fresh_id(now), origin) for raw in turns]
+        accepted = self.intake.accept(taken, now, skip_conflicts=skip_conflicts)
+        if self.on_turns:
+            self.on_turns()
+        else:
+            self._drain()
+        return asdict(accepted)
+
+    def flush(self, session: str | None = None) -> dict[str, Any]:
+        """Distil everything that waits now, and wait for it."""
+        wanted = self.intake.hurry(session)
+        if self.on_turns is None:
+            self._drain()
+        else:
+            self.on_turns()
+            if not self.intake.wait(wanted, FLUSH_SECONDS):
+                raise UnavailableError(
+                    "distilling takes longer than expected", fix="It goes on; look at `engram status`."
+                )
+        return {"flushed": len(wanted), **self.intake.counts()}
+
+    def due(self, now: datetime) -> list[Batch]:
+        """The batches to distil now, their turns already in their session file, in the order they were said.
+
+        One whose session file a person is editing waits until that rests, unless somebody asked for it.
+        """
+        ready = []
+        for batch in self.intake.due(now):
+            until = None if batch.why == ingest.ASKED else self.filing.quiet_until(batch, now)
+            until = until or self._file_turns(batch, now)
+            if until is None:
+                ready.append(batch)
+            else:
+                self.intake.parked(batch, until, "the session file cannot be written now", durable=False)
+        return ready
+
+    def _file_turns(self, batch: Batch, now: datetime) -> datetime | None:
+        """Put the batch's turns into their session file; when to try again if the disk or an editor refuses."""
+        try:
+            self.filing.file_turns([item.filed for item in batch.waiting])
+        except EngramError as fault:
+            self.faults["session file"] = str(fault)
+            return now + timedelta(seconds=self.settings.policy.model.retry_seconds)
+        self.faults.pop("session file", None)
+        return None
+
+    def next_due(self) -> datetime | None:
+        """When the next batch becomes due by the clock."""
+        return self.intake.next_due()
+
+    def distil(self, batch: Batch) -> Extraction:
+        """What the batch says: by the model; by the offline rules without one, after its last try, or if short."""
+        policy = self.settings.policy
+        if self.settings.model is None or batch.attempts >= policy.model.attempts:
+            return rules.extract(batch.turns, policy.extraction)
+        from engram.llm import tasks
+
+        found = tasks.extract(batch.turns, self._asked_model(), policy.extraction, policy.model)
+        return rules.extract(batch.turns, policy.extraction) if "too short" in found.dropped else found
+
+    def file(self, batch: Batch, outcome: Extraction | ModelError) -> filing.Filed:
+        """Write the batch into the vault; after a model's failure park it, in the end use the rules (C3, X2)."""
+        now = self.clock()
+        if isinstance(outcome, ModelError):
+            self._model_faults += 1
+            self.faults["model"] = str(outcome)
+            again = self._again(batch, outcome, now)
+            if again is not None:
+                self.intake.parked(*again, outcome.what)
+                return filing.Filed()
+            filed = self.filing.file(batch, rules.extract(batch.turns, self.settings.policy.extraction), now)
+            self.intake.buried(batch, outcome.what)
+            return filed
+        if outcome.extractor != rules.EXTRACTOR:
+            self.faults.pop("model", None)
+        filed = self.filing.file(batch, outcome, now)
+        self.intake.settled(batch)
+        return filed
+
+    def _again(self, batch: Batch, fault: ModelError, now: datetime) -> tuple[Batch, datetime] | None:
+        """The batch with one more try counted and when to try it, or None after the last."""
+        policy = self.settings.policy.model
+        if isinstance(fault, BudgetSpentError):
+            local = now.astimezone(self.settings.zone)
+            return batch, (local + timedelta(days=1)).replace(hour=0, minute=1, second=0, microsecond=0)
+        tries = batch.attempts + 1
+        if not fault.retryable or tries >= policy.attempts:
+            return None
+        wait = policy.retry_seconds * 2**batch.attempts
+        wait = min(max(wait, getattr(fault, "retry_after", None) or 0), policy.retry_most_seconds)
+        return replace(batch, attempts=tries), now + timedelta(seconds=wait)
+
+    def _drain(self) -> None:
+        """Without a daemon: distil and file at once what waits."""
+        self.intake.hurry()
+        for batch in self.due(self.clock()):
+            try:
+                outcome: Extraction | ModelError = self.distil(batch)
+            except ModelError as fault:
+                outcome = fault
+            self.file(batch, outcome)
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def rescan(self, paths: Collection[Path] | None, *, accept_deletions: bool = False) -> set[Path]:
+        """Take in what changed on disk, everywhere or only below `paths`; a person's deeds are obeyed (X3, X8, X9).
+
+        The paths given back want another look after `settle_most_seconds`: gone, or still being written.
+        """
+        now = self.clock()
+        self.vault.tidy(now, self.settings.policy.files.quiet_seconds)
+        diff = self.index.refresh(paths, accept_deletions=accept_deletions)
+        self.deletions_frozen = diff.frozen
+        rows = [_deed(now, "edit", edit.after.id, "a person edited the note") for edit in diff.edited]
+        if diff.deleted:
+            self._entomb(diff.deleted, now, "a person deleted the note")
+            rows += [_deed(now, "forget", fact.id, "a person deleted the note") for fact in diff.deleted]
+        if rows:
+            self.vault.log(rows)
+        self.filing.ask_about(diff.conflicts, now)
+        return {self.settings.vault / path for path in diff.pending}
+
+    def _entomb(self, gone: Collection[Fact], now: datetime, why: str) -> None:
+        stones = [
+            {"at": now.isoformat(timespec="seconds"), "hash": content_hash(fact.text), "memory": fact.id, "reason": why}
+            for fact in gone
+        ]
+        self.vault.bury(stones)
+        self.index.tombstones |= {str(stone["hash"]) for stone in stones}
+        self.vault.seed_hashes(self.index.active_hashes())
+
+    # -- operations on memories ---------------------------------------------------------------------
+
+    def recall(self, **wishes: Any) -> dict[str, Any]:
+        """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24)."""
+        now = self._time(wishes.pop("now")) or self.clock()
+        explain, query = wishes.pop("explain"), wishes.pop("query")
+        ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of")), **wishes)
+        answer = recall.recall(self.index, self.settings, ask, mark=secrets.token_hex(4), complete=self.ready)
+        return recall.as_json(answer, ask, explain=explain)
+
+    def remember(
+        self,
+        text: str,
+        category: str | None,
+        about: list[str] | None,
+        tags: list[str] | None,
+        importance: float | None,
+        persona: str | None,
+        *,
+        pinned: bool,
+        expires: str | None,
+    ) -> dict[str, Any]:
+        """Keep a statement of the user's: the words as a turn, the statement as a fact (rows A1, A12, C5)."""
+        now = self.clock()
+        if category is not None and category not in CATEGORIES:
+            raise BadRequestError(f"there is no category {category!r}", fix=f"Use one of: {', '.join(CATEGORIES)}.")
+        raw = {"text": text, "session": "remembered", "persona": persona}
+        turn = ingest.turn_from(raw, now, self.settings, self._fresh_id(now))
+        twin = self.index.active_twin(content_hash(turn.text), now)
+        if twin:
+            self.vault.log([_deed(now, "confirm", twin, "same statement")])
+            return {"id": twin, "verdict": "confirmed", "why": "the same statement is already known"}
+        category = category or self._category(turn.text)
+        policy = self.settings.policy.importance
+        evidence = self.intake.place(turn)
+        fact = Fact(
+            id=ulid(now, evidence.key),
+            text=turn.text,
+            category=category,
+            kind=classify.kind_of(turn.text, category, tags or ())[0],
+            created=turn.occurred_at,
+            importance=classify.importance_of(turn.text, category, tags or (), policy)[0]
+            if importance is None
+            else importance,
+            about=tuple(about or ()),
+            tags=tuple(tags or ()),
+            source=evidence.key,
+            origin="user",
+            pinned=pinned,
+            expires=self._time(expires),
+            persona=persona,
+        )
+        self.filing.file_turns([evidence])
+        path = self.filing.keep(fact, _deed(now, "store", fact.id, "asked to remember"))
+        return {"id": fact.id, "path": path, "verdict": "created", "category": category}
+
+    def show(self, id: str) -> dict[str, Any]:  # noqa: A002  the operation's argument is called so everywhere
+        """One memory with everything known of it."""
+        fact = self.index.find(id)
+        raw = self.vault.read(fact.path)
+        problems = [asdict(problem) for problem in self.index.problems(fact.path)]
+        return {"memory": recall.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
+
+    def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
+        """The turns a memory came from and each decision on it (rows X4, X17)."""
+        fact = self.index.find(id)
+        source = self.index.unit(fact.source) if fact.source else None
+        return {
+            "memory": recall.plain(fact),
+            "turns": [recall.plain_turn(source)] if isinstance(source, FiledTurn) else [],
+            "decisions": self.vault.actions(fact.id),
+        }
+
+    def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002  see show
+        """Stop recalling a memory; the note stays, marked forgotten, and the statement does not return (A26, X8)."""
+        fact = self.index.find(id)
+        now = self.clock()
+        if fact.status != "forgotten":
+            why = reason or "the user asked"
+            self._entomb([fact], now, why)
+            self._change(fact, {"status": "forgotten", "end_reason": redact(why).text}, "forget", why)
+        return {"id": fact.id, "path": fact.path, "status": "forgotten"}
+
+    def update(self, id: str, pinned: bool | None, status: str | None) -> dict[str, Any]:  # noqa: A002, FBT001  see show
+        """Pin, unpin or restore a memory (rows D8, E4, C23)."""
+        if status not in {None, "active"}:
+            raise BadRequestError(f"a memory cannot be set to {status!r} here", fix="Use status active, or forget.")
+        if pinned is None and status is None:
+            raise BadRequestError("nothing to change", fix="Give pinned or status.")
+        fact = self.index.find(id)
+        keys: dict[str, object] = {}
+        if pinned is not None and pinned != fact.pinned:
+            keys["pinned"] = pinned or None
+        if status and fact.status != "active":
+            keys |= {"status": "active", "end_reason": None}
+            digest = content_hash(fact.text)
+            self.vault.bury([{"at": self.clock().isoformat(timespec="seconds"), "hash": digest, "restored": True}])
+            self.index.tombstones.discard(digest)
+        if keys:
+            self._change(fact, keys, "restore" if status else "pin" if pinned else "unpin", "the user asked")
+            if status:
+                self.vault.seed_hashes(self.index.active_hashes())
+        return {"id": fact.id, "path": fact.path, "changed": sorted(keys)}
+
+    def _change(self, fact: Fact, keys: dict[str, object], action: str, why: str) -> None:
+        """Patch the note; where a person was faster, look at their version and patch that."""
+        try:
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [_deed(self.clock(), action, fact.id, why)])
+        except ConflictError:
+            self.index.refresh([fact.path])
+            fact = self.index.find(fact.id)
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [_deed(self.clock(), action, fact.id, why)])
+
+    def _category(self, text: str) -> str:
+        """What the offline rules would call the statement."""
+        turn = ingest.turn_from({"text": text}, self.clock(), self.settings, "x")
+        found = rules.extract([turn], self.settings.policy.extraction).candidates
+        return found[0].category if found else "fact"
+
+    # -- looking after it -----------------------------------------------------------------------------
+
+    def reindex(self) -> dict[str, Any]:
+        """Throw every derived store away and read the vault again (row X20)."""
+        began = time.monotonic()
+        self.index.rebuild()
+        self.vault.seed_hashes(self.index.active_hashes())
+        return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
+
+    def doctor(self, *, accept_deletions: bool = False) -> dict[str, Any]:
+        """What is wrong with vault, journal and index, and what to do about each."""
+        if accept_deletions:
+            self.rescan(None, accept_deletions=True)
+        findings = [
+            {
+                "level": "warning",
+                "code": problem.code,
+                "where": problem.path,
+                "line": problem.line,
+                "what": problem.message,
+            }
+            for problem in self.index.problems()
+        ]
+        findings += [{"level": "error", "code": code, "what": what} for code, what in self.faults.items()]
+        if self.deletions_frozen:
+            findings.append({"level": "error", "code": "frozen", "what": FROZEN})
+        mode = self.settings.vault.stat().st_mode & 0o077
+        if mode:
+            findings.append({"level": "warning", "code": "mode", "where": str(self.settings.vault), "what": LAX})
+        findings += [
+            {"level": "warning", "code": "dead-letter", "what": f"{len(batch.waiting)} turns: {why}", "fix": RETRY}
+            for batch, why in self.intake.dead
+        ]
+        return {"healthy": not findings, "findings": findings}
+
+    def stats(self) -> dict[str, Any]:
+        """Counts and sizes."""
+        return {"vault": str(self.settings.vault), **self.index.counts(), **self.intake.counts()}
+
+    def status(self) -> dict[str, Any]:
+        """What this process is doing, and what is degraded."""
+        return {
+            "vault": str(self.settings.vault),
+            "pid": os.getpid(),
+            "ready": self.ready,
+            "uptime_seconds": round(time.monotonic() - self._began, 1),
+            "extractor": self.settings.model.name if self.settings.model else rules.EXTRACTOR,
+            "faults": dict(self.faults),
+            "model_faults": self._model_faults,
+            **self.index.counts(),
+            **self.intake.counts(),
+        }
+
+    # -- small things ---------------------------------------------------------------------------------
+
+    def _asked_model(self) -> Model:
+        if self._model is None:
+            from engram.llm.client import Model
+            from engram.llm.spend import Spend
+
+            assert self.settings.model
+            spend = Spend(self._ledger, self._write_ledger)
+            self._model = Model(self.settings.model, self.settings.policy.model, spend, self.clock)
+        return self._model
+
+    def _ledger(self) -> dict[str, Any]:
+        """What the model cost today (row X24), as it was last written."""
+        try:
+            saved: dict[str, Any] = json.loads(files.read(self.settings.state / LEDGER))
+        except (NotFoundError, ValueError):
+            return {}
+        return saved
+
+    def _write_ledger(self, day: Mapping[str, Any]) -> None:
+        files.write_derived(self.settings.state / LEDGER, json.dumps(day).encode())
+
+    def _fresh_id(self, now: datetime) -> str:
+        return ulid(now, secrets.token_hex(16))
+
+    def _time(self, text: str | None) -> datetime | None:
+        if text is None:
+            return None
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise BadRequestError(
+                f"{text!r} is no ISO 8601 time", fix="Write 2026-11-20 or 2026-11-20T21:14."
+            ) from None
+        return moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
+
+
+RETRY = "`engram flush` asks the model again"
+FROZEN = "many notes vanished at once; nothing is believed deleted until you say `engram doctor --accept-deletions`"
+LAX = "other users of this machine may read the vault; `chmod 700` closes it"
+
+
+def _deed(now: datetime, action: str, memory: str, why: str) -> dict[str, object]:
+    """A line of the action log for what a person did."""
+    return {
+        "at": now.isoformat(timespec="seconds"),
+        "action": action,
+        "outcome": "applied",
+        "memory": memory,
+        "reason": redact(why).text,
+        "by": "user",
+    }

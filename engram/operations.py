@@ -1,0 +1,167 @@
+"""The one table of operations; command line, HTTP and Python only translate it.
+
+Light on purpose: the command line reads it before anything else is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engram.errors import BadRequestError
+
+Kind = Literal["text", "int", "float", "bool", "time", "list", "turns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One argument. `positional` arguments come first on the command line; times are ISO 8601."""
+
+    name: str
+    kind: Kind
+    help: str
+    required: bool = False
+    positional: bool = False
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A verb with its HTTP form. `writes` sends it through the one writer; `{id}` in the path is a param."""
+
+    name: str
+    method: str
+    path: str
+    help: str
+    params: tuple[Param, ...] = ()
+    writes: bool = False
+
+
+_ID = Param("id", "text", "a memory's id, an unambiguous prefix of it, or its path", required=True, positional=True)
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        "observe",
+        "POST",
+        "/v1/turns",
+        "take turns of a conversation; acknowledged when they are on disk",
+        (
+            Param(
+                "turns", "turns", "objects with text; id, session, role, speaker, persona, occurred_at", required=True
+            ),
+            Param("skip_conflicts", "bool", "leave out turns whose id is known with another text", default=False),
+        ),
+    ),
+    Operation(
+        "flush",
+        "POST",
+        "/v1/flush",
+        "distil every waiting turn now and wait for it",
+        (Param("session", "text", "only this conversation"),),
+    ),
+    Operation(
+        "recall",
+        "POST",
+        "/v1/recall",
+        "find the few memories that matter, with their evidence",
+        (
+            Param("query", "text", "what to look for", required=True, positional=True),
+            Param("k", "int", "most hits"),
+            Param("budget", "int", "most tokens"),
+            Param("session", "text", "the conversation that asks"),
+            Param("persona", "text", "whose memories besides everybody's"),
+            Param("as_of", "time", "answer from what was believed then"),
+            Param("now", "time", "the time of the question, for words like 'last week'"),
+            Param("kinds", "list", "only these kinds: fact, turn, note"),
+            Param("explain", "bool", "show the parts of each score and what was filtered", default=False),
+        ),
+    ),
+    Operation(
+        "remember",
+        "POST",
+        "/v1/memories",
+        "keep a statement",
+        (
+            Param("text", "text", "the statement", required=True, positional=True),
+            Param("category", "text", "one of the ten categories; guessed when absent"),
+            Param("about", "list", "names of people, places or things"),
+            Param("tags", "list", "tags"),
+            Param("importance", "float", "0 to 1; scored when absent"),
+            Param("persona", "text", "private to this persona"),
+            Param("pinned", "bool", "never let it fade", default=False),
+            Param("expires", "time", "when it stops being true"),
+        ),
+        writes=True,
+    ),
+    Operation("show", "GET", "/v1/memories/{id}", "one memory with everything known of it", (_ID,)),
+    Operation("why", "GET", "/v1/memories/{id}/why", "the turns a memory came from and each decision on it", (_ID,)),
+    Operation(
+        "update",
+        "PATCH",
+        "/v1/memories/{id}",
+        "pin, unpin or restore a memory",
+        (
+            _ID,
+            Param("pinned", "bool", "pin or unpin"),
+            Param("status", "text", "active: bring it back"),
+        ),
+        writes=True,
+    ),
+    Operation(
+        "forget",
+        "DELETE",
+        "/v1/memories/{id}",
+        "stop recalling a memory; the note stays, marked forgotten",
+        (_ID, Param("reason", "text", "why, for the record")),
+        writes=True,
+    ),
+    Operation("reindex", "POST", "/v1/reindex", "rebuild every derived store from the vault", writes=True),
+    Operation(
+        "doctor",
+        "GET",
+        "/v1/doctor",
+        "check vault, journal and index, and say what to do",
+        (Param("accept_deletions", "bool", "believe that notes that vanished in numbers were deleted", default=False),),
+        writes=True,
+    ),
+    Operation("stats", "GET", "/v1/stats", "counts and sizes"),
+    Operation("status", "GET", "/v1/status", "what the daemon is doing"),
+)
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
+
+
+def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """`given` with defaults filled in; BadRequestError names every missing, unknown or ill-typed argument."""
+    operation = BY_NAME.get(name)
+    if operation is None:
+        raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
+    known = {param.name: param for param in operation.params}
+    faults = [f"unknown argument {extra!r}" for extra in given if extra not in known]
+    result: dict[str, Any] = {}
+    for param in operation.params:
+        value = given.get(param.name)
+        if value is None:
+            if param.required:
+                faults.append(f"missing argument {param.name!r}")
+            result[param.name] = param.default
+        elif not _fits(param.kind, value):
+            faults.append(f"argument {param.name!r} is not of kind {param.kind}")
+        else:
+            result[param.name] = value
+    if faults:
+        raise BadRequestError("; ".join(faults), where=name, fix=f"It takes: {', '.join(known) or 'nothing'}.")
+    return result
+
+
+def _fits(kind: Kind, value: Any) -> bool:
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == "float":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == "list":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if kind == "turns":
+        return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return isinstance(value, str)

@@ -1,0 +1,1 @@
+"""Thin translators of the table of operations."""

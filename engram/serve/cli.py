@@ -1,0 +1,119 @@
+"""The command `engram`: a short way for what chatbots call often, the whole tree for everything else.
+
+The short way understands the plain forms of `recall`, `remember` and `observe` and sends them to a running
+daemon without loading the command library, the table of operations or the configuration; together they
+cost several times more than starting Python. Whatever it is not sure of goes to `commands`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from engram.errors import EngramError
+from engram.serve import wire
+from engram.serve.output import fault_shown, shown
+
+TYPE_CHECKING = False  # loading typing would slow each call of the command line
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+WORDS: dict[str, dict[str, tuple[str, type]]] = {
+    "recall": {
+        "-k": ("k", int),
+        "--budget": ("budget", int),
+        "--session": ("session", str),
+        "--persona": ("persona", str),
+        "--as-of": ("as_of", str),
+        "--now": ("now", str),
+        "--explain": ("explain", bool),
+    },
+    "remember": {"--persona": ("persona", str), "--category": ("category", str), "--pinned": ("pinned", bool)},
+    "observe": {},
+}
+"""The plain forms of the three verbs; a test holds them equal to the tree."""
+
+
+class Asked:
+    """A command line that the short way understood."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.params: dict[str, Any] = {}
+        self.vault: str | None = None
+        self.as_json = False
+
+
+def main() -> None:
+    """Run the command line; the process ends with the fault's exit code."""
+    asked = plain(sys.argv[1:])
+    path = wire.socket_of(asked.vault, os.environ) if asked and "_ENGRAM_COMPLETE" not in os.environ else None
+    if asked is None or path is None or not _listens(path):
+        from engram.serve.commands import run
+
+        sys.exit(run(sys.argv[1:]))
+    try:
+        sys.exit(_through(path, asked))
+    except EngramError as fault:
+        sys.stderr.write(fault_shown(fault, as_json=asked.as_json) + "\n")
+        sys.exit(fault.exit_code)
+
+
+def plain(argv: Sequence[str]) -> Asked | None:
+    """What a plain command line asks for; None for every form that is left to the whole tree."""
+    if not argv or argv[0] not in WORDS:
+        return None
+    asked = Asked(argv[0])
+    statements: list[str] = []
+    rest = iter(argv[1:])
+    for word in rest:
+        if not word.startswith("-"):
+            statements.append(word)
+        elif not _option(asked, word, rest):
+            return None
+    if len(statements) != (0 if asked.name == "observe" else 1):
+        return None
+    for statement in statements:
+        asked.params["query" if asked.name == "recall" else "text"] = statement
+    return asked
+
+
+def _option(asked: Asked, word: str, rest: Iterator[str]) -> bool:
+    """Take in an option and its value; False if this is no plain form."""
+    if word == "--json":
+        asked.as_json = True
+        return True
+    name, kind = (WORDS[asked.name] | {"--vault": ("vault", str)}).get(word, ("", str))
+    if kind is bool:
+        asked.params[name] = True
+        return True
+    value = next(rest, "")
+    if not name or not value or value.startswith("-") or (kind is int and not (value.isascii() and value.isdigit())):
+        return False
+    if name == "vault":
+        asked.vault = value
+    else:
+        asked.params[name] = kind(value)
+    return True
+
+
+def _listens(path: str) -> bool:
+    try:
+        wire.connect(path).close()
+    except wire.AbsentError:
+        return False
+    return True
+
+
+def _through(path: str, asked: Asked) -> int:
+    def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
+        return wire.call(path, name, params)
+
+    if asked.name == "observe":
+        from engram.serve.feed import observe
+
+        return observe(sys.stdin.fileno(), call, as_json=asked.as_json)
+    result = call(asked.name, asked.params)
+    sys.stdout.write(shown(asked.name, result, as_json=asked.as_json, explain=bool(asked.params.get("explain"))) + "\n")
+    return 0

@@ -1,0 +1,169 @@
+"""The Python interface: `from engram import Memory`. Standard library only until no daemon answers."""
+
+from __future__ import annotations
+
+import os
+
+from engram.serve import wire
+
+TYPE_CHECKING = False  # loading typing would slow each program that imports this
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
+    from typing import Any, Protocol, Self
+
+    from engram import memory
+    from engram.config import Settings
+
+    class Line(Protocol):
+        """Where operations are carried out: a daemon, or a memory in this process."""
+
+        def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+            """Carry out one operation."""
+
+        def close(self) -> None:
+            """Let go."""
+
+
+class Remote:
+    """The daemon behind a socket."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask the daemon; raises the EngramError that it answered with."""
+        return wire.call(self.path, name, params)
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+
+def line(vault: Path | None) -> Line:
+    """The way to a vault: its daemon if one answers, else a memory in this process, with the vault's lock.
+
+    Raises ConfigError, NotFoundError (no vault there) or LockedError (another process holds it).
+    """
+    from engram import config
+
+    settings = config.load(vault, os.environ)
+    path = str(settings.socket)
+    try:
+        wire.connect(path).close()
+    except wire.AbsentError:
+        return embedded(settings)
+    return Remote(path)
+
+
+def embedded(settings: Settings) -> memory.Memory:
+    """A memory in this process, ready for use; the caller closes it."""
+    from engram.memory import Memory as Embedded
+
+    held = Embedded(settings)
+    held.start()
+    try:
+        held.warm()
+    except BaseException:
+        held.close()
+        raise
+    return held
+
+
+class Recall:
+    """An answer. `text` is fenced and marked as notes, ready to stand in a prompt; `hits` are dicts."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.raw = result
+        self.text: str = result["text"]
+        self.hits: list[dict[str, Any]] = result["hits"]
+        self.tokens: int = result["tokens"]
+        self.filtered: dict[str, int] = result["filtered"]
+        self.complete: bool = result["complete"]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.hits)
+
+
+class Memory:
+    """A vault, through its daemon if one runs, else opened here and locked until `close`.
+
+    >>> with Memory("~/Engram") as mem:
+    ...     context = mem.recall("what should I bring Anna?", session="s1")
+    ...     mem.observe(user="what should I bring Anna?", assistant="Oat milk.", session="s1")
+    """
+
+    def __init__(self, vault: str | os.PathLike[str] | None = None) -> None:
+        from pathlib import Path
+
+        self._line = line(None if vault is None else Path(vault))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the vault."""
+        self._line.close()
+
+    def call(self, name: str, **params: Any) -> dict[str, Any]:
+        """Any operation of the table by name."""
+        return self._line.call(name, {key: _plain(value) for key, value in params.items() if value is not None})
+
+    def observe(
+        self,
+        *,
+        user: str | None = None,
+        assistant: str | None = None,
+        session: str | None = None,
+        persona: str | None = None,
+        speaker: str | None = None,
+        occurred_at: datetime | str | None = None,
+        turns: Sequence[dict[str, Any]] = (),
+    ) -> dict[str, Any]:
+        """Take one exchange, or `turns` as they are; when this returns they are on disk (row X18)."""
+        common = {"session": session, "persona": persona, "occurred_at": _plain(occurred_at)}
+        said = [("user", user, speaker), ("assistant", assistant, None)]
+        taken = [
+            {**common, "id": os.urandom(16).hex(), "role": role, "text": text, "speaker": who}
+            for role, text, who in said
+            if text
+        ]
+        taken += [{key: _plain(value) for key, value in turn.items()} for turn in turns]
+        return self.call("observe", turns=[{k: v for k, v in turn.items() if v is not None} for turn in taken])
+
+    def recall(self, query: str, **options: Any) -> Recall:
+        """The few memories that matter for `query`; options as in the table: k, budget, session, persona, …"""
+        return Recall(self.call("recall", query=query, **options))
+
+    def remember(self, text: str, **options: Any) -> dict[str, Any]:
+        """Keep a statement; options as in the table: category, about, tags, pinned, expires, …"""
+        return self.call("remember", text=text, **options)
+
+    def forget(self, id: str, reason: str | None = None) -> dict[str, Any]:  # noqa: A002  called so everywhere
+        """Stop recalling a memory; its note stays, marked forgotten."""
+        return self.call("forget", id=id, reason=reason)
+
+    def show(self, id: str) -> dict[str, Any]:  # noqa: A002  see forget
+        """One memory with everything known of it."""
+        return self.call("show", id=id)
+
+    def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see forget
+        """The turns a memory came from and each decision on it."""
+        return self.call("why", id=id)
+
+    def flush(self, session: str | None = None) -> dict[str, Any]:
+        """Distil every waiting turn now and wait for it."""
+        return self.call("flush", session=session)
+
+
+def _plain(value: Any) -> Any:
+    """A date as its ISO 8601 text, a tuple as a list; anything else as it is."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value

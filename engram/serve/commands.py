@@ -1,0 +1,364 @@
+"""The tree of commands. Operations come from the table; what looks after a vault or a daemon stands here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engram import __version__
+from engram.errors import BadRequestError, EngramError, NotFoundError
+from engram.operations import OPERATIONS, Operation, Param
+from engram.serve import client, wire
+from engram.serve.output import fault_shown, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.config import Key, Settings
+
+INTERRUPTED = 130
+TYPES: dict[str, Any] = {"int": int, "float": float}
+SPECIAL = {"observe", "update", "status"}
+"""Operations whose commands have a form of their own."""
+
+
+class Given:
+    """The options that every command takes, wherever on the line they stand."""
+
+    def __init__(self) -> None:
+        self.vault: Path | None = None
+        self.as_json = False
+        self.debug = False
+
+    def settings(self) -> Settings:
+        """The settings of the chosen vault; raises ConfigError."""
+        from engram import config
+
+        return config.load(self.vault, os.environ)
+
+    @property
+    def named(self) -> bool:
+        """Whether the vault was named for this call, so that it need not be the user's usual one."""
+        return self.vault is not None or bool(os.environ.get("ENGRAM_VAULT"))
+
+    @contextmanager
+    def line(self) -> Iterator[client.Line]:
+        """The way to the chosen vault, closed at the end."""
+        line = client.line(self.vault)
+        try:
+            yield line
+        finally:
+            line.close()
+
+    def show(self, name: str, result: Any, *, explain: bool = False) -> None:
+        """Print a result the way that was asked for."""
+        click.echo(shown(name, result, as_json=self.as_json, explain=explain))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run a command line and return the exit code; every fault is told in words, traces only with --debug."""
+    given = Given()
+    sys.excepthook = _surprise if "--debug" not in argv else sys.__excepthook__
+    try:
+        code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=given)
+    except EngramError as fault:
+        if given.debug:
+            traceback.print_exc()
+        click.echo(fault_shown(fault, as_json=given.as_json), err=True)
+        return fault.exit_code
+    except click.exceptions.NoArgsIsHelpError as fault:
+        fault.show()
+        return BadRequestError.exit_code
+    except click.ClickException as fault:
+        words = BadRequestError(fault.format_message(), fix="`engram --help` lists the commands and their options.")
+        click.echo(fault_shown(words, as_json=given.as_json), err=True)
+        return words.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
+    words = EngramError(
+        f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
+    )
+    sys.stderr.write(fault_shown(words) + "\n")
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value and param.name:
+        setattr(ctx.ensure_object(Given), param.name, value)
+
+
+COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--vault",), {"type": click.Path(path_type=Path), "help": "the folder of the vault"}),
+    (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
+    (("--debug",), {"is_flag": True, "help": "show where in the program a fault arose"}),
+)
+
+
+def common() -> list[click.Parameter]:
+    """Fresh copies of the options that every command takes."""
+    return [click.Option(names, expose_value=False, callback=_keep, **settings) for names, settings in COMMON]
+
+
+class Command(click.Command):
+    """A command that takes the common options too, behind its own."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        settings["params"] = [*(settings.get("params") or []), *common()]
+        super().__init__(*args, **settings)
+
+
+class Tree(click.Group):
+    """A group whose commands take the common options."""
+
+    command_class = Command
+
+
+@click.group(
+    cls=Tree,
+    params=common(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="The vault is the one of --vault, ENGRAM_VAULT or the configuration file, else this folder if it is one, "
+    "else ~/Engram. Commands go through the vault's daemon if one runs, else they open the vault themselves.",
+)
+@click.version_option(__version__, prog_name="engram", message="%(prog)s %(version)s")
+def tree() -> None:
+    """Long-term memory for chatbots, kept as a folder of Markdown."""
+
+
+# -- operations of the table ------------------------------------------------------------------------
+
+
+def _parameter(param: Param) -> click.Parameter:
+    if param.positional:
+        return click.Argument([param.name], required=param.required)
+    flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
+    kind = TYPES.get(param.kind, str)
+    if param.kind == "bool":
+        return click.Option([flag], is_flag=True, default=bool(param.default), help=param.help)
+    return click.Option([flag, param.name], type=kind, multiple=param.kind == "list", help=param.help)
+
+
+def _operation(operation: Operation) -> Command:
+    """The command of an operation: its arguments, the call, the result."""
+
+    @click.pass_obj
+    def callback(given: Given, /, **params: Any) -> None:
+        sent = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
+        sent = {name: value for name, value in sent.items() if value is not None and value is not False and value != []}
+        with given.line() as line:
+            given.show(operation.name, line.call(operation.name, sent), explain=bool(params.get("explain")))
+
+    return Command(
+        operation.name,
+        callback=callback,
+        help=_sentence(operation.help),
+        params=[_parameter(param) for param in operation.params],
+    )
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] + "."
+
+
+for _each in OPERATIONS:
+    if _each.name not in SPECIAL:
+        tree.add_command(_operation(_each))
+
+
+def _update(name: str, words: str, **change: Any) -> None:
+    """A command for one change that `update` can make."""
+
+    @click.pass_obj
+    def callback(given: Given, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+        with given.line() as line:
+            given.show(name, line.call("update", {"id": id, **change}))
+
+    tree.add_command(Command(name, callback=callback, help=words, params=[click.Argument(["id"])]))
+
+
+_update("pin", "Keep a memory from ever fading.", pinned=True)
+_update("unpin", "Let a pinned memory fade like others.", pinned=False)
+_update("restore", "Bring a forgotten or archived memory back.", status="active")
+
+
+@tree.command()
+@click.pass_obj
+def observe(given: Given) -> int:
+    """Take turns from standard input, one JSON object a line, as they arrive."""
+    from engram.serve import feed
+
+    with given.line() as line:
+        return feed.observe(sys.stdin.fileno(), line.call, as_json=given.as_json)
+
+
+@tree.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(["auto", "jsonl", "chatgpt", "claude", "markdown", "locomo"]),
+    default="auto",
+    help="what FILE is; found out when not given",
+)
+@click.option("--dry-run", is_flag=True, help="read and count, store nothing")
+@click.pass_obj
+def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
+    """Take the turns of a file or folder: JSON lines, exports of chat programs, Markdown."""
+    from engram.imports import read_export
+    from engram.serve import feed
+
+    if not file.exists():
+        raise NotFoundError("there is nothing to import", where=str(file), fix="Check the path.")
+    found = read_export(file, given.settings().zone, kind)
+    if dry_run:
+        result = feed.counted(found)
+    else:
+        with given.line() as line:
+            result = feed.feed(found, line.call)
+    given.show("import", result)
+    return BadRequestError.exit_code if result["refused"] else 0
+
+
+# -- the vault and its numbers ------------------------------------------------------------------------
+
+
+@tree.command()
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--git", is_flag=True, help="make it a git repository too")
+@click.option("--dry-run", is_flag=True, help="only list what would be written")
+@click.pass_obj
+def init(given: Given, folder: Path | None, *, git: bool, dry_run: bool) -> None:
+    """Make FOLDER a vault. What is there already stays as it is."""
+    from engram.serve.setup import init_vault
+
+    given.vault = folder or given.vault
+    given.show("init", init_vault(given.settings().vault, git=git, dry_run=dry_run))
+
+
+@tree.command()
+@click.pass_obj
+def policy(given: Given) -> None:
+    """List every number: its value, unit, range, source and meaning."""
+    from dataclasses import asdict
+
+    from engram.core.policy import rows
+
+    listed = [asdict(row) for row in rows(given.settings().policy)]
+    if given.as_json:
+        given.show("policy", {"policy": listed})
+        return
+    for row in listed:
+        name = f"{row['concern']}.{row['name']}" + (f" (key {row['key']})" if row["key"] else "")
+        click.echo(f"{name} = {row['value']:g} {row['unit']}")
+        click.echo(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]")
+
+
+@tree.group(cls=Tree, params=common())
+def config() -> None:
+    """Show the settings or explain one."""
+
+
+@config.command("show")
+@click.pass_obj
+def config_show(given: Given) -> None:
+    """Every setting with its value."""
+    from engram.config import keys
+
+    settings = given.settings()
+    given.show("config", {key.name: _value(settings, key) for key in keys()})
+
+
+@config.command("explain")
+@click.argument("key")
+@click.pass_obj
+def config_explain(given: Given, key: str) -> None:
+    """One setting: its meaning, value, default and place."""
+    from engram.config import keys, user_file
+
+    settings = given.settings()
+    found = {item.name: item for item in keys()}.get(key)
+    if found is None:
+        raise NotFoundError(f"there is no setting {key!r}", fix="`engram config show` lists them.")
+    place = settings.vault / "engram.toml" if found.place == "vault" else user_file(os.environ)
+    words = {"key": key, "meaning": found.meaning, "value": _value(settings, found), "default": found.default}
+    given.show("config", {**words, "file": str(place), "environment": found.env, "choices": list(found.choices)})
+
+
+def _value(settings: Settings, key: Key) -> Any:
+    """The value of a setting in use."""
+    from engram.core.policy import rows
+
+    for row in rows(settings.policy):
+        if row.key == key.name:
+            return row.value
+    if key.name.startswith("model."):
+        return getattr(settings.model, key.name.removeprefix("model."), None)
+    value = getattr(settings, {"id": "vault_id"}.get(key.name, key.name), None)
+    return list(value) if isinstance(value, tuple) else value if isinstance(value, bool | int | None) else str(value)
+
+
+# -- the daemon ----------------------------------------------------------------------------------------
+
+
+@tree.command()
+@click.option("--foreground", is_flag=True, help="stay; otherwise it goes to the background")
+@click.option("--tcp", type=click.IntRange(1, 65535), help="also answer on this loopback port, with a token")
+@click.pass_obj
+def daemon(given: Given, *, foreground: bool, tcp: int | None) -> None:
+    """Run the vault's daemon."""
+    from engram.serve import setup
+
+    if foreground:
+        setup.serve(given.settings, tcp)
+    else:
+        given.show("daemon", setup.start_in_background(given.settings(), tcp))
+
+
+@tree.command()
+@click.option("--dry-run", is_flag=True, help="print the units, change nothing")
+@click.pass_obj
+def up(given: Given, *, dry_run: bool) -> None:
+    """Have systemd run the daemon for you, from now on and at each login."""
+    from engram.serve import units
+
+    settings = given.settings()
+    written = units.rendered(settings, os.environ, instance=given.named)
+    if dry_run:
+        click.echo("\n".join(f"# {path}\n{text}" for path, text in written.items()))
+        return
+    given.show("up", units.up(settings, written, instance=given.named))
+
+
+@tree.command()
+@click.pass_obj
+def down(given: Given) -> None:
+    """Stop the daemon and take it from systemd's care."""
+    from engram.serve import units
+
+    given.show("down", units.down(given.settings(), instance=given.named))
+
+
+@tree.command()
+@click.pass_obj
+def status(given: Given) -> None:
+    """What the daemon is doing."""
+    given.show("status", wire.call(str(given.settings().socket), "status", {}))
+
+
+@tree.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the lines that make SHELL complete commands and options."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source())

@@ -1,0 +1,154 @@
+"""Turns on their way in: JSON lines from a stream, sent in batches; a busy daemon is waited for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from engram.errors import BadRequestError, BusyError, ConflictError
+from engram.serve.output import shown
+
+TYPE_CHECKING = False  # loading typing would slow each call of the command line
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from engram.core.records import Problem, Turn
+
+    Call = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+BATCH_TURNS = 200
+READ_BYTES = 1 << 20
+
+
+class Feed:
+    """Sends turns to `observe` and adds up what became of them."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.stored = 0
+        self.duplicates = 0
+        self.refused: list[str] = []
+
+    def send(self, turns: list[dict[str, Any]]) -> None:
+        """Send a batch; a busy daemon is waited for, and of a refused batch only the bad turns stay behind."""
+        while True:
+            try:
+                answer = self.call("observe", {"turns": turns})
+                break
+            except BusyError as busy:
+                time.sleep(busy.retry_after)
+            except (BadRequestError, ConflictError) as fault:
+                if len(turns) == 1:
+                    self.refused.append(str(fault))
+                    return
+                half = len(turns) // 2
+                self.send(turns[:half])
+                self.send(turns[half:])
+                return
+        self.stored += answer["stored"]
+        self.duplicates += answer["duplicates"]
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{self.stored + self.duplicates} turns")
+
+    def close(self) -> dict[str, Any]:
+        """The sums, and each refusal with its reason."""
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\033[K")
+        return {"stored": self.stored, "duplicates": self.duplicates, "refused": self.refused}
+
+
+def observe(source: int, call: Call, *, as_json: bool) -> int:
+    """Send the JSON lines of the descriptor `source` as they arrive; the exit code tells whether a line was refused."""
+    feed = Feed(call)
+    number = 0
+    for lines in _arriving(source):
+        turns: list[dict[str, Any]] = []
+        for line in lines:
+            number += 1
+            if line.strip():
+                _read(line, number, turns, feed.refused)
+        for start in range(0, len(turns), BATCH_TURNS):
+            feed.send(turns[start : start + BATCH_TURNS])
+    result = feed.close()
+    sys.stdout.write(shown("observe", result, as_json=as_json) + "\n")
+    return BadRequestError.exit_code if feed.refused else 0
+
+
+def _arriving(source: int) -> Iterator[list[bytes]]:
+    """Whole lines, in groups as large as what has arrived; the last line may lack its end."""
+    rest = b""
+    while chunk := os.read(source, READ_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _read(line: bytes, number: int, turns: list[dict[str, Any]], refused: list[str]) -> None:
+    try:
+        turn = json.loads(line)
+    except ValueError as fault:
+        refused.append(f"line {number}: not JSON ({fault})")
+        return
+    if isinstance(turn, dict):
+        turns.append(turn)
+    else:
+        refused.append(f"line {number}: not a JSON object")
+
+
+def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
+    """Send the turns of an import; what its reader could not make sense of counts as refused."""
+    from engram.core.records import Problem
+
+    sink = Feed(call)
+    batch: list[dict[str, Any]] = []
+    for item in found:
+        if isinstance(item, Problem):
+            sink.refused.append(_told(item))
+        else:
+            batch.append(_sent(item))
+        if len(batch) == BATCH_TURNS:
+            sink.send(batch)
+            batch = []
+    if batch:
+        sink.send(batch)
+    return sink.close()
+
+
+def counted(found: Iterable[Turn | Problem]) -> dict[str, Any]:
+    """What an import would send, without sending it."""
+    from engram.core.records import Problem
+
+    turns = 0
+    sessions: set[str] = set()
+    refused: list[str] = []
+    for item in found:
+        if isinstance(item, Problem):
+            refused.append(_told(item))
+        else:
+            turns += 1
+            sessions.add(item.session)
+    return {"turns": turns, "sessions": len(sessions), "refused": refused}
+
+
+def _sent(turn: Turn) -> dict[str, Any]:
+    """A turn as `observe` takes it, marked as imported."""
+    return {
+        "id": turn.id,
+        "session": turn.session,
+        "role": turn.role,
+        "text": turn.text,
+        "speaker": turn.speaker,
+        "persona": turn.persona,
+        "occurred_at": turn.occurred_at.isoformat(),
+        "origin": "import",
+    }
+
+
+def _told(problem: Problem) -> str:
+    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    return f"{place}: {problem.message}" if place else problem.message

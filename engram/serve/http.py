@@ -1,0 +1,200 @@
+"""HTTP, generated from the table of operations: routes, OpenAPI document, health and metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
+
+from engram import __version__
+from engram.daemon import unexpected
+from engram.errors import BadRequestError, BusyError, EngramError, NotFoundError, UnavailableError
+from engram.operations import OPERATIONS
+from engram.serve.output import fault_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from starlette.requests import Request
+
+    from engram.operations import Operation, Param
+
+ACCEPTED = 202
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "time": {"type": "string", "format": "date-time"},
+    "list": {"type": "array", "items": {"type": "string"}},
+    "turns": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["text"],
+            "properties": {
+                name: {"type": "string"}
+                for name in ("id", "session", "persona", "role", "speaker", "text", "occurred_at")
+            },
+        },
+    },
+}
+
+
+class Answers(Protocol):
+    """What stands behind the routes."""
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Carry out an operation; called from many threads."""
+
+    def unready(self) -> str:
+        """Why an answer may be incomplete, or ''."""
+
+
+def application(answers: Answers) -> Starlette:
+    """The routes of every operation and of the daemon's own state; faults are JSON."""
+
+    def health(_request: Request) -> Response:
+        return _json({"alive": True})
+
+    def readiness(_request: Request) -> Response:
+        if reason := answers.unready():
+            raise UnavailableError(reason, fix="Wait a moment.")
+        return _json({"ready": True})
+
+    def metrics(_request: Request) -> Response:
+        text = "".join(f"{line}\n" for line in metric_lines(answers.call("status", {})))
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def document(_request: Request) -> Response:
+        return _json(openapi())
+
+    plain = {"/healthz": health, "/readyz": readiness, "/metrics": metrics, "/openapi.json": document}
+    routes = [Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()]
+    for operation in sorted(OPERATIONS, key=lambda one: -len(one.path)):
+        path = operation.path.replace("{id}", "{id:path}")
+        routes.append(Route(path, _endpoint(operation, answers), methods=[operation.method]))
+    return Starlette(
+        routes=routes,
+        exception_handlers={EngramError: _on_fault, HTTPException: _on_http, Exception: _on_surprise},
+    )
+
+
+def _endpoint(operation: Operation, answers: Answers) -> Callable[[Request], Awaitable[Response]]:
+    """The route's function: parse, call and encode in a worker thread, so that the door stays open."""
+    status = ACCEPTED if operation.name == "observe" else 200
+
+    async def endpoint(request: Request) -> Response:
+        body = await request.body() if operation.method in {"POST", "PATCH"} else b""
+
+        def answer() -> Response:
+            given = _from_body(body) if body else dict(request.query_params)
+            return _json(answers.call(operation.name, {**given, **request.path_params}), status)
+
+        return await run_in_threadpool(answer)
+
+    return endpoint
+
+
+def _from_body(body: bytes) -> dict[str, Any]:
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as fault:
+        raise BadRequestError("the body is not JSON", where=type(fault).__name__) from fault
+    if not isinstance(given, dict):
+        raise BadRequestError("the body must be a JSON object", fix="Send the arguments by name.")
+    return given
+
+
+def _json(value: Mapping[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(json.dumps(value, ensure_ascii=False), status, headers, media_type="application/json")
+
+
+def _on_fault(_request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, EngramError)
+    headers = {"Retry-After": str(fault.retry_after)} if isinstance(fault, BusyError) else None
+    return _json({"error": fault_fields(fault)}, fault.status, headers)
+
+
+def _on_http(request: Request, fault: Exception) -> Response:
+    """No such route, or not with this method."""
+    assert isinstance(fault, HTTPException)
+    kind = NotFoundError if fault.status_code == NotFoundError.status else BadRequestError
+    words = kind(f"{request.method} is not answered here", where=request.url.path, fix="See /openapi.json.")
+    return _json({"error": fault_fields(words)}, fault.status_code, dict(fault.headers or {}))
+
+
+def _on_surprise(request: Request, fault: Exception) -> Response:
+    """A fault of ours: its words, which may hold somebody's text, are kept out of the answer."""
+    words = unexpected(request.method, fault)
+    return _json({"error": fault_fields(words)}, words.status)
+
+
+def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[str]:
+    """The numbers of a status in Prometheus' text form; a name that ends in `_total` is a counter."""
+    for key, value in status.items():
+        name = f"{prefix}_{re.sub(r'[^a-z0-9]+', '_', str(key).lower())}"
+        if isinstance(value, dict):
+            yield from metric_lines(value, name)
+        elif isinstance(value, bool | int | float):
+            yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
+            yield f"{name} {float(value):g}" if isinstance(value, float) else f"{name} {int(value)}"
+
+
+def openapi() -> dict[str, Any]:
+    """The OpenAPI 3.1 document of the routes."""
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "engram", "version": __version__, "description": "Long-term memory for chatbots."},
+        "paths": paths,
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"token": []}],
+    }
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    in_path = [param for param in operation.params if f"{{{param.name}}}" in operation.path]
+    others = [param for param in operation.params if param not in in_path]
+    in_body = operation.method in {"POST", "PATCH"}
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.help,
+        "parameters": [_parameter(param, "path") for param in in_path]
+        + [_parameter(param, "query") for param in others if not in_body],
+        "responses": {
+            str(ACCEPTED if operation.name == "observe" else 200): _answered("the result", {"type": "object"}),
+            "default": _answered("a fault: code, what, where, fix", {"type": "object", "required": ["error"]}),
+        },
+    }
+    if in_body:
+        schema = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {param.name: {**SCHEMAS[param.kind], "description": param.help} for param in others},
+            "required": [param.name for param in others if param.required],
+        }
+        described["requestBody"] = {"required": bool(others), "content": {"application/json": {"schema": schema}}}
+    return described
+
+
+def _parameter(param: Param, place: str) -> dict[str, Any]:
+    return {
+        "name": param.name,
+        "in": place,
+        "required": param.required,
+        "description": param.help,
+        "schema": SCHEMAS[param.kind],
+    }
+
+
+def _answered(words: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": words, "content": {"application/json": {"schema": schema}}}

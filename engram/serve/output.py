@@ -1,0 +1,114 @@
+"""How results and faults are shown to a person. Light: the command line's short way loads it."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False  # loading typing would slow each call of the command line
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from engram.errors import EngramError
+
+
+def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explain: bool = False) -> str:
+    """The result of operation `name` as text, or as one JSON object."""
+    if as_json:
+        return json.dumps(result, ensure_ascii=False, indent=2)
+    if name == "recall":
+        return "\n".join(_recalled(result, explain=explain))
+    return "\n".join(_tree(result))
+
+
+def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
+    """A fault in words: what happened, where, what to do, and a code for programs."""
+    if as_json:
+        return json.dumps({"error": fault_fields(fault)}, ensure_ascii=False)
+    lines = [f"engram: {fault.what}"]
+    if fault.where:
+        lines.append(f"  where: {fault.where}")
+    if fault.fix:
+        lines.append(f"  to do: {fault.fix}")
+    return "\n".join([*lines, f"  code:  {fault.code}"])
+
+
+def fault_fields(fault: EngramError) -> dict[str, str]:
+    """The parts of a fault, as every surface hands them out."""
+    return {"code": fault.code, "what": fault.what, "where": fault.where, "fix": fault.fix}
+
+
+def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
+    """Hits with their evidence; for an empty answer the reason."""
+    hits = result.get("hits", [])
+    for place, hit in enumerate(hits, 1):
+        yield from _hit(place, hit, explain=explain)
+    if not hits:
+        yield f"Nothing recalled: {_why_empty(result)}."
+    if explain:
+        yield ""
+        yield f"{result.get('tokens', 0)} tokens in {len(hits)} hits"
+        yield f"filtered: {_filtered(result) or 'nothing'}"
+    if hits and not result.get("complete", True):
+        yield "The index is not ready yet; there may be more."
+    elif hits and result.get("note"):
+        yield str(result["note"])
+
+
+def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
+    first, *rest = str(hit.get("text", "")).splitlines() or [""]
+    yield f"{place:>2}. {first}"
+    yield from (f"    {line}" for line in rest)
+    marks = (
+        hit.get("category") or hit.get("kind"),
+        hit.get("speaker"),
+        str(hit.get("when") or "")[:16],
+        hit.get("key"),
+    )
+    yield "    " + " · ".join(str(mark) for mark in marks if mark)
+    if quote := hit.get("quote"):
+        yield f"    “{quote}”" + (f" ({hit['source']})" if hit.get("source") else "")
+    if explain:
+        parts = " ".join(f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items())
+        yield f"    score {hit.get('score', 0):.3f} = {parts}"
+        yield f"    {hit.get('tokens', 0)} tokens, {hit.get('path', '')}"
+
+
+def _why_empty(result: Mapping[str, Any]) -> str:
+    if not result.get("complete", True):
+        return "the index is not ready yet"
+    if result.get("note"):
+        return str(result["note"]).rstrip(".")
+    if filtered := _filtered(result):
+        return f"filtered by {filtered}"
+    return "there are no memories about this"
+
+
+def _filtered(result: Mapping[str, Any]) -> str:
+    return ", ".join(f"{reason} ({count})" for reason, count in result.get("filtered", {}).items())
+
+
+def _tree(value: Any, margin: str = "") -> Iterator[str]:
+    """Any JSON value as indented lines, `key: value`; what is empty is left out."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            label = str(key).replace("_", " ")
+            if isinstance(item, dict | list) and item:
+                yield f"{margin}{label}:"
+                yield from _tree(item, margin + "  ")
+            elif item not in (None, "", [], {}):
+                yield from _block(f"{margin}{label}: ", margin, item)
+    elif isinstance(value, list):
+        for item in value:
+            first, *rest = list(_tree(item, "")) or [""]
+            yield f"{margin}- {first}"
+            yield from (f"{margin}  {line}" for line in rest)
+    else:
+        yield from _block(margin, margin, value)
+
+
+def _block(head: str, margin: str, value: Any) -> Iterator[str]:
+    words = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+    first, *rest = str(words).splitlines() or [""]
+    yield head + first
+    yield from (f"{margin}  {line}" for line in rest)

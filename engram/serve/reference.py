@@ -1,0 +1,57 @@
+"""The page about the command line, written from the tree of commands itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from engram.serve.commands import COMMON, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = """# Command line
+
+This page is written from the program itself by `make docs`.
+
+Every command also takes these options:
+"""
+EXITS = """## Exit codes
+
+0 done · 64 the command line or a turn has the wrong form · 65 the same id with another content · 66 no such
+memory, file or vault · 69 no daemon, or the model does not answer · 74 the disk refused · 75 the vault is held
+by another process, or the queue is full · 77 not allowed · 78 the configuration cannot be used · 1 a fault of
+the program · 130 interrupted.
+
+A fault is told on standard error: what happened, where, what to do, and a code; with `--json` as an object.
+"""
+
+
+def cli_reference() -> str:
+    """The text of `docs/cli.md`."""
+    shared = [(f"`{names[0]}`", str(settings["help"])) for names, settings in COMMON]
+    parts = [HEAD, *_table(shared), "", tree.epilog or "", ""]
+    for name, command in sorted(tree.commands.items()):
+        parts += _section(command, f"engram {name}")
+    return "\n".join([*parts, EXITS])
+
+
+def _section(command: click.Command, path: str) -> Iterator[str]:
+    """Usage, purpose and own options of a command, then those of its parts."""
+    context = click.Context(command, info_name=path)
+    yield f"## {path}\n"
+    yield f"{command.help}\n"
+    yield f"    {' '.join([path, *command.collect_usage_pieces(context)])}\n"
+    common = {names[0] for names, _ in COMMON}
+    own = [param for param in command.params if isinstance(param, click.Option) and param.opts[0] not in common]
+    records = [param.get_help_record(context) for param in own]
+    if rows := [(f"`{record[0]}`", record[1]) for record in records if record]:
+        yield from [*_table(rows), ""]
+    for name, part in sorted(getattr(command, "commands", {}).items()):
+        yield from _section(part, f"{path} {name}")
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
+    cells = [(first.replace("|", "\\|"), second.replace("|", "\\|")) for first, second in rows]
+    return ["| Option | Meaning |", "|---|---|", *(f"| {first} | {second} |" for first, second in cells)]

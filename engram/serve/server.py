@@ -1,0 +1,108 @@
+"""The HTTP server: uvicorn on given sockets, in one thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from engram.errors import UnavailableError
+from engram.serve.gate import Gate, tcp_door, token_of, unix_door
+from engram.serve.http import application
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.config import Settings
+    from engram.serve.gate import Door
+    from engram.serve.http import Answers
+
+PEER = struct.Struct("3i")
+"""What SO_PEERCRED tells: process, user and group of whoever connected."""
+
+
+class OwnUserProtocol(H11Protocol):
+    """HTTP for this user alone: another user's connection to the Unix socket is closed unread."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent's
+        """Look at the peer before anything is read."""
+        super().connection_made(transport)
+        peer: socket.socket = transport.get_extra_info("socket")
+        if peer.family == socket.AF_UNIX and peer_uid(peer) not in {0, os.getuid()}:
+            logging.getLogger("engram.http").warning("a connection of another user was closed")
+            transport.abort()
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """The user id of the process at the other end of a Unix socket."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+    return int(PEER.unpack(raw)[1])
+
+
+class Server:
+    """Answers on every socket in `listeners` from `start` to `stop`; `beat` is when it last showed life."""
+
+    def __init__(self, answers: Answers, settings: Settings, listeners: Sequence[socket.socket]) -> None:
+        app = application(answers)
+        policy = settings.policy.serve
+        self.beat = time.monotonic()
+        self._listeners = listeners
+        self._servers = [
+            uvicorn.Server(
+                uvicorn.Config(
+                    Gate(app, _door(listener, settings), policy.body_bytes),
+                    http=OwnUserProtocol,
+                    ws="none",
+                    lifespan="off",
+                    loop="asyncio",
+                    log_config=None,
+                    log_level=logging.CRITICAL,
+                    access_log=False,
+                    proxy_headers=False,
+                    server_header=False,
+                    timeout_graceful_shutdown=int(policy.stop_seconds),
+                    timeout_notify=1,
+                    callback_notify=self._alive,
+                )
+            )
+            for listener in listeners
+        ]
+        self._thread = threading.Thread(target=self._run, name="server", daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer; returns when it does. UnavailableError if it cannot."""
+        self._thread.start()
+        while not all(server.started for server in self._servers):
+            if not self._thread.is_alive():
+                raise UnavailableError("the server did not start", fix="The daemon's log tells why.")
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Take no more requests, finish those in hand, close the sockets."""
+        for server in self._servers:
+            server.should_exit = True
+        self._thread.join()
+
+    async def _alive(self) -> None:
+        self.beat = time.monotonic()
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        pairs = zip(self._servers, self._listeners, strict=True)
+        await asyncio.gather(*(server.serve(sockets=[listener]) for server, listener in pairs))
+
+
+def _door(listener: socket.socket, settings: Settings) -> Door:
+    if listener.family == socket.AF_UNIX:
+        return unix_door()
+    return tcp_door(listener.getsockname()[1], token_of(settings.state / "token"))

@@ -1,0 +1,114 @@
+"""Beginning: make a vault, run its daemon here or in the background."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from engram.core.text import ulid
+from engram.errors import ConflictError, UnavailableError
+from engram.serve import wire
+from engram.vault import files, template
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from engram.config import Settings
+
+START_SECONDS = 30.0
+
+
+def init_vault(vault: Path, *, git: bool, dry_run: bool) -> dict[str, Any]:
+    """Plant the template in `vault`; with `git` make it a repository."""
+    source = template.template_folder()
+    vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
+    if dry_run:
+        return {"vault": str(vault), "would_write": list(template.missing(vault, vault_id, source))}
+    written = template.plant(vault, vault_id, source)
+    result: dict[str, Any] = {"vault": str(vault), "written": list(written)}
+    if git and not (vault / ".git").exists():
+        _git(vault)
+        result["git"] = "a repository was made"
+    return result
+
+
+def _git(vault: Path) -> None:
+    try:
+        done = subprocess.run(["git", "init", "--quiet", str(vault)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    except FileNotFoundError:
+        raise UnavailableError("git is not installed", fix="Install it, or leave --git out.") from None
+    if done.returncode:
+        raise ConflictError("git refused", where=done.stderr.strip())
+
+
+def serve(load: Callable[[], Settings], port: int | None) -> None:
+    """Run the daemon in this process until it is told to stop."""
+    from engram import daemon
+    from engram.serve.server import Server
+
+    def with_port() -> Settings:
+        settings = load()
+        return replace(settings, tcp_port=port) if port else settings
+
+    daemon.run(with_port, Server)
+
+
+def command(settings: Settings, *more: str) -> list[str]:
+    """The command line that runs the daemon of this vault with this very program."""
+    return [sys.executable, "-P", "-m", "engram", "daemon", "--foreground", "--vault", str(settings.vault), *more]
+
+
+def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
+    """Start the daemon as a process of its own and wait until it answers; its log is in the state folder."""
+    path = str(settings.socket)
+    if answers(path):
+        return {"running": "it ran already", "socket": path}
+    log = settings.state / "daemon.log"
+    files.make_folders(log.parent)
+    files.append(log, b"")
+    more = ["--tcp", str(port)] if port else []
+    with log.open("ab") as output:
+        started = log.stat().st_size
+        process = subprocess.Popen(  # noqa: S603  our own interpreter and module
+            command(settings, *more), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    last = time.monotonic() + START_SECONDS
+    while not answers(path):
+        if process.poll() is not None or time.monotonic() > last:
+            said = log.read_bytes()[started:].decode(errors="replace").strip()
+            raise UnavailableError("the daemon did not start", where=str(log), fix=said)
+        time.sleep(0.05)
+    return {
+        "running": "yes",
+        "pid": process.pid,
+        "socket": path,
+        "log": str(log),
+        "for_chatbots": hints(settings, port),
+    }
+
+
+def answers(path: str) -> bool:
+    """Whether somebody listens on the socket."""
+    try:
+        wire.connect(path).close()
+    except wire.AbsentError:
+        return False
+    return True
+
+
+def hints(settings: Settings, port: int | None = None) -> Sequence[str]:
+    """The lines a chatbot needs."""
+    port = port or settings.tcp_port
+    vault = str(settings.vault).replace(os.path.expanduser("~"), "~", 1)  # noqa: PTH111  a text, not a path
+    curl = f"curl --unix-socket {settings.socket} http://localhost/v1/recall --json"
+    lines = [f'Python:  from engram import Memory; mem = Memory("{vault}")', f"""Shell:   {curl} '{{"query": "…"}}'"""]
+    if port:
+        lines.append(f"HTTP:    http://127.0.0.1:{port}, Authorization: Bearer $(cat {settings.state / 'token'})")
+    return lines

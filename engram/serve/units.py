@@ -1,0 +1,161 @@
+"""systemd: render the user units, install them, start and stop them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import NotFoundError, StorageError, UnavailableError
+from engram.serve import setup, wire
+from engram.vault import files
+from engram.vault.template import PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.config import Settings
+
+KEPT = ("ENGRAM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+"""What the daemon must see as the command line sees it, or the two would look in different places."""
+
+STOP_SECONDS = 45.0
+
+
+def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool) -> dict[Path, str]:
+    """The unit files for this vault, by the path they are installed at.
+
+    One vault has `engram.service` and `engram.socket`; any further one is an instance of `engram@.service`
+    under the escaped path of its folder.
+    """
+    home = env.get("XDG_CONFIG_HOME") or f"{env.get('HOME') or Path.home()}/.config"
+    kept = [f"Environment={quoted(f'{name}={env[name]}')}\n" for name in KEPT if env.get(name)]
+    words = {
+        "@ENGRAM@": f"{quoted(sys.executable, command=True)} -P -m engram",
+        "@VAULT_ARGUMENT@": quoted(str(settings.vault), command=True),
+        "@VAULT@": quoted(str(settings.vault)),
+        "@STATE@": quoted(str(settings.state.parent)),
+        "@CACHE@": quoted(str(settings.cache.parent)),
+        "@SOCKET@": str(settings.socket).replace("%", "%%"),
+        "@ENVIRONMENT@\n": "".join(kept),
+    }
+    texts = {}
+    for name in ["engram@.service"] if instance else names(settings, instance=False):
+        text = (unit_folder() / name).read_text("utf-8")
+        for mark, word in words.items():
+            text = text.replace(mark, word)
+        texts[Path(home) / "systemd" / "user" / name] = text
+    return texts
+
+
+def unit_folder() -> Path:
+    """Where the unit files are: in the installed package, or beside it in a source tree."""
+    for folder in (PACKAGE / "systemd", PACKAGE.parent / "systemd"):
+        if folder.is_dir():
+            return folder
+    raise StorageError("the unit files are missing", where=str(PACKAGE), fix="Install engram again.")
+
+
+def quoted(text: str, *, command: bool = False) -> str:
+    """`text` as one word of a unit file; in a command line dollars mean variables too."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{text.replace("$", "$$") if command else text}"'
+
+
+def escaped(path: Path) -> str:
+    """A path as the instance name of a unit, as `systemd-escape --path` gives it."""
+    raw = os.fsencode(path).strip(b"/")
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_."
+    signs = [
+        "-" if byte == 47 else chr(byte) if byte in plain and not (place == 0 and byte == 46) else f"\\x{byte:02x}"
+        for place, byte in enumerate(raw)
+    ]
+    return "".join(signs) or "-"
+
+
+def names(settings: Settings, *, instance: bool) -> list[str]:
+    """The units that are started for this vault; systemd cannot listen on a path too long for an address."""
+    if instance:
+        return [f"engram@{escaped(settings.vault)}.service"]
+    short = len(os.fsencode(settings.socket)) <= wire.LONGEST_ADDRESS
+    return ["engram.service"] + ["engram.socket"] * short
+
+
+def up(settings: Settings, texts: Mapping[Path, str], *, instance: bool) -> dict[str, Any]:
+    """Install the units and start the daemon; UnavailableError where systemd has no session for this user."""
+    if not has_session():
+        raise UnavailableError(
+            "systemd has no session for this user; nothing was written",
+            fix=f"Start the daemon yourself: {shlex.join(['engram', 'daemon', '--vault', str(settings.vault)])}",
+        )
+    if not settings.vault.is_dir():
+        raise NotFoundError("there is no vault", where=str(settings.vault), fix="Make one with `engram init`.")
+    for folder in (settings.state, settings.cache):
+        files.make_folders(folder)
+    changed = install(texts)
+    systemctl("daemon-reload")
+    units = names(settings, instance=instance)
+    systemctl("enable", "--now", *units)
+    return {"units": units, "written": changed, "socket": str(settings.socket), "for_chatbots": setup.hints(settings)}
+
+
+def down(settings: Settings, *, instance: bool) -> dict[str, Any]:
+    """Stop the daemon and disable its units; one that systemd does not run is asked to end itself."""
+    stopped: list[str] = []
+    units = names(settings, instance=instance)
+    if has_session() and "LoadState=loaded" in systemctl("show", "--property=LoadState", *units):
+        systemctl("disable", "--now", *units)
+        stopped += units
+    path = str(settings.socket)
+    if setup.answers(path):
+        pid = int(wire.call(path, "status", {})["pid"])
+        os.kill(pid, signal.SIGTERM)
+        stopped.append(f"process {pid}")
+        last = time.monotonic() + STOP_SECONDS
+        while setup.answers(path):
+            if time.monotonic() > last:
+                raise UnavailableError(
+                    "the daemon takes long to stop", where=f"process {pid}", fix="Wait, then look again."
+                )
+            time.sleep(0.05)
+    return {"stopped": stopped or "nothing was running"}
+
+
+def has_session() -> bool:
+    """Whether a systemd user manager can be talked to."""
+    try:
+        done = subprocess.run(["systemctl", "--user", "show", "--property=Version"], capture_output=True, check=False)  # noqa: S607
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+def systemctl(*words: str) -> str:
+    """What `systemctl --user` says; UnavailableError with its own words when it refuses."""
+    done = subprocess.run(["systemctl", "--user", *words], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    if done.returncode:
+        raise UnavailableError(
+            f"systemctl {words[0]} failed", where=done.stderr.strip(), fix="`journalctl --user -u engram` tells more."
+        )
+    return done.stdout
+
+
+def install(texts: Mapping[Path, str]) -> list[str]:
+    """Write the unit files that are not there already, word for word; the paths of those written."""
+    written = []
+    for path, text in texts.items():
+        content = text.encode()
+        old = files.read(path) if path.exists() else None
+        if old is None:
+            files.make_folders(path.parent)
+            files.write_new(path, content)
+        elif old != content:
+            files.replace(path, content, files.sha256(old))
+        if old != content:
+            written.append(str(path))
+    return written

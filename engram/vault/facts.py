@@ -1,0 +1,315 @@
+"""A memory's note and the record it stands for (rows C7, C8; `docs/format.md` is the norm)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engram.core.records import CATEGORIES, STATUSES, Fact, Problem
+from engram.core.text import content_hash, slug, ulid
+from engram.vault.forms import inert, original, plain_text, time_text, time_value, unused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import tzinfo
+
+    from engram.vault.note import Note
+
+FILE_NAME = "{category}-{slug}-{hash}"
+"""How a new fact's file is named; the other choice is seed C's `{category}-{timestamp}-{hash}` (row C7)."""
+
+KINDS = ("episode", "note")
+
+# Names that other formats use for our keys, the nearest first.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "kind": ("kind", "memoryKind", "memory_kind"),
+    "created": ("created", "createdAt", "created_at"),
+    "importance": ("importance", "importanceScore", "importanceLevel"),
+    "confidence": ("confidence", "confidenceTier"),
+    "about": ("about", "entityRef", "entityRefs", "entity_ref"),
+    "expires": ("expires", "expiresAt", "expires_at"),
+    "valid_from": ("valid_from", "validAt", "valid_at"),
+    "valid_until": ("valid_until", "invalidAt", "valid_to"),
+    "superseded_by": ("superseded_by", "supersededBy"),
+    "end_reason": ("end_reason", "forgottenReason"),
+    "verification": ("verification", "verificationState"),
+    "stage": ("stage", "lifecycleState"),
+}
+# Types of the other seeds; with True the word also becomes a tag.
+_CATEGORIES = {
+    "factual": ("fact", False),
+    "architectural": ("decision", False),
+    "procedural": ("skill", False),
+    "procedure": ("skill", False),
+    "meta": ("principle", False),
+    "rule": ("principle", False),
+    "insight": ("fact", True),
+    "friction": ("fact", True),
+    "habit": ("fact", True),
+}
+_STATUSES = {"pending_review": "review", "quarantined": "review", "rejected": "forgotten"}
+_FOLDERS = {"archive": "archived", "review": "review"}
+# A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95 (design of the model §1).
+_IMPORTANCE = {"trivial": 0.1, "low": 0.2, "normal": 0.5, "medium": 0.5, "high": 0.7, "critical": 0.95}
+_CONFIDENCE = {"explicit": 1.0, "implied": 0.8, "inferred": 0.6, "speculative": 0.35}  # row C25
+_EPHEMERAL = {"episode": timedelta(days=30), "note": timedelta(days=90)}  # row B16
+_NEVER_FADES = {"keep_forever", "protected"}
+
+_EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
+_HISTORY = re.compile(r"^## History[ \t]*$", re.MULTILINE)
+_LINK = re.compile(r"!?\[\[([^\]|]*)(?:\|[^\]]*)?\]\]")
+_UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
+_ID = re.compile(r"\S{1,80}")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | None, tuple[Problem, ...]]:
+    """The fact in a note, and what in it could not be understood (rows C8, X3).
+
+    Tolerant: other formats' names and scales are taken, an unreadable value counts as absent and is named.
+    A note without front matter is a person's memory: confidence 1, id and date derived from the path. None
+    where the note itself has a problem or says nothing.
+    """
+    reader = _Reader(note, path, zone)
+    text = text_of(note.body)
+    if note.problems:
+        return None, tuple(replace(problem, path=path) for problem in note.problems)
+    if not text:
+        return None, (Problem("empty", "the note holds no statement", path),)
+    category, tags = reader.category()
+    kind = reader.word("kind", KINDS, "note")
+    created = reader.time("created") or _folder_date(path, zone)
+    fact = Fact(
+        id=reader.id(),
+        text=text,
+        category=category,
+        kind=kind,
+        created=created,
+        status=reader.status(),
+        confidence=reader.share("confidence", 1.0, _CONFIDENCE),
+        importance=reader.share("importance", 0.5, _IMPORTANCE),
+        about=reader.links("about"),
+        tags=tags,
+        source=reader.source(),
+        origin=reader.text("origin"),
+        pinned=reader.pinned(),
+        expires=reader.time("expires", end=True) or reader.ephemeral(created, kind),
+        valid_from=reader.time("valid_from"),
+        valid_until=reader.time("valid_until", end=True),
+        supersedes=reader.links("supersedes"),
+        superseded_by=reader.links("superseded_by"),
+        end_reason=reader.text("end_reason"),
+        persona=reader.text("persona") or None,
+        layer=reader.text("layer"),
+        stage=reader.text("stage"),
+        verification=reader.text("verification"),
+        path=path,
+        sha=sha,
+    )
+    return fact, tuple(reader.problems)
+
+
+def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
+    """The front matter of a new note, in the order of the format; optional keys only when they say something."""
+    keys: dict[str, object] = {
+        "id": fact.id,
+        "category": fact.category,
+        "kind": fact.kind,
+        "created": _time(fact.created, zone),
+        "status": fact.status,
+        "confidence": float(fact.confidence),
+        "importance": float(fact.importance),
+        "about": [link(name) for name in fact.about],
+        "tags": ["-".join(tag.split()) for tag in fact.tags],
+        "source": f"[[{fact.source}]]" if fact.source else "",
+        "stage": fact.stage,
+        "pinned": fact.pinned,
+        "expires": _time(fact.expires, zone),
+        "valid_from": _time(fact.valid_from, zone),
+        "valid_until": _time(fact.valid_until, zone),
+        "supersedes": list(fact.supersedes),
+        "superseded_by": list(fact.superseded_by),
+        "layer": fact.layer,
+        "persona": fact.persona,
+        "verification": fact.verification,
+        "origin": fact.origin,
+        "end_reason": fact.end_reason,
+    }
+    return {key: value for key, value in keys.items() if value or isinstance(value, float)}
+
+
+def fact_body(text: str, source: str = "") -> str:
+    """The statement, made inert, and below it the words it came from as an embed (`source` is a turn's key)."""
+    statement = inert(plain_text(text).strip())
+    return f"{statement}\n\n![[{source}]]\n" if source else f"{statement}\n"
+
+
+def text_of(body: str) -> str:
+    """The statement in a note's body: without embeds and what stands under `## History`."""
+    history = _HISTORY.search(body)
+    return original(_EMBED.sub("", body[: history.start()] if history else body)).strip()
+
+
+def fact_path(
+    fact: Fact, zone: tzinfo, *, taken: Callable[[str], bool], folder: str = "facts", pattern: str = ""
+) -> str:
+    """`facts/<local date>/<category>-<slug>-<hash8>.md` for a new fact, `review/<the same>` for a doubtful one (`C7`).
+
+    `taken` says whether a path is in use; such a name gets `-2`, `-3` … ValueError if the fact has no date.
+    """
+    if fact.created is None:
+        message = "a new fact needs its time"
+        raise ValueError(message)
+    stem = pattern or FILE_NAME
+    for name, value in (
+        ("{category}", fact.category),
+        ("{timestamp}", f"{fact.created.astimezone(UTC):%Y%m%dt%H%M%Sz}"),
+        ("{hash}", content_hash(fact.text)[:8]),
+        ("{slug}", slug(fact.text)),
+    ):
+        stem = stem.replace(name, value)
+    day = "" if folder == "review" else f"{fact.created.astimezone(zone):%Y-%m-%d}/"
+    return unused(f"{folder}/{day}{stem}", lambda free: taken(f"{free}.md")) + ".md"
+
+
+def link(name: str) -> str:
+    """`name` as a wikilink, or as it is where a link cannot hold it."""
+    return name if _UNLINKABLE.search(name) else f"[[{name}]]"
+
+
+class _Reader:
+    """Takes values out of one note and collects what it could not understand."""
+
+    def __init__(self, note: Note, path: str, zone: tzinfo) -> None:
+        self.note, self.path, self.zone = note, path, zone
+        self.problems: list[Problem] = []
+
+    def first(self, key: str) -> tuple[str, object]:
+        """The name under which `key` stands in the note, and its value; None if it stands nowhere."""
+        for name in _NAMES.get(key, (key,)):
+            if (value := self.note.keys.get(name)) is not None:
+                return name, value
+        return key, None
+
+    def doubt(self, key: str, message: str) -> None:
+        self.problems.append(Problem("bad-value", f"{key}: {message}", self.path, self.note.line_of(key)))
+
+    def text(self, key: str) -> str:
+        name, value = self.first(key)
+        if isinstance(value, list | dict):
+            self.doubt(name, "is not one value")
+            return ""
+        return "" if value is None else str(value).strip()
+
+    def word(self, key: str, known: tuple[str, ...], default: str) -> str:
+        word = self.text(key).casefold()
+        if word and word not in known:
+            self.doubt(self.first(key)[0], f"{word!r} is none of {', '.join(known)}; read as {default}")
+        return word if word in known else default
+
+    def texts(self, key: str) -> list[str]:
+        """The texts of a list, of a single value, or of links that YAML took for lists."""
+        return [text for item in _flat(self.first(key)[1]) if (text := item.strip())]
+
+    def links(self, key: str) -> tuple[str, ...]:
+        """What the links in a list lead to: a note's name or an id; plain text as it is."""
+        return tuple(_target(text) for text in self.texts(key))
+
+    def id(self) -> str:
+        text = self.text("id")
+        if text and not _ID.fullmatch(text):
+            self.doubt("id", "is no id; one was derived from the path")
+        derived = ulid(_folder_date(self.path, self.zone) or datetime(1970, 1, 1, tzinfo=UTC), self.path)
+        return text if _ID.fullmatch(text) else derived
+
+    def category(self) -> tuple[str, tuple[str, ...]]:
+        """The category and the tags; an unknown category becomes a tag of a plain fact."""
+        tags = [tag for text in self.texts("tags") for tag in re.split(r"[,\s]+", text.replace("#", " ")) if tag]
+        word = self.text("category").casefold()
+        category, tagged = (word, False) if word in CATEGORIES else _CATEGORIES.get(word, ("fact", bool(word)))
+        if tagged and word not in tags:
+            tags.append("-".join(word.split()))
+        if tagged and word not in _CATEGORIES:
+            self.problems.append(
+                Problem(
+                    "unknown-category",
+                    f"category: {word!r} is not known; kept as a tag",
+                    self.path,
+                    self.note.line_of("category"),
+                )
+            )
+        return category, tuple(tags)
+
+    def status(self) -> str:
+        """The status; an active note that was moved to `archive/` or `review/` has that folder's."""
+        word = self.text("status").casefold()
+        if word in _STATUSES:
+            return _STATUSES[word]
+        status = self.word("status", STATUSES, "active")
+        return _FOLDERS.get(self.path.partition("/")[0], status) if status == "active" else status
+
+    def share(self, key: str, default: float, levels: Mapping[str, float]) -> float:
+        """A number from 0 to 1, a level's word, or an importance from 2 to 10 on seed A's scale."""
+        name, value = self.first(key)
+        if value is None:
+            return default
+        if isinstance(value, str) and value.casefold() in levels:
+            return levels[value.casefold()]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.doubt(name, f"{value!r} is no number from 0 to 1")
+            return default
+        if key == "importance" and 1 < value <= 10:
+            return value / 10
+        if not 0 <= value <= 1:
+            self.doubt(name, f"{value} is outside 0 to 1")
+        return float(min(1, max(0, value)))
+
+    def time(self, key: str, *, end: bool = False) -> datetime | None:
+        name, value = self.first(key)
+        when = None if value is None else time_value(value, self.zone, end=end)
+        if value is not None and when is None:
+            self.doubt(name, f"{value!r} is no date")
+        return when
+
+    def source(self) -> str:
+        """The turn's key; a word that names no turn (other formats: `extraction`) is no source."""
+        text = _target(self.text("source"), whole=True)
+        return text if "#^" in text else ""
+
+    def pinned(self) -> bool:
+        marks = {str(self.note.keys.get(key, "")) for key in ("ttl_policy", "policyClass")}
+        return bool(marks & _NEVER_FADES) or any(
+            str(self.note.keys.get(key, "")).casefold() in {"true", "yes", "on", "1"}
+            for key in ("pinned", "keep_forever", "protected")
+        )
+
+    def ephemeral(self, created: datetime | None, kind: str) -> datetime | None:
+        """When a note that another format calls ephemeral ends (`B16`)."""
+        marked = "ephemeral" in {self.note.keys.get("ttl_policy"), self.note.keys.get("policyClass")}
+        return created + _EPHEMERAL[kind] if marked and created else None
+
+
+def _flat(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [text for item in value for text in _flat(item)]
+    return [] if value is None or isinstance(value, dict) else [str(value)]
+
+
+def _target(text: str, *, whole: bool = False) -> str:
+    """Where a wikilink leads: the note's name, or `whole` with its block; text that is no link as it is."""
+    found = _LINK.fullmatch(text)
+    if found is None:
+        return text
+    target = found[1].rpartition("/")[2]
+    return target if whole else target.partition("#")[0]
+
+
+def _folder_date(path: str, zone: tzinfo) -> datetime | None:
+    found = _DATE.search(path)
+    return time_value(found[0], zone) if found else None
+
+
+def _time(when: datetime | None, zone: tzinfo) -> str:
+    return time_text(when, zone) if when else ""

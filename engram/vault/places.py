@@ -1,0 +1,158 @@
+"""What a place in the vault means, what is passed over, and the walk that looks at everything once.
+
+A path here is relative to the vault, with `/` between its parts. Nothing is opened and no link is followed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from engram.core.records import Problem
+
+Kind = Literal["fact", "session", "note"]
+
+FOLDERS: dict[str, Kind] = {"facts": "fact", "archive": "fact", "review": "fact", "sessions": "session"}
+"""The folders whose files have a form of ours; all other Markdown is the user's own."""
+
+NOT_INDEXED = frozenset({"state", "views", "templates", "Home.md"})
+"""Names at the top of the vault that hold no memory."""
+
+IGNORED = (
+    "4913", "*~", ".*.sw?", "#*#", ".#*", "*.tmp", "*.part", ".~*", "~$*", ".goutputstream-*", ".syncthing.*"
+)  # fmt: skip
+"""What editors and sync tools leave for a moment; hidden files are passed over with them."""
+
+READ_AGAIN = -1
+"""No file has this inode: a stat that holds it differs from every other."""
+
+_IGNORED = re.compile("|".join(["\\..*", *map(fnmatch.translate, IGNORED)]), re.DOTALL)
+_CONFLICT_COPY = re.compile(r"\.sync-conflict-\d{8}-\d{6}|conflicted copy|\(conflict\b|_conflict-\d{8}", re.IGNORECASE)
+_INT64 = 0x7FFF_FFFF_FFFF_FFFF
+
+
+class Stat(NamedTuple):
+    """What tells two states of a file apart without opening it; `mtime` in nanoseconds."""
+
+    inode: int
+    size: int
+    mtime: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a look at the disk found. `unseen` holds folders that could not be read: no word on what is below."""
+
+    files: dict[str, Stat] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    unseen: set[str] = field(default_factory=set)
+
+
+def kind_of(path: str) -> Kind | None:
+    """What the file at `path` is, or None if it is passed over."""
+    parts = path.split("/")
+    if not path.lower().endswith(".md") or parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts)):
+        return None
+    return kind_at(path)
+
+
+def kind_at(path: str) -> Kind:
+    """What the file at `path` is, where it is known that it is not passed over."""
+    folder, _, below = path.partition("/")
+    return FOLDERS.get(folder, "note") if below else "note"
+
+
+def passed_over(path: str) -> bool:
+    """Whether nothing at or below the folder `path` is of interest."""
+    parts = path.split("/")
+    return parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts))
+
+
+def is_conflict_copy(path: str) -> bool:
+    """Whether a sync tool named the file as the losing side of a conflict (Syncthing, Dropbox, Obsidian, …)."""
+    return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
+
+
+def stat_of(result: os.stat_result) -> Stat:
+    """The three values; an inode is cut to 63 bits, which is what the catalogue can hold."""
+    return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
+
+
+def walk(root: str, path: str = "") -> Walk:
+    """Every indexable file at or below `path` with its stat; `root` is absolute and free of symbolic links."""
+    found = Walk()
+    start = f"{root}/{path}" if path else root
+    try:
+        folder = start.rpartition("/")[0]
+        if path and os.path.realpath(folder) != folder:
+            return found
+        what = os.lstat(start)
+    except (FileNotFoundError, NotADirectoryError):
+        if not path:
+            found.unseen.add("")
+        return found
+    except OSError:
+        found.unseen.add(path)
+        return found
+    if stat.S_ISDIR(what.st_mode):
+        if not path or not passed_over(path):
+            _walk_folders(root, path, found)
+    elif kind_of(path):
+        if stat.S_ISREG(what.st_mode) and _name_is_text(path, found):
+            found.files[path] = stat_of(what)
+        elif stat.S_ISLNK(what.st_mode):
+            _look_at_link(root, path, found)
+    return found
+
+
+def _walk_folders(root: str, top: str, found: Walk) -> None:
+    """Folder after folder; this loop is what a start costs, so it does nothing twice."""
+    folders = [top]
+    while folders:
+        folder = folders.pop()
+        prefix = f"{folder}/" if folder else ""
+        try:
+            with os.scandir(f"{root}/{folder}") as entries:
+                for entry in entries:
+                    name = entry.name
+                    if _IGNORED.fullmatch(name) or (not prefix and name in NOT_INDEXED):
+                        continue
+                    if entry.is_symlink():
+                        _look_at_link(root, prefix + name, found)
+                    elif entry.is_dir(follow_symlinks=False):
+                        folders.append(prefix + name)
+                    elif name[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False):
+                        _note_stat(entry, prefix + name, found)
+        except FileNotFoundError:
+            if not folder:
+                found.unseen.add(folder)
+        except OSError:
+            found.unseen.add(folder)
+
+
+def _note_stat(entry: os.DirEntry[str], path: str, found: Walk) -> None:
+    if path.isascii() or _name_is_text(path, found):
+        with suppress(FileNotFoundError):
+            found.files[path] = stat_of(entry.stat(follow_symlinks=False))
+
+
+def _look_at_link(root: str, path: str, found: Walk) -> None:
+    """A link inside the vault is passed over, for its target is met anyway; one that leads out is reported."""
+    target = os.path.realpath(f"{root}/{path}")
+    if not target.startswith(f"{root}/"):
+        found.problems.append(Problem("symlink-out", "this link leads out of the vault and is not followed", path))
+
+
+def _name_is_text(path: str, found: Walk) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        found.problems.append(Problem("name", "the file's name is not UTF-8; rename it", shown))
+        return False
+    return True

@@ -1,0 +1,68 @@
+"""The single values of a front matter: what a plain word stands for, and how a value is written."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+# Plain words that a YAML 1.1 reader takes for something else (NO, 12:30, 01234, 0x1f, 1_000).
+_MISREAD = re.compile(r"y|n|yes|no|on|off|0[box][0-9a-f_]+|[0-9][0-9_,.:]*(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+
+
+def resolved(text: str) -> str | float | bool | None:
+    """What a plain scalar stands for in the 1.2 core schema; over-long numbers stay text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "+-.0123456789":
+        return text
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text) and not text.lstrip("+-").isdigit() and math.isfinite(number := float(text)):
+        return number
+    return text
+
+
+def key_lines(name: str, value: object) -> list[str]:
+    """The lines of one key; TypeError for a nested value."""
+    if isinstance(value, list | tuple):
+        return [f"{name}:", *(f"  - {scalar(item)}" for item in value)] if value else [f"{name}: []"]
+    return [f"{name}: {scalar(value)}"]
+
+
+def scalar(value: object) -> str:
+    """One value on one line, numbers with at most two decimals; TypeError for anything but text, number, bool."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return f"{value:.2f}".rstrip("0").rstrip(".")
+        case str():
+            return quoted(value)
+    message = f"a note cannot hold {type(value).__name__} here"
+    raise TypeError(message)
+
+
+def quoted(text: str) -> str:
+    """`text` as a scalar: plain where every YAML reader agrees that it is text, else in double quotes."""
+    plain = text[:1].isalnum() and text.isprintable() and not text.endswith((":", " "))
+    if plain and ": " not in text and " #" not in text and resolved(text) is text and not _MISREAD.fullmatch(text):
+        return text
+    return '"' + "".join(map(_escaped, text.encode("utf-8", "replace").decode())) + '"'
+
+
+def _escaped(sign: str) -> str:
+    if sign in _ESCAPES or sign.isprintable():
+        return _ESCAPES.get(sign, sign)
+    code = ord(sign)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,236 @@
+"""A session file: the words of one conversation over one stretch of activity, append-only (rows B18, X1).
+
+Each turn is a callout with its block id; whatever stands outside of them is the person's. The grammar is in
+`docs/format.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core.policy import FilePolicy
+from engram.core.records import FiledTurn, Problem, Turn
+from engram.core.text import slug, ulid
+from engram.errors import BadRequestError, ConflictError
+from engram.vault import note as notes
+from engram.vault.forms import inert, original, plain_text, repeated, time_text, time_value, title, untitled, unused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date, datetime, tzinfo
+
+ROLES = ("user", "assistant", "system", "tool")
+HEADING = "## Conversation"
+
+_BLOCK = re.compile(r"\^t([1-9][0-9]{0,8})[ \t]*")
+_HEAD = re.compile(
+    r">[ \t]?\[!(?P<role>user|assistant|system|tool)\][-+]?"
+    r"(?:[ \t]+(?:(?P<day>\d{4}-\d\d-\d\d)[ \t]+)?(?P<clock>\d\d:\d\d(?::\d\d)?(?:Z|[-+]\d\d:\d\d(?::\d\d)?)?))?"
+    r"(?=[ \t]|$)",
+    re.IGNORECASE,
+)
+_LIMITS = FilePolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a session file holds. `session` is the caller's name of the thread; times are aware."""
+
+    session: str
+    persona: str | None
+    started: datetime
+    ended: datetime
+    turns: tuple[FiledTurn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A callout as it stands in the body: its lines, its number, and the lines it covers (from 0)."""
+
+    number: int
+    head: re.Match[str]
+    speaker: str
+    fields: str
+    text: str
+    first: int
+    last: int
+
+
+def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
+    """`<date>-<slug>`, the name of the file of a conversation that starts on the local `day`.
+
+    `taken` says whether a stem is in use; such a name gets `-2`, `-3` …
+    """
+    return unused(f"{day:%Y-%m-%d}-{slug(session)}", taken)
+
+
+def path(stem: str) -> str:
+    """`sessions/<date>/<stem>.md`, where a session file stands."""
+    return f"sessions/{stem[:10]}/{stem}.md"
+
+
+def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
+    """The file of a conversation that begins with these turns: at least one, of one session and persona (`X1`)."""
+    first = turns[0].turn
+    keys = {
+        "id": ulid(first.occurred_at, f"session:{first.session}:{first.id}"),
+        "session": plain_text(first.session),
+        "persona": first.persona,
+        "started": time_text(first.occurred_at, zone),
+        "ended": time_text(max(filed.turn.occurred_at for filed in turns), zone),
+        "turns": len(turns),
+    }
+    day = first.occurred_at.astimezone(zone).date()
+    return notes.emit(keys, "\n\n".join([HEADING, *(_callout(filed, day, zone) for filed in turns)]))
+
+
+def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS) -> bytes:
+    """`raw` with the turns it does not hold yet behind its last one, and `ended` and `turns` brought up to date.
+
+    Nothing that stands in the file is rewritten (`B18`); a turn whose id is there already is left out, so a
+    replay changes nothing; a block id that a person took meanwhile gives way to the next free one. Raises
+    ConflictError where the file is not understood.
+    """
+    note = notes.read(raw, policy)
+    conversation, problems = conversation_from(note, "", zone)
+    if conversation is None:
+        raise ConflictError(problems[0].message, where=f"line {problems[0].line}", fix="Mend the session file.")
+    known = {filed.turn.id for filed in conversation.turns}
+    fresh = [filed for filed in turns if plain_text(filed.turn.id) not in known]
+    if not fresh:
+        return raw
+    lines = note.body.split("\n")
+    used = {int(found[1]) for line in lines if (found := _BLOCK.fullmatch(line))}
+    day = conversation.started.astimezone(zone).date()
+    added = []
+    for filed in fresh:
+        number = int(filed.block.removeprefix("t"))
+        if number in used:
+            number = max(used) + 1
+        used.add(number)
+        added.append(_callout(replace(filed, block=f"t{number}"), day, zone))
+    ended = max([conversation.ended, *(filed.turn.occurred_at for filed in fresh)])
+    keys = {"ended": time_text(ended, zone), "turns": len(conversation.turns) + len(fresh)}
+    return notes.edit(_inserted(raw, note, lines, added), keys, policy=policy)
+
+
+def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conversation | None, tuple[Problem, ...]]:
+    """The conversation in a session file, and what in it could not be understood; None if it is none.
+
+    A turn without id of its own gets its block's name as id; one without time has that of the turn before.
+    """
+    if note.problems:
+        return None, tuple(replace(problem, path=path) for problem in note.problems)
+    name = path.rpartition("/")[2].removesuffix(".md")
+    session, persona = (str(note.keys.get(key) or "") for key in ("session", "persona"))
+    started = time_value(note.keys.get("started"), zone) or time_value(name[:10], zone)
+    if not session or started is None:
+        return None, (Problem("no-session", "the keys session and started are missing", path, 1),)
+    problems: list[Problem] = []
+    turns: dict[int, Turn] = {}
+    day, when = started.astimezone(zone).date(), started
+    for block in _blocks(note.body.split("\n")):
+        if block.number in turns:
+            line = note.body_line + block.first
+            problems.append(Problem("duplicate-block", f"^t{block.number} stands twice", path, line))
+            continue
+        when = _when(block.head, day, zone) or when
+        turns[block.number] = _turn(block, session, persona or None, when)
+    filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
+    ended = time_value(note.keys.get("ended"), zone) or max([started, *(turn.occurred_at for turn in turns.values())])
+    return Conversation(session, persona or None, started, ended, filed), tuple(problems)
+
+
+def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
+    """One turn as Markdown; the date is left out where it is `day`, the file's own."""
+    turn = filed.turn
+    if turn.role not in ROLES:
+        raise BadRequestError(f"the role {turn.role!r} is not known", fix=f"Use one of: {', '.join(ROLES)}.")
+    head = [f"> [!{turn.role}]", _clock(turn.occurred_at, day, zone)]
+    if turn.speaker:
+        head.append(title(plain_text(turn.speaker)))
+    origin = "" if turn.origin == "chat" else f"|{title(plain_text(turn.origin))}"
+    head.append(f"%%{title(plain_text(turn.id))}{origin}%%")
+    lines = inert(plain_text(turn.text)).split("\n") if turn.text else []
+    return "\n".join([" ".join(head), *(f"> {line}" if line else ">" for line in lines), "", f"^{filed.block}"])
+
+
+def _clock(when: datetime, day: date, zone: tzinfo) -> str:
+    """Local time: seconds only if there are any, the date if it is not `day`, the offset if in doubt."""
+    local = when.astimezone(zone)
+    text = local.isoformat(timespec="seconds")
+    date_part = "" if local.date() == day else f"{text[:10]} "
+    return date_part + text[11 : 19 if local.second else 16] + (text[19:] if repeated(local) else "")
+
+
+def _when(head: re.Match[str], day: date, zone: tzinfo) -> datetime | None:
+    return time_value(f"{head['day'] or day}T{head['clock']}", zone) if head["clock"] else None
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """The turns of a body: a callout and its block id, with nothing but blank lines between.
+
+    Under the heading of the conversation up to the next one; in the whole body if the heading is gone.
+    """
+    at, end = _section(lines)
+    while at < end:
+        head = _HEAD.match(lines[at])
+        if head is None:
+            at += 1
+            continue
+        first, at = at, at + 1
+        while at < end and lines[at].startswith(">"):
+            at += 1
+        text = [line.removeprefix("> ") if line.startswith("> ") else line[1:] for line in lines[first + 1 : at]]
+        while at < end and not lines[at].strip():
+            at += 1
+        if at < end and (block := _BLOCK.fullmatch(lines[at])):
+            speaker, _, fields = lines[first][head.end() :].strip(" \t").partition("%%")
+            fields = fields.removesuffix("%%")
+            yield _Block(int(block[1]), head, speaker.strip(" \t"), fields, original("\n".join(text)), first, at)
+            at += 1
+
+
+def _section(lines: Sequence[str]) -> tuple[int, int]:
+    """From behind the heading to the next heading of its level; everything if there is no heading."""
+    start = next((n + 1 for n, line in enumerate(lines) if line.rstrip() == HEADING), 0)
+    if not start:
+        return 0, len(lines)
+    return start, next((n for n in range(start, len(lines)) if lines[n].startswith(("# ", "## "))), len(lines))
+
+
+def _turn(block: _Block, session: str, persona: str | None, when: datetime) -> Turn:
+    name, _, origin = block.fields.partition("|")
+    return Turn(
+        id=untitled(name) or f"t{block.number}",
+        session=session,
+        role=block.head["role"].casefold(),
+        text=block.text,
+        occurred_at=when,
+        speaker=untitled(block.speaker),
+        persona=persona,
+        origin=untitled(origin) or "chat",
+    )
+
+
+def _inserted(raw: bytes, note: notes.Note, lines: Sequence[str], added: Sequence[str]) -> bytes:
+    """`raw` with the callouts behind its last turn, or at the end of its conversation if there is none."""
+    after = max((block.last for block in _blocks(lines)), default=-1)
+    head = []
+    if after < 0:
+        start, end = _section(lines)
+        head = [] if start else [HEADING]
+        after = end - 1
+        while after >= 0 and not lines[after].strip():
+            after -= 1
+    # Line ends are counted in the bytes, so that mixed ones stay what they are.
+    at = 0
+    for _ in range(note.body_line - 1 + after + 1):
+        at = raw.find(b"\n", at) + 1 or len(raw)
+    before, behind = raw[:at], raw[at:]
+    text = "\n".join(["" if before.endswith(b"\n") else "\n", "\n\n".join([*head, *added]), ""])
+    if behind and not behind.startswith((b"\n", b"\r\n")):
+        text += "\n"
+    return before + text.replace("\n", note.newline).encode() + behind

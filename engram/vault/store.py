@@ -1,0 +1,170 @@
+"""The vault: iterate, read, and the one way to change it (rows X3, X8, X17, A32).
+
+Every write is planned against the bytes it was planned for; where a person was faster, their bytes stay
+and the plan is made again or laid aside in `review/`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+from engram.core.records import Create
+from engram.core.text import HASH_VERSION
+from engram.errors import ConflictError, NotFoundError
+from engram.vault import files, note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from engram.core.records import Change, Edit
+
+ACTIONS = "state/memory-actions.jsonl"
+TOMBSTONES = "state/tombstones.jsonl"
+HASHES = "state/fact-hashes.txt"
+HASHES_HEAD = f"# SHA-256 of the normal form, version {HASH_VERSION}, of every active fact"
+RETRIES = 5
+
+
+class Vault:
+    """A folder of Markdown; the only writer of it. `root` is resolved and exists."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._left = set(files.leftovers(root))
+
+    def read(self, path: str) -> bytes:
+        """The bytes of the vault-relative `path`; NotFoundError, ForbiddenError or StorageError."""
+        return files.read(files.safe_join(self.root, path))
+
+    def exists(self, path: str) -> bool:
+        """Whether something stands at `path`."""
+        return files.safe_join(self.root, path).exists()
+
+    def apply(self, changes: Iterable[Change]) -> dict[str, bytes]:
+        """Carry the plan out in order and make it durable, each folder once; what each path holds now.
+
+        A file that is no longer as planned raises ConflictError; what came before it in the plan stands.
+        """
+        held: dict[str, bytes] = {}
+        with files.FolderSyncs() as pending:
+            for change in changes:
+                if isinstance(change, Create):
+                    held[change.path] = note.emit(change.keys, change.body)
+                    self.create(change.path, held[change.path], pending)
+                else:
+                    held[change.path] = self.rewrite(change.path, partial(_patched, change), pending)
+        return held
+
+    def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
+        """A new file with exactly these bytes; ConflictError where other bytes stand already."""
+        target = files.safe_join(self.root, path)
+        files.make_folders(target.parent)
+        files.write_new(target, raw, pending)
+
+    def rewrite(self, path: str, patch: Callable[[bytes], bytes], pending: set[Path] | None = None) -> bytes:
+        """Replace the file by `patch` of its bytes, again on a person's newer bytes until it holds; what it holds."""
+        target = files.safe_join(self.root, path)
+        for _ in range(RETRIES):
+            raw = files.read(target)
+            new = patch(raw)
+            if new == raw:
+                return raw
+            try:
+                left = files.replace(target, new, files.sha256(raw), pending)
+            except files.ChangedError as fault:
+                self._left |= {fault.left} if fault.left else set()
+                continue
+            self._left |= {left} if left else set()
+            return new
+        raise ConflictError("the note is being edited", where=path, fix="Try again when the editor is done.")
+
+    def tidy(self, now: datetime, grace: float) -> list[str]:
+        """Finish with displaced files; a person's words in one become a note in `review/`, whose paths are given.
+
+        `grace` in seconds is how long a file must have rested where nobody can tell who has it open.
+        """
+        saved = []
+        for hidden in sorted(self._left):
+            left = files.settle(hidden, now.timestamp(), grace)
+            if left.state == "open":
+                continue
+            if left.state == "theirs":
+                path = f"review/{now:%Y-%m-%d}-late-words-{files.sha256(left.content)[:8]}.md"
+                self.create(path, left.content)
+                files.remove(hidden)
+                saved.append(path)
+            self._left.discard(hidden)
+        return saved
+
+    def log(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append to the action log what was decided and why; not synced: it explains, it does not hold."""
+        self._append(ACTIONS, rows, set())
+
+    def bury(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append tombstones, durably: statements that must not come back by themselves (`X8`)."""
+        self._append(TOMBSTONES, rows, None)
+
+    def actions(self, memory: str) -> list[dict[str, object]]:
+        """The rows of the action log that name `memory`, oldest first."""
+        return [row for row in self._rows(ACTIONS, memory) if memory in {row.get("memory"), row.get("met")}]
+
+    def tombstones(self) -> set[str]:
+        """The content hashes a person removed and did not bring back."""
+        buried: set[str] = set()
+        for row in self._rows(TOMBSTONES):
+            change = buried.discard if row.get("restored") else buried.add
+            change(str(row.get("hash", "")))
+        return buried
+
+    def add_hashes(self, hashes: Iterable[str]) -> None:
+        """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""
+        target = files.safe_join(self.root, HASHES)
+        files.make_folders(target.parent)
+        files.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
+
+    def seed_hashes(self, hashes: set[str]) -> bool:
+        """Make the list hold exactly `hashes`; whether it had to be written (`C5`: seeded on first start)."""
+        target = files.safe_join(self.root, HASHES)
+        have = files.read(target) if target.exists() else None
+        lines = (have or b"").decode(errors="replace").splitlines()
+        if lines[:1] == [HASHES_HEAD] and sorted(lines[1:]) == sorted(hashes):
+            return False
+        new = "\n".join([HASHES_HEAD, *sorted(hashes), ""]).encode()
+        if have is None:
+            self.create(HASHES, new)
+        else:
+            self.rewrite(HASHES, lambda _: new)
+        return True
+
+    def _append(self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None) -> None:
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        target = files.safe_join(self.root, path)
+        files.make_folders(target.parent)
+        files.append(target, lines.encode(), pending)
+
+    def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:
+        """The JSON rows of `path` whose line holds `needle`; lines that are no JSON object are passed over."""
+        try:
+            raw = files.read(files.safe_join(self.root, path))
+        except NotFoundError:
+            return []
+        lines = (line for line in raw.decode(errors="replace").splitlines() if needle in line)
+        return [row for line in lines if (row := _row(line)) is not None]
+
+
+def _row(line: str) -> dict[str, object] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _patched(change: Edit, raw: bytes) -> bytes:
+    if files.sha256(raw) != change.sha:
+        raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
+    return note.edit(raw, change.keys, change.body)

@@ -1,0 +1,64 @@
+"""What many tests share: a clock that is passed in, a vault of its own, a memory on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram import config
+from engram.memory import Memory
+
+
+class Clock:
+    """A clock that stands still until it is told to advance."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@pytest.fixture
+def clock():
+    return Clock(datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Settings for an empty vault with every folder below `tmp_path`."""
+    vault = tmp_path / "vault"
+    vault.mkdir(mode=0o700)
+    (vault / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n')
+    loaded = config.load(vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})
+    quiet = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
+    return replace(loaded, policy=quiet)
+
+
+@pytest.fixture
+def opened(settings, clock):
+    """A function that starts a memory on the vault, as after a restart; the last one is closed at the end."""
+    running: list[Memory] = []
+
+    def start(**changes) -> Memory:
+        while running:
+            running.pop().close()
+        memory = Memory(replace(settings, **changes), clock=clock)
+        memory.start()
+        memory.warm()
+        running.append(memory)
+        return memory
+
+    yield start
+    while running:
+        running.pop().close()
+
+
+@pytest.fixture
+def memory(opened):
+    return opened()

@@ -1,0 +1,354 @@
+"""The real daemon in a process of its own: what callers, signals, editors and the clock do to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from engram import Memory
+from engram.daemon import Writer
+from engram.errors import BusyError, EngramError, LockedError, NotFoundError
+from engram.serve import wire
+from tests.fakes.answers import ID
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 20.0
+SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
+
+
+class World:
+    """A vault and a home of its own, the command, and at most one daemon."""
+
+    def __init__(self, tmp_path):
+        self.vault = tmp_path / "vault"
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "PYTHONPATH": str(ROOT),
+            "ENGRAM_HOME": str(tmp_path / "home"),
+            "ENGRAM_VAULT": str(self.vault),
+            "TZ": "UTC",
+        }
+        self.engram("init")
+        self.configure("")
+        self.socket = str(tmp_path / "home" / "run" / ID / "engram.sock")
+        self.process = None
+        self.log = tmp_path / "daemon.log"
+
+    def configure(self, more):
+        (self.vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n{more}')
+
+    def command(self, *argv):
+        return [sys.executable, "-P", "-m", "engram", *argv]
+
+    def engram(self, *argv, code=0, stdin=""):
+        done = subprocess.run(
+            self.command(*argv),
+            env=self.env,
+            cwd=self.vault.parent,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    def json(self, *argv):
+        return json.loads(self.engram(*argv, "--json"))
+
+    def start(self):
+        with self.log.open("ab") as log:
+            command = self.command("daemon", "--foreground")
+            self.process = subprocess.Popen(command, env=self.env, cwd=self.vault.parent, stderr=log)
+        until(self.ready)
+
+    def ready(self):
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return wire.call(self.socket, "status", {})["ready"]
+        except wire.AbsentError:
+            return False
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=60)
+        self.process = None
+        return code
+
+    def call(self, name, **params):
+        return wire.call(self.socket, name, params, timeout=PATIENCE)
+
+    def facts(self):
+        return [path.read_text() for path in sorted(self.vault.glob("facts/*/*.md"))]
+
+    def said(self):
+        return "".join(path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md")))
+
+
+def until(condition, seconds=PATIENCE):
+    """Wait for something to become true; how long it took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, "it did not happen"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    if made.process:
+        made.process.kill()
+        made.process.wait()
+
+
+def turns(count, session="s", start=0):
+    return [
+        {"id": f"{session}-{n}", "session": session, "text": f"turn number {n} of {session}"}
+        for n in range(start, count)
+    ]
+
+
+# row: X18
+def test_what_was_acknowledged_is_there_after_a_kill(world):
+    """Clients write until the process is killed; each acknowledged turn is found again, each once."""
+    world.start()
+    acknowledged = []
+
+    def client(session):
+        for turn in turns(400, session):
+            try:
+                world.call("observe", turns=[turn])
+            except EngramError:
+                return
+            acknowledged.append(turn["text"])
+
+    clients = [threading.Thread(target=client, args=(f"c{number}",)) for number in range(4)]
+    for one in clients:
+        one.start()
+    until(lambda: len(acknowledged) > 40)
+    assert world.stop(signal.SIGKILL) == -signal.SIGKILL
+    for one in clients:
+        one.join()
+    world.start()
+    for text in acknowledged:
+        hits = world.call("recall", query=text, k=1000, budget=100_000, kinds=["turn"])["hits"]
+        assert [hit["text"] for hit in hits].count(text) == 1
+
+
+def test_sigterm_files_what_waits_and_leaves_nothing_behind(world):
+    """The exit code is 0, the conversation is in the vault, the socket is gone."""
+    world.start()
+    world.call("observe", turns=[{"text": "one thing before you go"}])
+    assert world.stop() == 0
+    assert "one thing before you go" in world.said()
+    assert not Path(world.socket).exists()
+    assert "Traceback" not in world.log.read_text()
+
+
+# row: C2
+def test_a_conversation_that_goes_quiet_is_distilled_by_the_clock(world):
+    """Two turns and silence: nobody calls, yet after `buffer.minutes` there is a fact."""
+    world.configure("[buffer]\nminutes = 0.02\nturns = 50\n")
+    world.start()
+    world.call(
+        "observe", turns=[{"text": "Nice to see you."}, {"text": "My favourite tea is jasmine tea.", "session": "q"}]
+    )
+    until(lambda: world.call("status")["waiting_turns"] == 0)
+    assert "jasmine" in world.said()
+
+
+# row: C1
+def test_a_decision_is_distilled_at_once(world):
+    world.start()
+    world.call("observe", turns=[{"text": SAID, "session": "s"}])
+    until(lambda: any("Lisbon" in fact for fact in world.facts()))
+
+
+# row: X18
+def test_a_hand_edit_is_found_without_anybody_asking(world):
+    """A note written in an editor is recalled about a second later."""
+    world.start()
+    note = world.vault / "notes" / "garden.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("The quince tree blossoms in April.\n")
+    found = until(lambda: world.call("recall", query="when does the quince blossom?")["hits"])
+    assert found < 5
+    note.write_text("The quince tree was felled in autumn.\n")
+    until(lambda: "felled" in json.dumps(world.call("recall", query="quince tree")["hits"]))
+
+
+def test_the_same_command_says_the_same_with_and_without_a_daemon(world):
+    """A verb does not care where it runs."""
+    world.engram("remember", "Anna switched to oat milk")
+    world.engram("observe", stdin=json.dumps({"id": "1", "text": SAID, "occurred_at": "2026-03-04T10:00:00"}))
+    asked = [
+        ("recall", "what does Anna drink?"),
+        ("recall", "who moves to Lisbon?", "-k", "2"),
+        ("stats",),
+        ("doctor",),
+    ]
+    now = ("--now", "2026-12-01T12:00:00")
+    asked = [(*words, *now) if words[0] == "recall" else words for words in asked]
+    alone = [world.json(*words) for words in asked]
+    world.start()
+    beside = [world.json(*words) for words in asked]
+    for one, other in zip(alone, beside, strict=True):
+        one.pop("text", None), other.pop("text", None)  # each answer is fenced with a mark of its own
+        assert one == other
+    identity = alone[0]["hits"][0]["key"]
+    assert world.json("show", identity)["memory"]["text"] == "Anna switched to oat milk"
+    assert "no such memory" in world.engram("show", "01AAAAAAAAAAAAAAAAAAAAAAAA", code=66)
+
+
+def test_a_second_daemon_is_refused_by_name(world):
+    """It says who holds the vault; the first one goes on."""
+    world.start()
+    words = world.engram("daemon", "--foreground", code=LockedError.exit_code)
+    assert str(world.process.pid) in words
+    assert world.call("status")["ready"]
+
+
+def test_no_daemon_starts_without_a_vault(world):
+    words = world.engram("daemon", "--foreground", "--vault", str(world.vault / "none"), code=NotFoundError.exit_code)
+    assert "engram init" in words
+
+
+def test_sighup_takes_over_a_new_configuration_without_refusing_anybody(world):
+    """Callers wait for a moment instead of being refused; a broken configuration changes nothing."""
+    world.start()
+    for number in range(4):
+        world.call("remember", text=f"the colour of door number {number} is green")
+    assert len(world.call("recall", query="door colour")["hits"]) >= 4
+    world.configure("[recall]\nk = 2\n")
+    faults = []
+
+    def keep_asking():
+        while world.process and not stop.is_set():
+            try:
+                world.call("recall", query="door colour")
+            except EngramError as fault:
+                faults.append(fault)
+
+    stop = threading.Event()
+    asking = threading.Thread(target=keep_asking)
+    asking.start()
+    world.process.send_signal(signal.SIGHUP)
+    until(lambda: len(world.call("recall", query="door colour")["hits"]) == 2)
+    world.configure("[recall]\nk = 'many'\n")
+    world.process.send_signal(signal.SIGHUP)
+    until(lambda: "stays as it was" in world.log.read_text())
+    assert len(world.call("recall", query="door colour")["hits"]) == 2
+    stop.set()
+    asking.join()
+    assert faults == []
+    assert world.stop() == 0
+
+
+def test_the_log_holds_no_words_of_anybody(world):
+    world.start()
+    world.call("observe", turns=[{"text": "the canary sings at midnight, and I decided to move"}])
+    world.call("remember", text="canary seed is in the cupboard")
+    world.call("recall", query="canary")
+    world.call("flush")
+    world.stop()
+    assert "canary" not in world.log.read_text()
+
+
+def test_python_is_served_by_the_daemon_or_by_itself(world, monkeypatch):
+    """The same lines work either way; without a daemon the vault is held until `close`."""
+    for name in ("HOME", "ENGRAM_HOME", "ENGRAM_VAULT", "TZ"):
+        monkeypatch.setenv(name, world.env[name])
+    with Memory(world.vault) as mem:
+        mem.remember("Anna switched to oat milk", tags=("drink",))
+        with pytest.raises(LockedError):
+            Memory(world.vault)
+    world.start()
+    with Memory(str(world.vault)) as mem:
+        context = mem.recall("what does Anna drink?", session="s1")
+        assert context
+        assert "oat milk" in context.text
+        assert "oat milk" in str(context)
+        kept = mem.observe(user="What should I bring Anna?", assistant="Oat milk.", session="s1")
+        assert kept["stored"] == 2
+        mem.flush("s1")
+        identity = context.hits[0]["key"]
+        assert mem.why(identity)["turns"]
+        mem.forget(identity, reason="no longer true")
+        assert mem.show(identity)["memory"]["status"] == "forgotten"
+        with pytest.raises(NotFoundError):
+            mem.show("01AAAAAAAAAAAAAAAAAAAAAAAA")
+
+
+def test_the_background_daemon_is_found_and_ended_by_name(world):
+    """`daemon` returns when it answers, `status` shows it, `down` ends it."""
+    started = world.json("daemon")
+    try:
+        assert world.json("status")["pid"] == started["pid"]
+        assert world.json("daemon")["running"] == "it ran already"
+    finally:
+        stopped = world.json("down")["stopped"]
+    assert stopped == [f"process {started['pid']}"]
+    assert "no daemon answers" in world.engram("status", code=69)
+    assert world.json("down")["stopped"] == "nothing was running"
+
+
+# -- the writer ----------------------------------------------------------------------------------------
+
+
+def test_one_jobs_fault_does_not_end_the_writer(caplog):
+    """A request's fault goes to whoever asked; the daemon's own stands in `faults` until the work succeeds."""
+    writer = Writer(10)
+    writer.start()
+
+    def breaks():
+        raise ValueError("the secret of Anna")
+
+    with pytest.raises(EngramError) as caught:
+        writer.ask("update", breaks).result(5)
+    assert "Anna" not in str(caught.value)
+    assert writer.faults == {}
+    writer.post("rescan", breaks)
+    assert writer.ask("x", lambda: 7).result(5) == 7
+    assert list(writer.faults) == ["rescan"]
+    writer.post("rescan", lambda: None)
+    writer.stop()
+    assert writer.faults == {}
+    assert "Anna" not in caplog.text
+
+
+def test_a_full_queue_refuses_requests_but_never_the_daemons_own_work():
+    writer = Writer(2)
+    begin, done = threading.Event(), []
+    writer.start()
+    writer.post("wait", lambda: begin.wait(5))
+    until(lambda: writer.waiting() == 0)
+    asked = [writer.ask("x", lambda: done.append("asked")) for _ in range(2)]
+    with pytest.raises(BusyError) as caught:
+        writer.ask("x", lambda: done.append("refused"))
+    assert caught.value.retry_after >= 1
+    writer.post("own", lambda: done.append("own"))
+    begin.set()
+    writer.stop()
+    assert [one.done() for one in asked] == [True, True]
+    assert done == ["asked", "asked", "own"]
+
+
+def test_a_long_job_is_seen_as_silence():
+    """What the watchdog looks at grows while a job runs and falls when it ends."""
+    writer = Writer(2)
+    writer.start()
+    writer.post("slow", lambda: time.sleep(0.3))
+    until(lambda: writer.silence() > 0.2)
+    until(lambda: writer.silence() < 0.1)
+    writer.stop()

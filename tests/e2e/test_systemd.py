@@ -1,0 +1,247 @@
+"""systemd: units as installed, socket activation, notification."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engram import sockets
+from engram.serve import units, wire
+from tests.fakes.answers import settings_in
+
+ROOT = Path(__file__).parents[2]
+MOST_EXPOSURE = 2.0
+
+needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+
+
+def installed(tmp_path, *, instance, vault="My vault 100% $HOME"):
+    """The units as `engram up` installs them, with a vault whose name wants quoting, beside each other in a folder."""
+    settings = replace(settings_in(tmp_path / "home", tmp_path / vault), runtime=Path("/run/user/1000/engram/x"))
+    texts = units.rendered(settings, {"HOME": str(tmp_path), "ENGRAM_HOME": str(tmp_path / "home")}, instance=instance)
+    folder = tmp_path / "units"
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for path, text in texts.items():
+        name = path.name.replace("@.", f"@{units.escaped(settings.vault)}.") if instance else path.name
+        (folder / name).write_text(text)
+        paths.append(folder / name)
+    return paths
+
+
+def analyze(*words, tmp_path):
+    (tmp_path / "run").mkdir(mode=0o700, exist_ok=True)
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path / "run"), "LANG": "C", "NO_COLOR": "1"}
+    return subprocess.run(["systemd-analyze", *map(str, words)], env=env, capture_output=True, text=True, check=False)
+
+
+@needs_systemd
+@pytest.mark.parametrize("manager", ["--user", "--system"])
+@pytest.mark.parametrize("instance", [False, True])
+def test_units_verify_without_a_word(tmp_path, instance, manager):
+    """It exits 0 on unknown directives, so what counts is that it says nothing."""
+    done = analyze(manager, "verify", "--man=no", *installed(tmp_path, instance=instance), tmp_path=tmp_path)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+
+
+@needs_systemd
+def test_verify_would_say_a_word(tmp_path):
+    """The test above can fail: a misspelt directive is named."""
+    path = installed(tmp_path, instance=False)[0]
+    path.write_text(path.read_text().replace("UMask=", "Umaks="))
+    assert "Umaks" in analyze("verify", "--man=no", path, tmp_path=tmp_path).stderr
+
+
+@needs_systemd
+@pytest.mark.parametrize("instance", [False, True])
+def test_exposure_is_small(tmp_path, instance):
+    path = installed(tmp_path, instance=instance)[0]
+    done = analyze("security", "--offline=true", "--no-pager", path, tmp_path=tmp_path)
+    found = re.search(r"exposure level for \S+: ([0-9.]+)", done.stdout)
+    assert found, done.stdout + done.stderr
+    assert float(found[1]) <= MOST_EXPOSURE
+
+
+@pytest.mark.parametrize("name", ["engram.service", "engram@.service"])
+def test_a_unit_says_what_must_hold(name):
+    text = (units.unit_folder() / name).read_text()
+    wanted = (
+        "Type=notify,WatchdogSec=60,Restart=on-failure,UMask=0077,PrivateUsers=yes,ProtectSystem=strict,MemoryMax=2G"
+    )
+    for line in wanted.split(","):
+        assert f"\n{line}\n" in text
+    prevented = re.search(r"RestartPreventExitStatus=(.*)", text)
+    assert "78" in prevented[1].split()
+
+
+def test_no_mark_is_left_in_an_installed_unit(tmp_path):
+    for instance in (False, True):
+        for path in installed(tmp_path, instance=instance):
+            assert not re.search(r"@[A-Z_]+@", path.read_text())
+
+
+@pytest.mark.skipif(shutil.which("systemd-escape") is None, reason="systemd-escape is not installed")
+@pytest.mark.parametrize("path", ["/home/anna/Engram", "/home/anna/My vault-2", "/.hidden/.x", "/ü/_:.", "/", "/a/b/"])
+def test_instances_are_named_as_systemd_names_them(path):
+    done = subprocess.run(["systemd-escape", "--path", path], capture_output=True, text=True, check=True)
+    assert units.escaped(Path(path)) == done.stdout.strip()
+
+
+def test_up_without_a_session_says_so_and_writes_nothing(tmp_path):
+    """On a machine whose systemd does not serve this user."""
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "ENGRAM_HOME": str(tmp_path / "home")}
+    command = [sys.executable, "-P", "-m", "engram", "up"]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 69
+    assert "no session for this user" in done.stderr
+    assert "engram daemon" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    shown = subprocess.run([*command, "--dry-run"], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "ExecStart=" in shown.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_units_are_written_once(tmp_path):
+    """A second time only what differs is written."""
+    settings = replace(settings_in(tmp_path / "home", tmp_path / "vault"), runtime=Path("/run/user/1000/engram/x"))
+    texts = units.rendered(settings, {"HOME": str(tmp_path)}, instance=False)
+    assert [path.name for path in texts] == ["engram.service", "engram.socket"]
+    assert units.install(texts) == [str(path) for path in texts]
+    assert units.install(texts) == []
+    first = next(iter(texts))
+    first.write_text("# changed\n")
+    assert units.install(texts) == [str(first)]
+    assert first.read_text() == texts[first]
+
+
+def test_a_socket_that_systemd_cannot_open_is_left_to_the_daemon(tmp_path):
+    """An address holds 107 bytes; the daemon itself can listen on longer paths."""
+    settings = replace(settings_in(tmp_path / "home", tmp_path / "vault"), runtime=Path("/run") / ("x" * 120))
+    assert units.names(settings, instance=False) == ["engram.service"]
+    texts = units.rendered(settings, {"HOME": str(tmp_path)}, instance=False)
+    assert [path.name for path in texts] == ["engram.service"]
+
+
+# -- what the daemon does for systemd -----------------------------------------------------------------
+
+
+class Manager:
+    """Stands for systemd: a socket that it listens on, a channel that it hears, a process that it starts."""
+
+    def __init__(self, tmp_path, **more):
+        self.settings = settings_in(tmp_path / "home", tmp_path / "vault")
+        self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        address = f"\0engram-test-{os.getpid()}-{id(self)}"
+        self.channel.bind(address)
+        self.channel.settimeout(20)
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "PYTHONPATH": str(ROOT),
+            "ENGRAM_HOME": str(tmp_path / "home"),
+            "NOTIFY_SOCKET": "@" + address[1:],
+            **more,
+        }
+        self.said = []
+        self.process = None
+
+    def start(self, listener=None):
+        """Start the daemon, handing it `listener` as descriptor 3 as systemd does."""
+        command = [sys.executable, "-P", "-m", "engram", "daemon", "--foreground", "--vault", str(self.settings.vault)]
+        given = ()
+        if listener is not None:
+            script = f"import os; os.dup2({listener.fileno()}, 3); os.environ['LISTEN_PID'] = str(os.getpid()); "
+            script += f"os.environ['LISTEN_FDS'] = '1'; os.execv({command[0]!r}, {command!r})"
+            command, given = [sys.executable, "-c", script], (listener.fileno(),)
+        self.process = subprocess.Popen(command, env=self.env, pass_fds=given, stderr=subprocess.PIPE)
+
+    def hear(self, word):
+        """Listen until a notification holds `word`."""
+        while not any(line.startswith(word) for line in self.said):
+            self.said += self.channel.recv(4096).decode().splitlines()
+
+    def stop(self):
+        self.process.terminate()
+        words = self.process.communicate(timeout=60)[1].decode()
+        assert self.process.returncode == 0, words
+        return words
+
+
+@pytest.fixture
+def manager(tmp_path):
+    made = []
+
+    def make(**more):
+        made.append(Manager(tmp_path, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one.process and one.process.poll() is None:
+            one.process.kill()
+            one.process.communicate()
+        one.channel.close()
+
+
+def test_ready_is_said_when_the_socket_answers(manager):
+    """READY, then a status line, at the end STOPPING; nobody is refused after READY."""
+    one = manager()
+    one.start()
+    one.hear("READY=1")
+    assert "result" not in wire.call(str(one.settings.socket), "status", {})
+    one.hear("STATUS=ready")
+    one.stop()
+    one.hear("STOPPING=1")
+    assert not one.settings.socket.exists()
+
+
+def test_the_watchdog_is_fed_while_the_daemon_gets_on(manager):
+    one = manager(WATCHDOG_USEC="400000")
+    one.start()
+    one.hear("READY=1")
+    began = time.monotonic()
+    for _ in range(3):
+        one.hear("WATCHDOG=1")
+        one.said.clear()
+    assert time.monotonic() - began < 5
+    one.stop()
+
+
+def test_a_socket_that_systemd_opened_is_served_and_left_in_place(manager):
+    """The first call waits in the socket until the daemon answers it."""
+    one = manager()
+    listener = sockets.unix(one.settings.socket)
+    with listener, wire.connect(str(one.settings.socket), timeout=30) as early:
+        early.sendall(b"GET /healthz HTTP/1.1\r\nHost: engram\r\nConnection: close\r\n\r\n")
+        one.start(listener)
+        answer = b""
+        while part := early.recv(4096):
+            answer += part
+        assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {"alive": True}
+        one.stop()
+        assert one.settings.socket.exists()
+        wire.connect(str(one.settings.socket)).close()
+
+
+def test_a_foreign_listen_pid_is_not_ours(monkeypatch):
+    """What a parent was given is not taken for our own."""
+    monkeypatch.setenv("LISTEN_PID", str(os.getppid()))
+    monkeypatch.setenv("LISTEN_FDS", "1")
+    assert sockets.activated() == []
+
+
+def test_without_a_channel_nothing_is_said(monkeypatch):
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    sockets.notify("READY=1")
+    monkeypatch.setenv("NOTIFY_SOCKET", "/nowhere/at/all")
+    sockets.notify("READY=1")

@@ -1,0 +1,86 @@
+"""What stands behind the routes in tests: it records each call and answers as told; and a plain HTTP question."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engram import config, sockets
+from engram.operations import checked
+from engram.serve import wire
+from engram.serve.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from engram.config import Settings
+
+ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
+RECALLED = {"query": "q", "hits": [], "text": "", "tokens": 0, "filtered": {}, "note": "", "complete": True}
+RESULTS: dict[str, dict[str, Any]] = {"recall": RECALLED, "observe": {"stored": 1, "duplicates": 0}}
+
+
+@dataclass
+class FakeAnswers:
+    """Answers every operation with its entry of `results`, or raises it if it is a fault."""
+
+    results: dict[str, Any] = field(default_factory=lambda: dict(RESULTS))
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    reason: str = ""
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append((name, params))
+        checked(name, params)
+        result = self.results.get(name, {"done": name})
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def unready(self) -> str:
+        return self.reason
+
+
+def settings_in(home: Path, vault: Path, **more: str) -> Settings:
+    """Settings of a vault with an id, everything else of it below `home`."""
+    vault.mkdir(parents=True, exist_ok=True)
+    if not (vault / "engram.toml").exists():
+        (vault / "engram.toml").write_text(f'id = "{ID}"\n')
+    return config.load(vault, {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **more})
+
+
+@contextmanager
+def serving(answers: FakeAnswers, settings: Settings, port: int | None = None) -> Iterator[str]:
+    """A server on the settings' socket, and on a loopback port if one is given; yields the socket's path."""
+    listeners = [sockets.unix(settings.socket)]
+    if port is not None:
+        listeners.append(sockets.tcp(port))
+    server = Server(answers, settings, listeners)
+    server.start()
+    try:
+        yield str(settings.socket)
+    finally:
+        server.stop()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def ask(address: str | int, head: str, body: bytes = b"") -> tuple[int, dict[str, str], Any]:
+    """Send one raw request to a socket's path or a port; status, headers and the decoded body."""
+    line = wire.connect(address) if isinstance(address, str) else socket.create_connection(("127.0.0.1", address))
+    with line, line.makefile("rb") as reply:
+        line.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
+        line.settimeout(5)
+        status = int(reply.readline().split()[1])
+        headers = {}
+        while (header := reply.readline().strip()) != b"":
+            name, _, value = header.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        raw = reply.read(int(headers.get("content-length", "0")))
+    return status, headers, json.loads(raw) if headers.get("content-type") == "application/json" else raw.decode()

@@ -1,0 +1,79 @@
+"""The format byte for byte: what a new fact and a new session file look like on disk."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from engram.core.records import Fact, FiledTurn, Turn
+from engram.vault import facts, note, sessions
+
+ZONE = ZoneInfo("Europe/Berlin")
+GOLDEN = Path(__file__).parent / "format"
+STEM = "2026-11-20-coffee-plans"
+START = datetime(2026, 11, 20, 20, 13, tzinfo=UTC)
+
+FACT = Fact(
+    id="01KBH2Q0M6T4W2Y0B7C5D9E1FX",
+    text="Anna prefers oat-milk flat whites and stopped drinking tea in October 2026.",
+    category="preference",
+    created=datetime(2026, 11, 20, 20, 14, 5, tzinfo=UTC),
+    confidence=0.92,
+    importance=0.7,
+    about=("Anna Müller",),
+    tags=("preference/drink",),
+    source=f"{STEM}#^t3",
+)
+SAID = (
+    ("user", "Anna", 0, "Shall we meet for coffee?\n\nFriday would suit me."),
+    ("assistant", "", 20, "Gladly. The usual place?\n```python\nprint('<b>')\n```"),
+    ("user", "Anna", 65, "Yes. I stopped drinking tea in October, oat-milk flat white for me. <script>"),
+    ("tool", "", 10800, "calendar: Friday 10:00 %%ok%%"),
+)
+TURNS = [
+    FiledTurn(Turn(f"msg-{n}", "Coffee plans", role, text, START + timedelta(seconds=after), speaker), STEM, f"t{n}")
+    for n, (role, speaker, after, text) in enumerate(SAID, 1)
+]
+
+
+# row: C7
+# row: C8
+def test_a_new_fact_is_written_as_the_format_says():
+    """The example of the format, byte for byte; writing what was read changes nothing."""
+    raw = note.emit(facts.fact_keys(FACT, ZONE), facts.fact_body(FACT.text, FACT.source))
+    assert raw == (GOLDEN / "fact.md").read_bytes()
+    back, problems = facts.fact_from(note.read(raw), "facts/fact.md", "", ZONE)
+    assert not problems
+    assert note.emit(facts.fact_keys(back, ZONE), facts.fact_body(back.text, back.source)) == raw
+    assert note.edit(raw, facts.fact_keys(back, ZONE)) == raw
+
+
+# row: X1
+def test_a_session_file_is_written_as_the_format_says():
+    """In one piece or turn by turn, the same bytes."""
+    raw = sessions.new_session(TURNS, ZONE)
+    assert raw == (GOLDEN / "session.md").read_bytes()
+    grown = sessions.new_session(TURNS[:1], ZONE)
+    for filed in TURNS[1:]:
+        grown = sessions.append_turns(grown, [filed], ZONE)
+    assert grown == raw
+    conversation, problems = sessions.conversation_from(note.read(raw), sessions.path(STEM), ZONE)
+    assert not problems
+    assert list(conversation.turns) == TURNS
+
+
+def test_every_row_of_the_bad_input_table_names_a_test_that_exists():
+    """The format's promises are tests, not sentences."""
+    root = Path(__file__).parents[2]
+    rows = re.findall(r"`(tests/\S+\.py)::(\w+)`", (root / "docs/format.md").read_text())
+    assert len(rows) >= 25
+    missing = [name for path, name in rows if f"def {name}(" not in (root / path).read_text()]
+    assert not missing
+
+
+def test_the_formats_example_is_the_golden_fact():
+    """What the page shows is what is written."""
+    text = (Path(__file__).parents[2] / "docs/format.md").read_text()
+    assert (GOLDEN / "fact.md").read_text() in text

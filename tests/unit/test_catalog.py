@@ -1,0 +1,773 @@
+"""The catalogue against a real vault on a real disk."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sqlite3
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from engram.core.policy import FilePolicy
+from engram.core.records import Fact, FiledTurn, Turn
+from engram.core.text import content_hash, slug, ulid
+from engram.errors import ConflictError, NotFoundError
+from engram.index.catalog import Catalog
+from engram.index.rows import OwnNote, key_of
+from engram.vault import facts, note, sessions
+
+ZONE = ZoneInfo("Europe/Berlin")
+WHEN = datetime(2026, 11, 20, 21, 14, tzinfo=ZONE)
+POLICY = FilePolicy(scan_batch=3)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+    def advance(self, seconds):
+        self.now += seconds
+
+
+class World:
+    """A vault, its catalogue and a clock; files written here are old enough to be trusted."""
+
+    def __init__(self, folder, policy=POLICY):
+        self.root, self.cache, self.policy, self.clock = folder / "vault", folder / "cache", policy, Clock()
+        self.root.mkdir()
+        self.catalog = self.open()
+        self.written = 0
+
+    def open(self):
+        return Catalog(self.root, self.cache, ZONE, self.policy, self.clock)
+
+    def put(self, path, content):
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        self.written += 1
+        stamp = 1_700_000_000 + self.written
+        os.utime(target, (stamp, stamp))
+        return target
+
+    def fact(self, text, path=None, **keys):
+        when = keys.pop("when", WHEN)
+        fact = Fact(id=keys.pop("id", ulid(when, text)), text=text, created=when, **keys)
+        path = path or f"facts/{when:%Y-%m-%d}/{fact.category}-{slug(text)}-{content_hash(text)[:8]}.md"
+        self.put(path, note.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text)))
+        return replace(fact, path=path)
+
+    def second_look(self, paths=None):
+        self.clock.advance(self.policy.settle_most_seconds + 0.1)
+        return self.catalog.scan(paths)
+
+    def gone(self):
+        """Two looks: what is missing is believed gone."""
+        self.catalog.scan()
+        return self.second_look()
+
+
+@pytest.fixture
+def world(tmp_path):
+    world = World(tmp_path)
+    yield world
+    world.catalog.close()
+
+
+def turns(count=3, when=WHEN, stem="2026-11-20-s1"):
+    """The first turns of the conversation s1, in their places."""
+    return [
+        FiledTurn(
+            Turn(f"u{n}", "s1", "assistant" if n % 2 else "user", f"words {n}", when + timedelta(minutes=n)),
+            stem,
+            f"t{n + 1}",
+        )
+        for n in range(count)
+    ]
+
+
+def snapshot(catalog):
+    """Everything that can be asked of a catalogue, without the numbers that its own history leaves."""
+    units = sorted(catalog.since("").added, key=key_of)
+    return units, catalog.counts(), catalog.problems(), sorted(catalog.hashes())
+
+
+def rebuilt(world):
+    cache = world.cache.with_name("cold")
+    shutil.rmtree(cache, ignore_errors=True)
+    cold = Catalog(world.root, cache, ZONE, world.policy, world.clock)
+    cold.scan()
+    try:
+        return snapshot(cold)
+    finally:
+        cold.close()
+
+
+# ------------------------------------------------------------------------------------------- taking in
+
+
+def test_a_scan_finds_facts_turns_and_own_notes(world):
+    """One look brings in the three kinds of unit."""
+    fact = world.fact("Anna prefers oat milk.", about=("Anna",))
+    world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
+    world.put("notes/garden.md", "# Garden\n\nBeans need water.\n")
+    diff = world.catalog.scan()
+    assert sorted(diff.added) == [fact.path, "notes/garden.md", "sessions/2026-11-20/2026-11-20-s1.md"]
+    assert world.catalog.fact(fact.id).text == "Anna prefers oat milk."
+    assert world.catalog.turn_by("s1", "u1") == world.catalog.turn("2026-11-20-s1#^t2")
+    assert world.catalog.note("notes/garden.md").text.startswith("# Garden")
+    counts = world.catalog.counts()
+    assert (counts["facts"], counts["facts.active"], counts["turns"], counts["notes"], counts["files"]) == (
+        1,
+        1,
+        3,
+        1,
+        3,
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Home.md",
+        "state/x.md",
+        "views/x.md",
+        "templates/x.md",
+        ".obsidian/x.md",
+        ".trash/2026-11-20/x.md",
+        "facts/.hidden.md",
+        "facts/~$x.md",
+        "facts/#x.md#",
+        "facts/x.md~",
+        "facts/.engram-1.tmp",
+        "notes/picture.png",
+    ],
+)
+def test_what_is_no_memory_is_passed_over(world, path):
+    """Our own state, hidden files and what editors leave for a moment are not indexed."""
+    world.put(path, "words")
+    assert world.catalog.scan().added == ()
+
+
+def test_a_scan_of_an_unchanged_vault_finds_nothing(world):
+    """The second scan opens no file and reports nothing."""
+    fact = world.fact("Anna prefers oat milk.")
+    world.catalog.scan()
+    target = world.root / fact.path
+    before = target.stat().st_atime_ns
+    diff = world.catalog.scan()
+    assert (diff.added, diff.changed, diff.removed, diff.pending) == ((), (), (), frozenset())
+    assert target.stat().st_atime_ns == before
+
+
+def test_touched_bytes_are_no_change(world):
+    """The same bytes under a new time are recognised by their hash."""
+    fact = world.fact("Anna prefers oat milk.")
+    world.catalog.scan()
+    mark = world.catalog.mark
+    os.utime(world.root / fact.path, (1_600_000_000, 1_600_000_000))
+    assert world.catalog.scan().changed == ()
+    assert world.catalog.mark == mark
+
+
+def test_a_change_within_one_tick_of_the_clock_is_found(world):
+    """A file written twice in the same instant with the same size differs in nothing a stat shows."""
+    target = world.put("notes/a.md", "one")
+    now = time.time_ns()
+    os.utime(target, ns=(now, now))
+    world.catalog.scan()
+    target.write_bytes(b"two")
+    os.utime(target, ns=(now, now))
+    world.catalog.scan()
+    assert world.catalog.note("notes/a.md").text == "two"
+
+
+def test_only_the_asked_places_are_looked_at(world):
+    """A scan of a folder takes in what is below it and nothing else."""
+    world.put("notes/a/1.md", "one")
+    world.put("notes/b/2.md", "two")
+    world.catalog.scan()
+    world.put("notes/a/1.md", "one more")
+    world.put("notes/b/2.md", "two more")
+    assert world.catalog.scan([world.root / "notes" / "a"]).changed == ("notes/a/1.md",)
+    assert world.catalog.scan([world.root / "notes" / "b" / "2.md"]).changed == ("notes/b/2.md",)
+
+
+def test_a_path_outside_the_vault_is_nothing_to_us(world, tmp_path):
+    """A scan cannot be talked into reading elsewhere."""
+    (tmp_path / "other.md").write_text("secret")
+    world.catalog.scan()
+    assert world.catalog.scan([tmp_path / "other.md", "../other.md", "notes/../../other.md"]).added == ()
+
+
+# -------------------------------------------------------------------------------------- what people do
+
+
+def test_an_edit_is_told_with_the_fact_before_and_after(world):
+    """A person changed the body: both versions are at hand, the text and its hash follow."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
+    (edit,) = world.catalog.scan().edited
+    assert (edit.before.text, edit.after.text) == ("Anna prefers tea.", "Anna prefers coffee.")
+    assert world.catalog.active(content_hash("anna prefers coffee")) == (fact.id,)
+    assert world.catalog.active(content_hash("Anna prefers tea.")) == ()
+
+
+def test_a_status_set_by_hand_is_told_and_obeyed(world):
+    """`status: archived` takes the fact out of the active ones."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    world.fact("Anna prefers tea.", path=fact.path, id=fact.id, status="archived")
+    (edit,) = world.catalog.scan().edited
+    assert (edit.before.status, edit.after.status) == ("active", "archived")
+    assert [found.id for found in world.catalog.facts("archived")] == [fact.id]
+    assert world.catalog.hashes() == set()
+
+
+def test_a_move_keeps_the_memory(world):
+    """A file moved to archive/ is the same fact in another place, neither added nor deleted."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    to = f"archive/2026-11-21/{Path(fact.path).name}"
+    (world.root / to).parent.mkdir(parents=True)
+    (world.root / fact.path).rename(world.root / to)
+    diff = world.catalog.scan()
+    assert [(moved.claim, moved.path, moved.to) for moved in diff.moved] == [(fact.id, fact.path, to)]
+    assert (diff.added, diff.deleted, diff.removed) == ((), (), ())
+    assert diff.edited[0].after.status == "archived"
+    assert world.catalog.fact(to).id == fact.id
+    assert world.gone().deleted == ()
+
+
+def test_a_move_is_seen_even_when_only_one_end_is_looked_at(world):
+    """The watcher may tell of the new path first."""
+    fact = world.fact("Anna prefers tea.")
+    world.put("notes/a.md", "mine")
+    world.catalog.scan()
+    (world.root / fact.path).rename(world.root / "facts/x.md")
+    (world.root / "notes/a.md").rename(world.root / "notes/b.md")
+    diff = world.catalog.scan(["facts/x.md", "notes/b.md"])
+    assert {(moved.path, moved.to) for moved in diff.moved} == {(fact.path, "facts/x.md"), ("notes/a.md", "notes/b.md")}
+    assert world.catalog.note("notes/a.md") is None
+    assert world.catalog.note("notes/b.md").text == "mine"
+
+
+def test_a_deleted_fact_is_told_with_its_text(world):
+    """What is needed for a tombstone is known although the file is gone."""
+    fact = world.fact("Anna prefers tea.")
+    world.fact("Ben likes bread.")
+    world.catalog.scan()
+    (world.root / fact.path).unlink()
+    diff = world.gone()
+    assert [(found.id, found.text) for found in diff.deleted] == [(fact.id, "Anna prefers tea.")]
+    with pytest.raises(NotFoundError):
+        world.catalog.fact(fact.id)
+
+
+# row: X3
+def test_a_vanished_file_is_believed_gone_after_a_second_look(world):
+    """An editor may delete and write again; only a file missed twice is gone."""
+    fact = world.fact("Anna prefers tea.")
+    world.fact("Ben likes bread.")
+    world.catalog.scan()
+    content = (world.root / fact.path).read_bytes()
+    (world.root / fact.path).unlink()
+    assert world.catalog.scan().pending == {fact.path}
+    assert world.catalog.scan().removed == ()
+    assert world.catalog.fact(fact.id)
+    world.put(fact.path, content)
+    assert world.second_look().removed == ()
+    (world.root / fact.path).unlink()
+    assert world.catalog.scan().pending == {fact.path}
+    assert world.second_look([fact.path]).removed == (fact.path,)
+
+
+def test_a_young_empty_file_is_pending(world):
+    """An editor that truncates first is not believed to have emptied the note."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    (world.root / fact.path).write_bytes(b"")
+    assert world.catalog.scan().pending == {fact.path}
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+
+
+def test_a_file_left_empty_is_a_problem_and_its_last_good_version_stays(world):
+    """Empty for good: named, not deleted."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    world.put(fact.path, "")
+    assert [problem.code for problem in world.catalog.scan().problems] == ["empty"]
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+
+
+def test_an_emptied_folder_freezes_deletions_until_a_person_accepts_them(world):
+    """An unmounted disk looks like this; nothing is believed gone."""
+    known = [world.fact(f"fact number {n}") for n in range(12)]
+    world.catalog.scan()
+    for fact in known[:6]:
+        (world.root / fact.path).unlink()
+    assert world.catalog.scan().frozen
+    diff = world.second_look()
+    assert (diff.frozen, diff.removed, diff.deleted) == (True, (), ())
+    assert world.catalog.counts()["facts"] == 12
+    accepted = world.catalog.scan(accept_deletions=True)
+    assert (len(accepted.deleted), accepted.frozen) == (6, False)
+    assert world.catalog.counts()["facts"] == 6
+
+
+def test_more_than_fifty_notes_gone_freeze_deletions_in_a_large_vault(tmp_path):
+    """The share is small, the number is not."""
+    world = World(tmp_path, FilePolicy(vanished_notes=10))
+    for n in range(100):
+        world.put(f"notes/{n}.md", f"note {n}")
+    world.catalog.scan()
+    for n in range(11):
+        (world.root / f"notes/{n}.md").unlink()
+    assert world.gone().frozen
+    world.put("notes/0.md", "back")
+    assert len(world.catalog.scan().removed) == 10
+
+
+def test_a_missing_root_removes_nothing(world):
+    """A vault whose disk is not there is not an empty vault."""
+    world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    world.root.rename(world.root.with_name("elsewhere"))
+    assert world.gone().removed == ()
+    assert world.catalog.counts()["facts"] == 1
+
+
+# -------------------------------------------------------------------------------------- what is refused
+
+
+# row: X3
+def test_a_symlink_out_of_the_vault_is_never_followed(world, tmp_path):
+    """A link to a file or a folder outside is reported; what it leads to is not read."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("secret")
+    (world.root / "notes").mkdir()
+    (world.root / "notes" / "file.md").symlink_to(tmp_path / "outside" / "secret.md")
+    (world.root / "notes" / "folder").symlink_to(tmp_path / "outside")
+    diff = world.catalog.scan()
+    assert {(problem.code, problem.path) for problem in diff.problems} == {
+        ("symlink-out", "notes/file.md"),
+        ("symlink-out", "notes/folder"),
+    }
+    assert world.catalog.scan(["notes/folder/secret.md", "notes/file.md"]).added == ()
+    assert world.catalog.counts()["files"] == 0
+    assert world.catalog.verify("notes/file.md", "") is None
+
+
+def test_a_symlink_inside_the_vault_is_no_second_note(world):
+    """Its target is met anyway, also in a circle."""
+    world.put("notes/a.md", "one")
+    (world.root / "notes" / "b.md").symlink_to(world.root / "notes" / "a.md")
+    (world.root / "notes" / "loop").symlink_to(world.root)
+    assert world.catalog.scan().added == ("notes/a.md",)
+
+
+# row: X3
+def test_of_two_notes_with_one_id_the_older_path_keeps_it(world):
+    """A copied note is named as a duplicate; when the first goes, the copy takes its place."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    copy = "facts/2026-11-20/a copy.md"
+    world.put(copy, (world.root / fact.path).read_bytes() + b"\nMore.\n")
+    diff = world.catalog.scan()
+    assert [(conflict.path, conflict.why, conflict.other) for conflict in diff.conflicts] == [
+        (copy, "duplicate-id", fact.path)
+    ]
+    assert world.catalog.fact(fact.id).path == fact.path
+    assert snapshot(world.catalog) == rebuilt(world)
+    (world.root / fact.path).unlink()
+    assert world.gone().deleted == ()
+    assert world.catalog.fact(fact.id).path == copy
+    assert world.catalog.problems() == []
+
+
+def test_a_copy_of_a_conversation_is_not_heard_twice(world):
+    """The same conversation under another name adds no turns, however the first one grows."""
+    path = "sessions/2026-11-20/2026-11-20-s1.md"
+    raw = sessions.new_session(turns(), ZONE)
+    world.put(path, raw)
+    world.put("sessions/2026-11-20/2026-11-20-s1 1.md", raw)
+    world.catalog.scan()
+    assert world.catalog.counts()["turns"] == 3
+    world.put(path, sessions.append_turns(raw, turns(count=5)[3:], ZONE))
+    world.catalog.scan()
+    assert world.catalog.counts()["turns"] == 5
+    assert snapshot(world.catalog) == rebuilt(world)
+
+
+# row: X3
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x.sync-conflict-20261120-211405-ABCDEFG.md",
+        "x (Anna's conflicted copy 2026-11-20).md",
+        "x (Conflicted copy laptop 202611202114).md",
+        "x (conflict 2026-11-20).md",
+        "x_conflict-20261120-211405.md",
+    ],
+)
+def test_a_sync_conflict_copy_goes_to_review_not_to_facts(world, name):
+    """The copy is told as a conflict for the review, and never becomes a second fact."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    path = f"facts/2026-11-20/{name}"
+    world.put(path, (world.root / fact.path).read_bytes().replace(b"tea", b"coffee"))
+    diff = world.catalog.scan()
+    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [(path, "sync-conflict")]
+    assert world.catalog.counts()["facts"] == 1
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert (world.root / path).exists()
+
+
+def test_an_unfinished_merge_keeps_the_last_good_version(world):
+    """Git's marks in a fact are for a person; until then the fact is what it was."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    world.put(fact.path, "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other\n")
+    diff = world.catalog.scan()
+    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [(fact.path, "merge-markers")]
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+
+
+# row: X3
+def test_a_note_of_fifty_megabytes_is_a_problem_and_is_left_alone(world):
+    """It is named, not read, and what was known of it stays."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    with (world.root / fact.path).open("r+b") as file:
+        file.truncate(50 * 1024 * 1024)
+    os.utime(world.root / fact.path, (1_600_000_000, 1_600_000_000))
+    assert [problem.code for problem in world.catalog.scan().problems] == ["too-large"]
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert (world.root / fact.path).stat().st_size == 50 * 1024 * 1024
+    assert world.catalog.scan().problems == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"---\nid: [\n---\nwords\n", "bad-yaml"),
+        (b"\xff\xfe\x00", "binary"),
+        (b"caf\xe9", "not-utf-8"),
+        (b"---\nid: x\n", "no-fence-end"),
+    ],
+)
+def test_a_broken_note_is_a_problem_and_its_last_good_version_stays(world, content, code):
+    """Nothing in such a file is believed, nothing of it is lost, and mending it brings it back."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    good = (world.root / fact.path).read_bytes()
+    world.put(fact.path, content)
+    (problem,) = world.catalog.scan().problems
+    assert (problem.path, problem.code) == (fact.path, code)
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert (world.root / fact.path).read_bytes() == content
+    world.put(fact.path, good)
+    world.catalog.scan()
+    assert world.catalog.problems() == []
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_until_it_can(world):
+    """Another owner's file is named; a change of its mode alone brings it in."""
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    target = world.put("notes/a.md", "one")
+    target.chmod(0)
+    assert [problem.code for problem in world.catalog.scan().problems] == ["unreadable"]
+    target.chmod(0o600)
+    world.catalog.scan()
+    assert world.catalog.note("notes/a.md").text == "one"
+
+
+def test_a_name_that_is_no_utf8_is_a_problem(world):
+    """Such a file cannot be linked to or shown; it is left alone."""
+    (world.root / "notes").mkdir()
+    Path(os.fsdecode(os.fsencode(world.root) + b"/notes/caf\xe9.md")).write_text("words")
+    diff = world.catalog.scan()
+    assert ([problem.code for problem in diff.problems], diff.added) == (["name"], ())
+
+
+def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
+    """Only regular files are opened."""
+    (world.root / "notes").mkdir()
+    os.mkfifo(world.root / "notes" / "pipe.md")
+    assert world.catalog.scan().added == ()
+
+
+# ------------------------------------------------------------------------------------------- own writes
+
+
+# row: X18
+def test_what_we_wrote_is_found_at_once_and_is_no_news_later(world):
+    """The next look-up finds our own write; the watcher's event tells nothing new."""
+    world.catalog.scan()
+    fact = world.fact("Anna prefers tea.")
+    raw = (world.root / fact.path).read_bytes()
+    world.catalog.note_written(fact.path, raw)
+    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    new = note.edit(raw, {"status": "archived"})
+    world.put(fact.path, new)
+    world.catalog.note_written(fact.path, new)
+    diff = world.catalog.scan([fact.path])
+    assert (diff.added, diff.changed, diff.edited) == ((), (), ())
+    assert world.catalog.fact(fact.id).status == "archived"
+
+
+def test_our_own_move_is_no_persons_doing(world):
+    """After a move we made, neither a move nor a deletion is told."""
+    fact = world.fact("Anna prefers tea.")
+    world.fact("Ben likes bread.")
+    world.catalog.scan()
+    raw = (world.root / fact.path).read_bytes()
+    (world.root / "archive").mkdir()
+    (world.root / fact.path).rename(world.root / "archive" / "x.md")
+    world.catalog.note_written("archive/x.md", raw)
+    diff = world.gone()
+    assert (diff.moved, diff.deleted, diff.edited) == ((), (), ())
+    assert world.catalog.fact(fact.id).path == "archive/x.md"
+
+
+def test_appended_turns_are_the_only_news_of_a_conversation(world):
+    """A session file that grew costs an index its new turns, not all of them."""
+    path = "sessions/2026-11-20/2026-11-20-s1.md"
+    raw = sessions.new_session(turns(), ZONE)
+    world.put(path, raw)
+    world.catalog.scan()
+    mark = world.catalog.mark
+    new = sessions.append_turns(raw, turns(count=5)[3:], ZONE)
+    world.put(path, new)
+    world.catalog.note_written(path, new)
+    delta = world.catalog.since(mark)
+    assert [unit.turn.id for unit in delta.added] == ["u3", "u4"]
+    assert (delta.removed, delta.fresh) == ((), False)
+    (file,) = world.catalog.sessions("s1")
+    assert (file.path, file.turns, file.last_block, file.started) == (path, 5, 5, turns()[0].turn.occurred_at)
+
+
+# row: X19
+def test_only_bytes_that_are_in_the_file_now_are_verified(world):
+    """The bytes are handed out while their hash is as known, and not afterwards."""
+    fact = world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    path, sha = world.catalog.place(fact.id)
+    assert b"Anna prefers tea." in world.catalog.verify(path, sha)
+    world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
+    assert world.catalog.verify(path, sha) is None
+    (world.root / fact.path).unlink()
+    assert world.catalog.verify(path, sha) is None
+
+
+# ---------------------------------------------------------------------------------- indexes and look-ups
+
+
+def test_an_index_follows_by_marks(world):
+    """From any mark, removing and adding leads to exactly what the catalogue holds."""
+    chance, known = random.Random(7), {}
+    mirror, mark = {}, ""
+    for round_ in range(30):
+        if known and chance.random() < 0.4:
+            (world.root / known.pop(chance.choice(list(known)))).unlink()
+            world.gone()
+        else:
+            fact = world.fact(f"fact {round_ % 9} {chance.random()}")
+            known[fact.id] = fact.path
+            world.catalog.scan()
+        if chance.random() < 0.5:
+            delta = world.catalog.since(mark)
+            mirror = {} if delta.fresh else mirror
+            for key in delta.removed:
+                mirror.pop(key, None)
+            mirror.update({key_of(unit): unit for unit in delta.added})
+            mark = delta.mark
+            assert mirror == {key_of(unit): unit for unit in world.catalog.since("").added}
+
+
+def test_a_record_is_read_back_as_it_was_written(world):
+    """Every field of a fact, a turn and a note survives the way through the database."""
+    fact = world.fact(
+        "Anna “prefers” 🥛 oat\nmilk.",
+        category="preference",
+        about=("Anna Müller", "Café"),
+        tags=("a/b", "c"),
+        confidence=0.92,
+        pinned=True,
+        expires=WHEN + timedelta(days=3),
+        valid_from=WHEN,
+        supersedes=("01X",),
+        persona="work",
+        end_reason="because",
+    )
+    world.put("notes/a.md", "one")
+    world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
+    world.catalog.scan()
+    raw = (world.root / fact.path).read_bytes()
+    parsed, _ = facts.fact_from(note.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE)
+    assert world.catalog.fact(fact.id) == parsed
+    assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
+    assert world.catalog.turn("2026-11-20-s1#^t1") == turns()[0]
+
+
+def test_an_id_may_be_shortened_while_it_is_unambiguous(world):
+    """A prefix in either case finds its fact; an ambiguous one names the candidates."""
+    one, two = world.fact("one", id="01KBAAAA"), world.fact("two", id="01KBBBBB")
+    world.catalog.scan()
+    assert world.catalog.fact("01kba").id == one.id
+    assert world.catalog.fact(two.path).id == two.id
+    with pytest.raises(ConflictError, match="01KBAAAA, 01KBBBBB"):
+        world.catalog.fact("01KB")
+    with pytest.raises(NotFoundError):
+        world.catalog.fact("01KC")
+    with pytest.raises(NotFoundError):
+        world.catalog.fact("")
+
+
+def test_files_of_one_conversation_come_oldest_first(world):
+    """Intake decides by the last of them where the next turn goes."""
+    for day in (2, 1):
+        when = WHEN + timedelta(days=day)
+        world.put(
+            f"sessions/d/{when:%Y-%m-%d}-s1.md",
+            sessions.new_session(turns(when=when, stem=f"{when:%Y-%m-%d}-s1"), ZONE),
+        )
+    world.catalog.scan()
+    assert [file.path for file in world.catalog.sessions("s1")] == [
+        "sessions/d/2026-11-21-s1.md",
+        "sessions/d/2026-11-22-s1.md",
+    ]
+    assert world.catalog.sessions("unknown") == []
+
+
+def test_readers_are_not_disturbed_by_a_writer(world):
+    """Look-ups from other threads during scans see whole files only."""
+    path = "sessions/2026-11-20/2026-11-20-s1.md"
+    raw = sessions.new_session(turns(count=1), ZONE)
+    world.put(path, raw)
+    world.catalog.scan()
+    seen, stop = [[], [], []], threading.Event()
+
+    def read(lengths):
+        while not stop.is_set():
+            lengths.append([file.turns for file in world.catalog.sessions("s1")])
+
+    readers = [threading.Thread(target=read, args=(lengths,)) for lengths in seen]
+    for reader in readers:
+        reader.start()
+    for n in range(1, 30):
+        raw = sessions.append_turns(raw, turns(count=n + 1)[n:], ZONE)
+        world.put(path, raw)
+        world.catalog.scan([path])
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert all(lengths and lengths == sorted(lengths) for lengths in seen)
+    assert all(len(files) == 1 for lengths in seen for files in lengths)
+
+
+# ------------------------------------------------------------------------------------------- disposable
+
+
+# row: X20
+def test_a_wiped_catalogue_is_rebuilt_identical(world):
+    """After adding, editing, moving and deleting, the grown catalogue equals one made from the vault alone."""
+    known = [world.fact(f"fact number {n}") for n in range(10)]
+    world.put("notes/a.md", "mine")
+    world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
+    world.put("facts/2026-11-20/plain.md", "Just a sentence.\n")
+    world.catalog.scan()
+    world.fact("fact number 0, changed", path=known[0].path, id=known[0].id)
+    (world.root / known[1].path).unlink()
+    (world.root / "archive").mkdir()
+    (world.root / known[2].path).rename(world.root / "archive" / Path(known[2].path).name)
+    (world.root / "notes/a.md").rename(world.root / "notes/b.md")
+    world.put("facts/2026-11-20/z copy.md", (world.root / known[3].path).read_bytes())
+    world.put("facts/2026-11-20/broken.md", "---\nid: [\n---\n")
+    world.gone()
+    assert snapshot(world.catalog) == rebuilt(world)
+
+
+# row: X20
+@pytest.mark.parametrize("damage", ["cut", "garbage", "header", "empty", "foreign"])
+def test_a_damaged_catalogue_is_rebuilt(world, damage):
+    """Whatever became of the database file, the next start reads the vault again."""
+    for n in range(40):
+        world.fact(f"fact number {n}")
+    world.catalog.scan()
+    expected = snapshot(world.catalog)
+    world.catalog.close()
+    database = world.cache / "catalogue.db"
+    raw = database.read_bytes()
+    if damage == "foreign":
+        database.unlink()
+        sqlite3.connect(database).execute("CREATE TABLE meta (a)").connection.close()
+    else:
+        database.write_bytes(
+            {
+                "cut": raw[: len(raw) // 2],
+                "garbage": raw[:4096] + random.Random(1).randbytes(len(raw) - 4096),
+                "header": b"x" * 100 + raw[100:],
+                "empty": b"",
+            }[damage]
+        )
+    world.catalog = world.open()
+    world.catalog.scan()
+    assert snapshot(world.catalog) == expected
+
+
+def test_a_catalogue_of_another_zone_or_version_is_not_believed(world):
+    """Dates without a zone mean something else now: it starts empty and is complete after one scan."""
+    world.put("notes/a.md", "one")
+    world.catalog.scan()
+    mark = world.catalog.mark
+    other = Catalog(world.root, world.cache, UTC, world.policy, world.clock)
+    assert (other.complete, other.counts()["files"], other.since(mark).fresh) == (False, 0, True)
+    other.scan(["notes"])
+    assert (other.complete, other.counts()["files"]) == (True, 1)
+    other.close()
+
+
+def test_a_restart_keeps_the_marks(world):
+    """An index saved at a mark goes on from there."""
+    world.put("notes/a.md", "one")
+    world.catalog.scan()
+    mark = world.catalog.mark
+    world.catalog.close()
+    world.catalog = world.open()
+    world.put("notes/b.md", "two")
+    assert world.catalog.scan().added == ("notes/b.md",)
+    delta = world.catalog.since(mark)
+    assert (delta.fresh, [unit.path for unit in delta.added]) == (False, ["notes/b.md"])
+
+
+def test_starting_over_forgets_and_a_scan_brings_back(world):
+    """Reindexing is forgetting everything and reading the vault."""
+    world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    expected = snapshot(world.catalog)
+    world.catalog.start_over()
+    assert world.catalog.counts()["files"] == 0
+    world.catalog.scan()
+    assert snapshot(world.catalog) == expected
+
+
+def test_the_vault_is_never_written(world):
+    """Scanning leaves every file, its times and the list of files as they were."""
+    world.fact("Anna prefers tea.")
+    world.put("facts/x.md", "---\nid: [\n---\n")
+    before = {path: path.lstat().st_mtime_ns for path in world.root.rglob("*")}
+    world.catalog.scan()
+    assert {path: path.lstat().st_mtime_ns for path in world.root.rglob("*")} == before

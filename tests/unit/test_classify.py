@@ -1,0 +1,158 @@
+"""Kind, tier and importance: the rules in their order, the numbers to the last digit."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.core.classify import importance_of, is_trivial, kind_of, level_of, tier_of
+from engram.core.policy import ExtractionPolicy, ImportancePolicy
+from engram.core.records import CATEGORIES
+
+IMPORTANCE = ImportancePolicy()
+EXTRACTION = ExtractionPolicy()
+
+
+# row: C6
+@pytest.mark.parametrize(
+    ("text", "category", "tags", "kind", "reason"),
+    [
+        ("Anna prefers tea since yesterday", "preference", (), "episode", "says 'yesterday'"),
+        ("She deployed it last Tuesday", "fact", (), "episode", "says 'last tuesday'"),
+        ("They meet on Friday", "principle", (), "episode", "says 'on friday'"),
+        ("Anna likes tea", "preference", (), "note", "category preference"),
+        ("The disk failed", "decision", (), "note", "category decision"),
+        ("Anna always sings", "moment", (), "episode", "category moment"),
+        ("The build broke", "fact", ("habit", "bug"), "note", "tag habit"),
+        ("It is slow", "fact", ("bug/ui",), "episode", "tag bug"),
+        ("The job failed and must run again", "fact", (), "episode", "says 'failed'"),
+        ("The requirements are long", "fact", (), "note", "says 'requirements'"),
+        ("She must always ask first", "fact", (), "note", "says 'must'"),
+        ("The sky is blue", "fact", (), "episode", "nothing lasting in it"),
+    ],
+)
+def test_the_first_rule_that_speaks_decides_the_kind(text, category, tags, kind, reason):
+    """Time, category, tags, verbs, note words, in this order; else an episode."""
+    assert kind_of(text, category, tags) == (kind, reason)
+
+
+# row: C4
+@pytest.mark.parametrize(
+    ("confidence", "tier"),
+    [
+        (1.0, "explicit"),
+        (0.95, "explicit"),
+        (0.94, "implied"),
+        (0.70, "implied"),
+        (0.69, "inferred"),
+        (0.40, "inferred"),
+        (0.39, "speculative"),
+        (0.0, "speculative"),
+    ],
+)
+def test_a_tier_begins_at_its_cut(confidence, tier):
+    """The lower bound belongs to the tier."""
+    assert tier_of(confidence, EXTRACTION) == tier
+
+
+# row: C10
+@pytest.mark.parametrize(
+    ("text", "category", "tags", "score"),
+    [
+        ("the shop opens late", "fact", (), 0.50),
+        ("thanks a lot!", "preference", ("important",), 0.10),
+        ("I always prefer tea", "preference", (), 0.77),
+        ("maybe the shop opens late", "fact", (), 0.35),
+        ("this is critical and urgent and vital", "fact", (), 0.70),
+        ("always and never and must", "fact", (), 0.62),
+        ("the shop opens at 9 every day", "fact", (), 0.53),
+        ("he is called Paul by friends", "entity", (), 0.55),
+        ("the shop opens late", "correction", (), 0.65),
+        ("the shop opens late", "principle", (), 0.62),
+        ("the shop opens late", "decision", (), 0.58),
+        ("the shop opens late", "skill", ("important", "goal"), 0.65),
+        ("the shop opens late", "unheard-of", (), 0.50),
+        ("x" * 20 + " " + "y" * 229, "fact", (), 0.55),
+        ("x" * 20 + " " + "y" * 2000, "fact", (), 0.60),
+        ("my deadline is critical, I must never miss it on 3 May", "correction", ("urgent", "goal", "health"), 1.0),
+    ],
+)
+def test_importance_follows_the_formula(text, category, tags, score):
+    """Every part counts once; the sum stays within 0 and 1."""
+    assert importance_of(text, category, tags, IMPORTANCE)[0] == pytest.approx(score)
+
+
+# row: C10
+def test_importance_says_what_counted():
+    """The reasons name each part that moved the score."""
+    assert importance_of("I always prefer tea", "preference", (), IMPORTANCE)[1] == (
+        "high marker",
+        "category preference",
+        "first person",
+    )
+
+
+# row: C10
+@pytest.mark.parametrize(
+    ("importance", "level"),
+    [
+        (1.0, "critical"),
+        (0.9, "critical"),
+        (0.89, "high"),
+        (0.7, "high"),
+        (0.4, "normal"),
+        (0.2, "low"),
+        (0.19, "trivial"),
+    ],
+)
+def test_a_level_begins_at_its_cut(importance, level):
+    """The lower bound belongs to the level."""
+    assert level_of(importance, IMPORTANCE) == level
+
+
+# row: C10
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(max_size=400),
+    st.sampled_from(CATEGORIES),
+    st.lists(st.sampled_from(["important", "goal", "x"]), max_size=3),
+)
+def test_importance_is_a_share(text, category, tags):
+    """Between 0 and 1, and the same for the same."""
+    score, _ = importance_of(text, category, tags, IMPORTANCE)
+    assert 0 <= score <= 1
+    assert importance_of(text, category, tags, IMPORTANCE)[0] == score
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi!",
+        "Thanks so much!",
+        "ok",
+        "hahahahahahahaha",
+        "Sounds good, thank you!",
+        "good morning everyone",
+        "Vielen Dank",
+        "merci beaucoup",
+        "muchas gracias",
+        "ありがとうございます",
+        "谢谢",
+        "!!!!!!!!!!!!!!!!",
+        "",
+        "1234567890",
+    ],
+)
+def test_small_talk_is_trivial(text):
+    """Greetings, thanks, assent, laughter and up to ten characters, in several languages."""
+    assert is_trivial(text, IMPORTANCE)
+
+
+# row: X13
+@pytest.mark.parametrize(
+    "text", ["我对花生过敏", "私は東京に住んでいます", "12345678901", "I eat no meat", "I am vegan now"]
+)
+def test_a_short_statement_is_not_trivial(text):
+    """A CJK sign says as much as four letters."""
+    assert not is_trivial(text, IMPORTANCE)

@@ -1,0 +1,512 @@
+"""The command line: the short way and the tree mean the same, faults in words, codes, the vault's choice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from engram import __version__
+from engram.errors import BadRequestError, BusyError, NotFoundError
+from engram.operations import BY_NAME, OPERATIONS
+from engram.serve import cli, commands, feed
+from engram.serve.output import fault_shown, shown
+from engram.serve.reference import cli_reference
+from tests.fakes.answers import RECALLED, FakeAnswers, serving, settings_in
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    return home, settings_in(home, home / "vault")
+
+
+@pytest.fixture(scope="module")
+def running(place):
+    """A server behind the vault's socket."""
+    answers = FakeAnswers()
+    with serving(answers, place[1]):
+        yield answers
+
+
+@pytest.fixture
+def answers(running, place, monkeypatch):
+    home, its = place
+    running.calls.clear()
+    running.results = FakeAnswers().results
+    monkeypatch.setenv("ENGRAM_HOME", str(home))
+    monkeypatch.setenv("ENGRAM_VAULT", str(its.vault))
+    return running
+
+
+def engram(*argv, env=None, stdin=b""):
+    """The command in a process of its own."""
+    command = [sys.executable, "-P", "-m", "engram", *map(str, argv)]
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
+    return subprocess.run(command, env=whole, input=stdin, capture_output=True, check=False)
+
+
+# -- the short way ------------------------------------------------------------------------------------
+
+
+def through_tree(argv, answers):
+    """What the whole tree sends for a command line, None where it refuses."""
+    answers.calls.clear()
+    code = commands.run(argv)
+    return answers.calls[0] if code == 0 and answers.calls else None
+
+
+OPTIONS = "--budget --session --persona --as-of --now --explain --json --category --pinned -k"
+OTHERS = [
+    "recall",
+    "remember",
+    "0",
+    "3",
+    "007",
+    "²",
+    "-1",
+    "",
+    "what?",
+    "-",
+    "--",
+    "-k3",
+    "--budget=5",
+    "--help",
+    "oat milk",
+]
+WORDS = st.sampled_from(OPTIONS.split() + OTHERS)
+
+
+@given(st.sampled_from(["recall", "remember"]), st.lists(WORDS, max_size=6))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example("recall", ["q", "-k", "3", "--explain", "--session", "s1", "--as-of", "2026-01-01"])
+@example("remember", ["--pinned", "x", "--category", "fact", "--persona", "p"])
+@example("recall", ["-k", "3", "q", "--budget", "5", "--now", "2026-01-01", "--json", "--persona", "p"])
+@example("recall", ["q", "-k", "1", "-k", "2"])
+@example("recall", ["", "-k", "0"])
+def test_the_short_way_sends_what_the_tree_sends(answers, capsys, verb, rest):
+    """Whatever the short way takes on, the tree would have understood in exactly the same way."""
+    asked = cli.plain([verb, *rest])
+    if asked is None:
+        return
+    assert through_tree([verb, *rest], answers) == (asked.name, asked.params)
+    assert ("--json" in rest) is asked.as_json
+
+
+def test_the_short_way_takes_on_the_plain_forms():
+    """Otherwise the test above would hold for a way that nothing ever goes."""
+    asked = cli.plain(["recall", "q", "-k", "3", "--explain", "--json", "--vault", "/v"])
+    assert (asked.name, asked.params, asked.vault, asked.as_json) == (
+        "recall",
+        {"query": "q", "k": 3, "explain": True},
+        "/v",
+        True,
+    )
+    assert cli.plain(["observe"]).params == {}
+    for argv in (
+        [],
+        ["--help"],
+        ["recall"],
+        ["recall", "a", "b"],
+        ["recall", "q", "-h"],
+        ["stats"],
+        ["observe", "x"],
+        ["recall", "q", "-k"],
+    ):
+        assert cli.plain(argv) is None
+
+
+def test_the_short_ways_options_are_those_of_the_table():
+    for verb, options in cli.WORDS.items():
+        params = {param.name: param.kind for param in BY_NAME[verb].params if not param.positional}
+        for name, kind in options.values():
+            assert {"text": str, "time": str, "int": int, "bool": bool}[params[name]] is kind
+    assert {name for name, _ in cli.WORDS["recall"].values()} == {p.name for p in BY_NAME["recall"].params} - {
+        "query",
+        "kinds",
+    }
+
+
+def test_both_ways_print_the_same(answers, capsys):
+    answers.results["recall"] = RECALLED | {"hits": [HIT], "tokens": 7}
+    for extra in ([], ["--explain"], ["--json"]):
+        short = engram("recall", "q", *extra)
+        commands.run(["recall", "q", *extra])
+        assert short.stdout.decode() == capsys.readouterr().out
+        assert short.returncode == 0
+
+
+HIT = {
+    "key": "01K", "kind": "fact", "text": "Anna drinks oat milk.\nSince October.", "path": "facts/a.md", "score": 0.75,
+    "parts": {"lexical": 0.5, "window": 0.25}, "when": "2026-11-20T21:14:05+01:00", "speaker": "Anna",
+    "category": "preference", "source": "s#^t12", "quote": "I switched to oat milk", "tokens": 7,
+}  # fmt: skip
+
+
+# -- what is printed ----------------------------------------------------------------------------------
+
+
+def test_recall_shows_the_evidence_and_explain_the_score(capsys):
+    result = RECALLED | {"hits": [HIT], "tokens": 7, "filtered": {"persona": 2}}
+    plain = shown("recall", result)
+    assert "Anna drinks oat milk.\n    Since October." in plain
+    assert "“I switched to oat milk” (s#^t12)" in plain
+    assert "lexical" not in plain
+    explained = shown("recall", result, explain=True)
+    for words in ("score 0.750 = lexical +0.500 window +0.250", "7 tokens, facts/a.md", "filtered: persona (2)"):
+        assert words in explained
+
+
+# row: X4
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({}, "there are no memories about this"),
+        ({"filtered": {"forgotten": 1, "persona": 3}}, "filtered by forgotten (1), persona (3)"),
+        ({"complete": False}, "the index is not ready yet"),
+        ({"note": "the vault is empty"}, "the vault is empty"),
+    ],
+)
+def test_an_empty_recall_says_why(answer, words):
+    assert words in shown("recall", RECALLED | answer)
+
+
+def test_any_result_is_shown_as_words_or_as_json():
+    result = {
+        "id": "x",
+        "ready": True,
+        "none": None,
+        "deep": {"a_b": 1.5, "empty": []},
+        "list": [{"a": 1, "b": "two\nlines"}, "c"],
+    }
+    assert shown("stats", result).splitlines() == [
+        "id: x", "ready: yes", "deep:", "  a b: 1.5", "list:", "  - a: 1", "    b: two", "      lines", "  - c",
+    ]  # fmt: skip
+    assert json.loads(shown("stats", result, as_json=True)) == result
+
+
+def test_a_fault_says_what_where_what_to_do_and_a_code():
+    fault = NotFoundError("there is no memory 'x'", where="vault v", fix="Try recall.")
+    assert fault_shown(fault).splitlines() == [
+        "engram: there is no memory 'x'", "  where: vault v", "  to do: Try recall.", "  code:  not-found",
+    ]  # fmt: skip
+    assert json.loads(fault_shown(fault, as_json=True))["error"]["code"] == "not-found"
+
+
+@pytest.mark.parametrize("verb", ["recall", "show"])
+def test_a_fault_ends_with_its_exit_code_and_nothing_on_standard_output(answers, verb):
+    """Through the short way and through the tree."""
+    answers.results[verb] = NotFoundError("there is no memory 'x'", fix="Try recall.")
+    done = engram(verb, "x")
+    assert (done.returncode, done.stdout) == (66, b"")
+    assert b"to do: Try recall." in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert json.loads(engram(verb, "x", "--json").stderr)["error"]["code"] == "not-found"
+
+
+@pytest.mark.parametrize(
+    "argv", [["recal"], ["recall"], ["recall", "q", "--bad"], ["recall", "q", "-k", "many"], ["show"]]
+)
+def test_a_wrong_command_line_is_a_bad_request(answers, capsys, argv):
+    assert commands.run(argv) == BadRequestError.exit_code
+    assert "code:  bad-request" in capsys.readouterr().err
+
+
+def test_a_broken_configuration_has_its_own_code(place, tmp_path):
+    (tmp_path / "engram.toml").write_text("zone = 5\n")
+    done = engram("stats", "--vault", tmp_path, env={"ENGRAM_HOME": str(tmp_path / "home")})
+    assert done.returncode == 78
+    assert b"zone" in done.stderr
+
+
+def test_a_fault_of_the_program_shows_its_trace_only_with_debug():
+    script = (
+        "import sys; from engram.serve.commands import Command, run, tree\n"
+        "tree.add_command(Command('boom', callback=lambda: 1 / 0))\n"
+        "sys.exit(run(sys.argv[1:]))"
+    )
+    for extra, traced in (([], False), (["--debug"], True)):
+        command = [sys.executable, "-c", script, "boom", *extra]
+        done = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert ("Traceback" in done.stderr) is traced
+        assert "ZeroDivisionError" in done.stderr
+
+
+def test_output_has_no_colour(answers):
+    """So NO_COLOR, and a dumb terminal, have nothing to turn off."""
+    answers.results["recall"] = RECALLED | {"hits": [HIT]}
+    for argv in (["recall", "q"], ["--help"], ["policy"], ["show", "x"]):
+        done = engram(*argv, env={"FORCE_COLOR": "1"})
+        assert b"\x1b" not in done.stdout + done.stderr
+
+
+# -- the tree -----------------------------------------------------------------------------------------
+
+
+def leaves(group=commands.tree, path=()):
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), list(leaves()), ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
+)
+def test_every_command_takes_the_common_options_and_says_what_it_does(path, command):
+    names = {name for param in command.params for name in param.opts}
+    assert {"--vault", "--json", "--debug"} <= names
+    assert command.help.endswith(".")
+
+
+def test_every_operation_has_a_command():
+    assert {operation.name for operation in OPERATIONS} - {"update"} <= set(commands.tree.commands)
+    wanted = (
+        "init daemon up down status observe import flush remember recall show why forget restore pin unpin reindex "
+    )
+    wanted += "doctor stats policy config completion"
+    assert set(wanted.split()) <= set(commands.tree.commands)
+
+
+@pytest.mark.parametrize(
+    ("argv", "sent"),
+    [
+        (["show", "01K"], ("show", {"id": "01K"})),
+        (["pin", "01K"], ("update", {"id": "01K", "pinned": True})),
+        (["unpin", "01K"], ("update", {"id": "01K", "pinned": False})),
+        (["restore", "01K"], ("update", {"id": "01K", "status": "active"})),
+        (["forget", "01K", "--reason", "wrong"], ("forget", {"id": "01K", "reason": "wrong"})),
+        (["recall", "q", "--kinds", "fact", "--kinds", "turn"], ("recall", {"query": "q", "kinds": ["fact", "turn"]})),
+        (
+            ["remember", "x", "--tags", "a", "--importance", "0"],
+            ("remember", {"text": "x", "tags": ["a"], "importance": 0.0}),
+        ),
+        (["flush", "--session", "s"], ("flush", {"session": "s"})),
+        (["doctor"], ("doctor", {})),
+        (["status"], ("status", {})),
+    ],
+)
+def test_a_command_sends_its_operation(answers, capsys, argv, sent):
+    assert commands.run(argv) == 0
+    assert answers.calls == [sent]
+
+
+def test_options_may_stand_before_the_command_too(answers, place, capsys, monkeypatch):
+    monkeypatch.delenv("ENGRAM_VAULT")
+    assert commands.run(["--json", "--vault", str(place[1].vault), "stats"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"done": "stats"}
+
+
+def test_every_number_is_listed_with_unit_range_and_source(answers, capsys):
+    from engram.core.policy import Policy, rows
+
+    assert commands.run(["policy", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["policy"]
+    assert [row["name"] for row in listed] == [row.name for row in rows(Policy())]
+    assert all(
+        row["unit"] and row["source"] and row["meaning"] and row["low"] <= row["value"] <= row["high"] for row in listed
+    )
+    assert commands.run(["policy"]) == 0
+    assert "buffer.turns (key buffer.turns) = 5 turns" in capsys.readouterr().out
+
+
+def test_a_setting_is_explained(answers, capsys):
+    from engram.config import keys
+
+    for key in keys():
+        assert commands.run(["config", "explain", key.name, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["meaning"], told["default"]) == (key.meaning, key.default)
+    assert commands.run(["config", "explain", "colour"]) == NotFoundError.exit_code
+    assert commands.run(["config", "show", "--json"]) == 0
+    assert '"recall.k": 10' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_is_printed(capsys, shell):
+    assert commands.run(["completion", shell]) == 0
+    assert "_ENGRAM_COMPLETE" in capsys.readouterr().out
+
+
+def test_completion_answers_the_shell(answers):
+    env = {"_ENGRAM_COMPLETE": "zsh_complete", "COMP_WORDS": "engram rec", "COMP_CWORD": "1"}
+    assert b"recall" in engram("recall", "x", env=env).stdout
+
+
+def test_the_reference_names_every_command_and_option():
+    page = cli_reference()
+    for path, command in leaves():
+        assert f"## engram {' '.join(path)}\n" in page
+        for param in command.params:
+            if isinstance(param, click.Option):
+                assert param.opts[0] in page
+    assert not re.search(r"/(home|root|tmp|work)/", page)
+
+
+def test_the_version_is_that_of_the_package():
+    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+# -- turns on their way in ------------------------------------------------------------------------------
+
+
+def test_observe_streams_lines_and_tells_which_were_refused(answers):
+    stdin = b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n{"text": "three"}'
+    done = engram("observe", "--json", stdin=stdin)
+    sent = [turn["text"] for _, params in answers.calls for turn in params["turns"]]
+    assert sent == ["one", "two", "three"]
+    result = json.loads(done.stdout)
+    assert result["stored"] == len(answers.calls)
+    assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5"]
+    assert done.returncode == BadRequestError.exit_code
+
+
+def test_turns_are_sent_while_the_stream_is_open(answers):
+    """A conversation piped in is stored as it goes on, not when it ends."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "engram", "observe"]
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b'{"text": "one"}\n')
+        process.stdin.flush()
+        for _ in range(500):
+            if answers.calls:
+                break
+            time.sleep(0.01)
+        assert answers.calls == [("observe", {"turns": [{"text": "one"}]})]
+        process.stdin.close()
+        assert b"stored: 1" in process.stdout.read()
+
+
+class Store:
+    """Takes turns: refuses bad ones with their whole batch, and is busy now and then."""
+
+    def __init__(self, busy=0):
+        self.busy = busy
+        self.texts = []
+
+    def __call__(self, name, params):
+        assert name == "observe"
+        if self.busy:
+            self.busy -= 1
+            raise BusyError("full", retry_after=0)
+        if any(turn["text"] == "bad" for turn in params["turns"]):
+            raise BadRequestError("a bad turn")
+        self.texts += [turn["text"] for turn in params["turns"]]
+        return {"stored": len(params["turns"]), "duplicates": 0}
+
+
+@given(st.lists(st.sampled_from(["good", "bad", "fine"]), max_size=40), st.integers(0, 3))
+@settings(max_examples=50, deadline=None)
+def test_a_bad_turn_stays_behind_alone(texts, busy):
+    """Whatever the batch, the good turns arrive once and in order, the bad ones are told."""
+    store = Store(busy)
+    sink = feed.Feed(store)
+    sink.send([{"text": text} for text in texts])
+    assert store.texts == [text for text in texts if text != "bad"]
+    assert sink.close() == {
+        "stored": len(store.texts),
+        "duplicates": 0,
+        "refused": ["a bad turn."] * texts.count("bad"),
+    }
+
+
+def test_import_sends_what_the_reader_found_marked_as_imported(answers, tmp_path, capsys):
+    file = tmp_path / "turns.jsonl"
+    lines = [
+        {"id": str(n), "session": "s", "role": "user", "text": f"turn {n}", "occurred_at": "2026-03-04T10:00"}
+        for n in range(3)
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert commands.run(["import", str(file), "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"turns": 3, "sessions": 1, "refused": []}
+    assert answers.calls == []
+    assert commands.run(["import", str(file)]) == 0
+    turns = [turn for _, params in answers.calls for turn in params["turns"]]
+    assert [turn["text"] for turn in turns] == ["turn 0", "turn 1", "turn 2"]
+    assert {turn["origin"] for turn in turns} == {"import"}
+    assert commands.run(["import", str(tmp_path / "none")]) == NotFoundError.exit_code
+
+
+# -- init ----------------------------------------------------------------------------------------------
+
+
+def test_init_makes_a_vault_and_changes_nothing_the_second_time(tmp_path):
+    """Folders are 0700 and files 0600; a second run writes nothing."""
+    vault, env = tmp_path / "new" / "vault", {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    planned = json.loads(engram("init", vault, "--dry-run", "--json", env=env).stdout)["would_write"]
+    assert not vault.exists()
+    written = json.loads(engram("init", vault, "--json", env=env).stdout)["written"]
+    assert written == planned
+    assert re.fullmatch(r'id = "[0-9A-HJKMNP-TV-Z]{26}"', (vault / "engram.toml").read_text().splitlines()[0])
+    for path in [vault, *vault.rglob("*")]:
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
+    before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    assert json.loads(engram("init", vault, "--json", env=env).stdout)["written"] == []
+    assert {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()} == before
+
+
+def test_init_leaves_what_a_person_has(tmp_path):
+    """An existing folder of notes keeps every byte, its own engram.toml too."""
+    vault = tmp_path / "notes"
+    (vault / "facts").mkdir(parents=True)
+    mine = {vault / "engram.toml": 'zone = "UTC"\n', vault / "mine.md": "words", vault / "Home.md": "my own home"}
+    for path, text in mine.items():
+        path.write_text(text)
+    done = engram("init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""})
+    assert done.returncode == 0, done.stderr
+    assert {path: path.read_text() for path in mine} == mine
+
+
+def test_init_follows_no_link_out_of_the_vault(tmp_path):
+    vault, outside = tmp_path / "vault", tmp_path / "outside"
+    vault.mkdir()
+    outside.mkdir()
+    (vault / "facts").symlink_to(outside)
+    done = engram("init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""})
+    assert done.returncode == 77
+    assert list(outside.iterdir()) == []
+
+
+def test_init_makes_a_repository_only_when_told(tmp_path):
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": "", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    engram("init", tmp_path / "a", env=env)
+    assert not (tmp_path / "a" / ".git").exists()
+    assert engram("init", tmp_path / "b", "--git", env=env).returncode == 0
+    assert (tmp_path / "b" / ".git").is_dir()
+
+
+# -- what it costs ---------------------------------------------------------------------------------------
+
+
+def cpu_seconds(command, env, runs=9):
+    """The median processor time of a command."""
+    spent = []
+    for _ in range(runs):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return sorted(spent)[runs // 2]
+
+
+def test_help_is_cheap():
+    """Below 150 ms of processor time."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    assert cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5) < 0.150

@@ -1,0 +1,544 @@
+"""The client against a real server on loopback: forms, headers, budget, addresses, words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import openai
+import pytest
+
+from engram.config import ModelSettings
+from engram.core.policy import ModelPolicy
+from engram.errors import BudgetSpentError, ConfigError, ModelError
+from engram.llm.client import DEFAULT_URL, Model, RateLimitedError
+from engram.llm.forms import LADDER, Question, bare, next_form, read, request, said
+from engram.llm.spend import Day, Spend
+from tests.fakes.openai_server import FakeServer, Reply, fenced, redirect, shape, status, truncated
+
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+SCHEMA = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"], "additionalProperties": False}
+OPEN = SCHEMA | {"required": []}
+POLICY = replace(ModelPolicy(), timeout_seconds=5)
+KEY = "sk-canary-0123456789"
+
+
+def model(fake, *, api="auto", key=KEY, policy=POLICY, spend=None, clock=lambda: NOW):
+    return Model(ModelSettings("fake", fake.url, key, api), policy, spend or Spend(), clock)
+
+
+def ask(one, system="be brief", user="how many?"):
+    return one.complete("count", system, user, SCHEMA, 0.3)
+
+
+@pytest.fixture(scope="module")
+def running():
+    with FakeServer() as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake(running):
+    running.script('{"a": 1}')
+    running.requests.clear()
+    return running
+
+
+# The ladder
+
+
+def test_a_local_server_is_asked_by_chat_with_a_strict_schema(fake):
+    """The body is exactly this."""
+    assert ask(model(fake)) == '{"a": 1}'
+    assert fake.requests[0].path == "/v1/chat/completions"
+    assert fake.requests[0].body == {
+        "model": "fake",
+        "temperature": 0.3,
+        "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "how many?"}],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "count", "strict": True, "schema": SCHEMA},
+        },
+    }
+
+
+def test_the_responses_form_is_asked_not_to_store(fake):
+    """The body is exactly this, with `store` false."""
+    assert ask(model(fake, api="responses")) == '{"a": 1}'
+    assert fake.requests[0].path == "/v1/responses"
+    assert fake.requests[0].body == {
+        "model": "fake",
+        "temperature": 0.3,
+        "instructions": "be brief",
+        "input": "how many?",
+        "text": {"format": {"type": "json_schema", "name": "count", "strict": True, "schema": SCHEMA}},
+        "store": False,
+    }
+
+
+def test_the_default_address_starts_with_responses_and_any_other_with_chat():
+    """`api` overrides the choice."""
+    local = "http://127.0.0.1:1/v1"
+    starts = {
+        (base, api): str(Model(ModelSettings("m", base, KEY, api), POLICY, Spend(), lambda: NOW).form)
+        for base in (None, DEFAULT_URL + "/", local)
+        for api in ("auto", "responses", "chat")
+    }
+    assert starts == {
+        (None, "auto"): "responses/schema",
+        (None, "responses"): "responses/schema",
+        (None, "chat"): "chat/schema",
+        (DEFAULT_URL + "/", "auto"): "responses/schema",
+        (DEFAULT_URL + "/", "responses"): "responses/schema",
+        (DEFAULT_URL + "/", "chat"): "chat/schema",
+        (local, "auto"): "chat/schema",
+        (local, "responses"): "responses/schema",
+        (local, "chat"): "chat/schema",
+    }
+
+
+@pytest.mark.parametrize(
+    ("lacks", "form", "asked"),
+    [
+        ({"responses"}, "chat/schema", 2),
+        ({"responses", "json_schema"}, "chat/object", 3),
+        ({"responses", "json_schema", "json_object"}, "chat/plain", 4),
+        ({"json_schema"}, "chat/object", 3),
+    ],
+)
+def test_a_form_the_server_lacks_steps_down_and_the_one_that_worked_is_remembered(lacks, form, asked):
+    """Each rung is asked once; the second question goes straight to the form that worked."""
+    with FakeServer(lacks=lacks) as fake:
+        fake.script('{"a": 1}')
+        one = model(fake, api="responses")
+        assert ask(one) == '{"a": 1}'
+        assert (str(one.form), len(fake.asked)) == (form, asked)
+        ask(one)
+        assert len(fake.asked) == asked + 1
+        assert (one.spent.calls, one.spent.failures) == (asked + 1, 0)
+
+
+def test_below_the_schema_rung_the_schema_stands_in_the_prompt():
+    """A server without reply formats still learns the shape."""
+    with FakeServer(lacks={"json_schema", "json_object"}) as fake:
+        fake.script(fenced({"a": 1}))
+        assert ask(model(fake)) == '{"a": 1}'
+        assert json.dumps(SCHEMA) in fake.asked[-1]["messages"][0]["content"]
+        assert "response_format" not in fake.asked[-1]
+
+
+def test_a_model_without_temperature_is_asked_without():
+    """The refusal is remembered."""
+    with FakeServer(lacks={"temperature"}) as fake:
+        one = model(fake)
+        ask(one)
+        ask(one)
+        assert ["temperature" in body for body in fake.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (401, "response_format"),
+        (500, "response_format is not supported"),
+        (429, "json_schema"),
+        (400, "Bad Request"),
+        (404, "The model `response` does not exist"),
+    ],
+)
+def test_other_faults_do_not_step_down(fake, code, words):
+    """Only a refused form moves to the next one."""
+    fake.script(status(code, words))
+    one = model(fake, api="responses")
+    with pytest.raises(ModelError):
+        ask(one)
+    assert str(one.form) == "responses/schema"
+    assert len(fake.asked) == 1
+
+
+def test_the_last_rung_has_no_next():
+    """A plain question that is refused is a fault."""
+    assert next_form(LADDER[-1], 400, "response_format") is None
+
+
+# What leaves the machine
+
+
+def test_only_our_own_headers_are_sent(fake, monkeypatch):
+    """Neither the library's telemetry nor keys and headers of the environment reach the endpoint."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-environment")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-environment")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Tracked: yes\nAuthorization: Bearer sk-custom")
+    ask(model(fake))
+    headers = dict(fake.requests[0].headers)
+    assert headers.pop("authorization") == f"Bearer {KEY}"
+    assert set(headers) == {
+        *("host", "connection", "content-type", "content-length", "accept", "accept-encoding", "user-agent")
+    }
+    assert "environment" not in str(headers)
+
+
+def test_without_a_key_none_is_sent(fake, monkeypatch):
+    """A local server needs no key and does not get the one of another service."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    ask(model(fake, key=None))
+    assert "authorization" not in fake.requests[0].headers
+
+
+def test_a_proxy_of_the_environment_is_not_used(fake, monkeypatch):
+    """Traffic to the endpoint takes no way round."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert ask(model(fake)) == '{"a": 1}'
+
+
+def test_a_redirect_is_not_followed(fake):
+    """The key goes to its origin only."""
+    with FakeServer() as other:
+        fake.script(redirect(other.url + "/chat/completions"))
+        with pytest.raises(ModelError, match=r"elsewhere.*final address"):
+            ask(model(fake))
+        assert other.requests == []
+
+
+def test_the_key_is_in_no_error_repr_or_log(fake, caplog):
+    """Not even where the endpoint repeats it."""
+    caplog.set_level(logging.DEBUG)
+    fake.script(status(401, f"Incorrect API key provided: {KEY}."))
+    one = model(fake)
+    with pytest.raises(ModelError) as caught:
+        ask(one, user="my secret diary")
+    seen = f"{caught.value} {caught.value!r} {caught.getrepr(showlocals=False)} {one!r} {one._settings!r} {caplog.text}"
+    assert KEY not in seen
+    assert "[key]" in str(caught.value)
+    assert "secret diary" not in caplog.text
+
+
+def test_text_with_a_lone_surrogate_can_be_asked(fake):
+    """A broken character is replaced, not fatal."""
+    assert ask(model(fake), user="half \ud83d a smile") == '{"a": 1}'
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://example.org/v1",
+        "http://10.0.0.5:8000/v1",
+        "http://localhost.example.org/v1",
+        "http://0.0.0.0:8000/v1",
+        "http://169.254.169.254/latest",
+        "https://169.254.169.254/v1",
+        "https://2852039166/v1",
+        "https://0xa9fea9fe/v1",
+        "https://[fe80::1]/v1",
+        "https://[::ffff:169.254.169.254]/v1",
+        "https://metadata.google.internal/v1",
+        "https://metadata.google.internal./v1",
+        "https://100.100.100.200/v1",
+        "https://user:pass@example.org/v1",
+        "https://example.org/v1?key=1",
+        "https://example.org/v1#x",
+        "ftp://example.org/v1",
+        "file:///etc/passwd",
+        "example.org/v1",
+        "https://",
+        "https://exa mple.org/v1",
+        "https://example.org:99999/v1",
+        "https://[::1/v1",
+        "",
+    ],
+)
+def test_an_address_that_must_not_be_used_is_refused_at_once(address):
+    """Plain http beyond loopback, the machine's own network, and what is no address."""
+    with pytest.raises(ConfigError):
+        Model(ModelSettings("m", address, KEY), POLICY, Spend(), lambda: NOW)
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("http://127.0.0.1:11434/v1", "127.0.0.1:11434"),
+        ("http://localhost:1234/v1", "localhost:1234"),
+        ("http://[::1]:8080/v1", "::1:8080"),
+        ("http://127.1:80/v1", "127.1:80"),
+        ("https://api.example.org/v1", "api.example.org"),
+        ("https://10.0.0.5/v1", "10.0.0.5"),
+    ],
+)
+def test_loopback_and_https_are_allowed(address, host):
+    """With or without a key."""
+    assert Model(ModelSettings("m", address), POLICY, Spend(), lambda: NOW).host == host
+
+
+@pytest.mark.parametrize("key", [None, "", "sk with blank", "sk\nX-Header: 1", "schlüssel"])
+def test_a_key_that_cannot_work_is_refused_without_being_shown(key):
+    """The default address needs a key, and a key has no blanks, line ends or umlauts."""
+    with pytest.raises(ConfigError) as caught:
+        Model(ModelSettings("m", None, key), POLICY, Spend(), lambda: NOW)
+    assert not key or key not in str(caught.value)
+
+
+# Faults in words
+
+
+def test_a_rate_limit_says_how_long_to_wait(fake):
+    """Seconds or a date; nonsense is None."""
+    one = model(fake)
+    waits = []
+    for value in (
+        "7",
+        "0.5",
+        "Wed, 04 Mar 2026 12:01:00 GMT",
+        "Wed, 04 Mar 2026 11:00:00 GMT",
+        "soon",
+        "-3",
+        "9" * 400,
+    ):
+        fake.script(status(429, "slow down", retry_after=value))
+        with pytest.raises(RateLimitedError) as caught:
+            ask(one)
+        waits.append(caught.value.retry_after)
+    assert waits == [7.0, 0.5, 60.0, 0.0, None, None, float("inf")]
+
+
+def test_an_error_says_what_where_and_what_to_do(fake):
+    """The host, the task, the server's words and advice."""
+    fake.script(status(404, "model 'fake' not found"))
+    with pytest.raises(ModelError) as caught:
+        ask(model(fake))
+    host = fake.url.removeprefix("http://").removesuffix("/v1")
+    assert str(caught.value) == (
+        f"The endpoint does not have the model (404: model 'fake' not found) ({host}, count). Check model.name."
+    )
+
+
+def test_a_server_that_is_not_there_is_named():
+    """Connection refused asks whether it runs."""
+    one = Model(ModelSettings("m", "http://127.0.0.1:1/v1"), POLICY, Spend(), lambda: NOW)
+    with pytest.raises(ModelError, match=r"Cannot connect.*127\.0\.0\.1:1.*running\?") as caught:
+        ask(one)
+    assert caught.value.retryable
+    assert one.spent == Day("2026-03-04", calls=1, failures=1)
+
+
+def test_the_servers_words_are_cut_and_cleaned():
+    """Terminal escapes, line ends and novels stay out of our messages."""
+    words = said(json.dumps({"error": {"message": "\x1b[31mred\nline " + "x" * 999}}).encode(), None)
+    assert words.startswith("[31mred line xxx")
+    assert len(words) == 200
+    assert said(b"\xff\xfe plain", None).endswith("plain")
+    assert said(b'{"error": "model gone"}', None) == "model gone"
+    assert said(b'{"error": {"message": 5}}', None) == ""
+    assert said(b"[[", None) == "[["
+
+
+# Replies
+
+
+# row: A2
+@pytest.mark.parametrize(
+    ("text", "json_text"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        ('  {"a": 1}\n', '{"a": 1}'),
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('```\n{"a": 1}\n``` done', '{"a": 1}'),
+        ('``` {"a": 1} ```', '{"a": 1}'),
+        ('```json\n{"a": 1}', '{"a": 1}'),
+        ('Sure! {"a": 1} Anything else?', '{"a": 1}'),
+        ('<think>perhaps {"a": 2}</think>{"a": 1}', '{"a": 1}'),
+        ('{"a": "```", "b": "</think>"}', '{"a": "```", "b": "</think>"}'),
+        ("no idea", "no idea"),
+        ("", ""),
+    ],
+)
+def test_fences_thoughts_and_talk_are_taken_off(text, json_text):
+    """A fenced block, else from the first brace to the last."""
+    assert bare(text) == json_text
+
+
+def test_a_reply_in_several_parts_is_joined(fake):
+    """The Responses API may split the text."""
+    parts = [{"type": "output_text", "text": '{"a"'}, {"type": "output_text", "text": ": 1}"}]
+    fake.script(shape({"output": [{"type": "message", "content": parts}]}))
+    assert ask(model(fake, api="responses")) == '{"a": 1}'
+
+
+@pytest.mark.parametrize("form", LADDER[:2])
+@pytest.mark.parametrize(
+    "body", [b"[]", b"null", b"{}", b'{"choices": {}, "output": 3}', b'{"choices": [7]}', b"[" * 99999]
+)
+def test_a_reply_of_another_shape_is_a_model_error(form, body):
+    """Never another exception."""
+    with pytest.raises(ModelError):
+        read(form, body)
+
+
+def test_a_caller_inside_an_event_loop_may_ask(fake):
+    """As in a notebook."""
+
+    async def main():
+        return ask(model(fake))
+
+    assert asyncio.run(main()) == '{"a": 1}'
+
+
+def test_a_request_carries_the_schema_in_one_of_two_ways():
+    """In the parameter or in the prompt, never in neither."""
+    question = Question("count", "s", "u", SCHEMA, 0.3)
+    for form in LADDER:
+        body = request(form, question, "m", warm=True)
+        in_prompt = json.dumps(SCHEMA) in json.dumps(body.get("messages", "")).replace('\\"', '"')
+        in_parameter = "additionalProperties" in json.dumps([body.get("text"), body.get("response_format")])
+        assert in_prompt != in_parameter
+
+
+# The fake server itself
+
+
+def test_the_fake_embeds_the_same_text_the_same_way(fake):
+    """Unit vectors that depend on the text alone; their dimension may change under way, and faults be scripted."""
+    with openai.OpenAI(api_key="none", base_url=fake.url, max_retries=0) as client:
+
+        def embed(*texts):
+            found = client.embeddings.create(model="e", input=list(texts)).data
+            return [[round(number, 6) for number in item.embedding] for item in found]
+
+        first, second = embed("tea", "coffee")
+        assert embed("tea") == [first] != [second]
+        assert (len(first), round(sum(number * number for number in first), 4)) == (64, 1.0)
+        fake.dimension = 8
+        assert len(embed("tea")[0]) == 8
+        fake.script_embeddings(status(503))
+        with pytest.raises(openai.InternalServerError):
+            embed("tea")
+        fake.script_embeddings()
+        assert [item.id for item in client.models.list()] == ["fake"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": ""},
+        {"messages": []},
+        {"messages": [{"role": "oracle", "content": "x"}]},
+        {"messages": [{"role": "user", "content": None}]},
+        {"response_format": {"type": "xml"}},
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "a b", "schema": SCHEMA}}},
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": OPEN}}},
+    ],
+)
+def test_the_fake_refuses_what_the_real_service_would(fake, wrong):
+    """Else a malformed request would pass every test."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}]} | wrong
+    with (
+        openai.OpenAI(api_key="none", base_url=fake.url, max_retries=0) as client,
+        pytest.raises(openai.BadRequestError),
+    ):
+        client.post("/chat/completions", body=body, cast_to=object)
+
+
+# The budget
+
+
+# row: X24
+def test_a_spent_budget_of_calls_stops_before_the_call(fake):
+    """The third of two calls is not made; tomorrow it is."""
+    day = [NOW]
+    one = model(fake, policy=replace(POLICY, calls_per_day=2), clock=lambda: day[0])
+    ask(one)
+    ask(one)
+    with pytest.raises(BudgetSpentError, match="2 of 2 model calls") as caught:
+        ask(one)
+    assert caught.value.retryable
+    assert len(fake.asked) == 2
+    assert (one.spent.calls, one.spent.failures) == (2, 0)
+    day[0] += timedelta(days=1)
+    ask(one)
+    assert one.spent.calls == 1
+
+
+# row: X24
+def test_a_prompt_that_passes_the_token_budget_is_not_sent(fake):
+    """The estimate counts before, the server's figure after."""
+    one = model(fake, policy=replace(POLICY, tokens_per_day=500))
+    ask(one)
+    assert (one.spent.tokens_in, one.spent.tokens_out) == (len("be brief\nhow many?") // 4, len('{"a": 1}') // 4)
+    with pytest.raises(BudgetSpentError, match="model tokens"):
+        ask(one, user="x" * 2000)
+    assert len(fake.asked) == 1
+
+
+def test_a_server_that_does_not_count_is_estimated(fake):
+    """Characters by the policy's rate."""
+    fake.script(Reply('{"a": 1}' + " " * 392, usage=False))
+    one = model(fake)
+    ask(one)
+    assert one.spent.tokens_out == 100
+    assert one.spent.tokens_in > 50
+
+
+def test_a_reply_that_was_paid_for_counts_even_if_it_is_useless(fake):
+    """A truncated answer costs its tokens and is a failure."""
+    fake.script(truncated('{"a": ' + "1" * 400 + "}"))
+    one = model(fake)
+    with pytest.raises(ModelError, match="cut off"):
+        ask(one)
+    assert one.spent.tokens_out > 40
+    assert one.spent.failures == 1
+
+
+def test_the_ledger_is_saved_after_each_change_and_read_at_the_start(fake):
+    """A restart on the same day goes on counting; on another day it starts anew."""
+    kept = {}
+    ask(model(fake, spend=Spend(lambda: kept, kept.update)))
+    assert kept["date"] == "2026-03-04"
+    assert kept["calls"] == 1
+    again = Spend(lambda: dict(kept), kept.update)
+    assert again.today(NOW).calls == 1
+    assert again.today(NOW + timedelta(days=1)) == Day("2026-03-05")
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        {},
+        {"date": "2026-03-04"},
+        {"date": 5, "calls": 1, "tokens_in": 1, "tokens_out": 1, "failures": 1},
+        {"date": "2026-03-04", "calls": "9", "tokens_in": 1, "tokens_out": 1, "failures": 1},
+        {"date": "2026-03-04", "calls": -9, "tokens_in": 1, "tokens_out": 1, "failures": 1},
+        {"date": "2026-03-04", "calls": 9, "tokens_in": 1, "tokens_out": 1, "failures": 1, "more": 1},
+    ],
+)
+def test_a_ledger_that_cannot_be_read_counts_as_empty(saved):
+    """A damaged file does not stop the day."""
+    assert Spend(lambda: saved).today(NOW) == Day("2026-03-04")
+
+
+def test_threads_cannot_overspend():
+    """A call is reserved under a lock before it is made."""
+    spend, policy, spent = Spend(), replace(POLICY, calls_per_day=50), []
+
+    def take():
+        for _ in range(20):
+            try:
+                spend.take(NOW, policy, 1)
+            except BudgetSpentError:
+                spent.append(1)
+
+    threads = [threading.Thread(target=take) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (spend.today(NOW).calls, len(spent)) == (50, 50)

@@ -1,0 +1,334 @@
+"""Words for time become intervals of the local calendar, or nothing."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.core.dates import has_time_expression, in_words, resolve, spans
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SATURDAY = datetime(2026, 11, 21, 21, 14, tzinfo=BERLIN)
+
+
+def day(text, when=SATURDAY):
+    """The single interval of `text` as start and end, to the day or to the minute."""
+    found = resolve(text, when)
+    assert len(found) == 1, (text, found)
+    form = "%Y-%m-%d" if found[0].granularity not in {"minute", "hour"} else "%Y-%m-%dT%H:%M"
+    return found[0].start.strftime(form), found[0].end.strftime(form), found[0].granularity
+
+
+ENGLISH = [
+    ("today", "2026-11-21", "2026-11-22", "day"),
+    ("yesterday", "2026-11-20", "2026-11-21", "day"),
+    ("tomorrow", "2026-11-22", "2026-11-23", "day"),
+    ("the day before yesterday", "2026-11-19", "2026-11-20", "day"),
+    ("the day after tomorrow", "2026-11-23", "2026-11-24", "day"),
+    ("two days ago", "2026-11-19", "2026-11-20", "day"),
+    ("a week ago", "2026-11-09", "2026-11-16", "week"),
+    ("3 weeks ago", "2026-10-26", "2026-11-02", "week"),
+    ("five months ago", "2026-06-01", "2026-07-01", "month"),
+    ("ten years ago", "2016-01-01", "2017-01-01", "year"),
+    ("in three days", "2026-11-24", "2026-11-25", "day"),
+    ("2 weeks from now", "2026-11-30", "2026-12-07", "week"),
+    ("last week", "2026-11-09", "2026-11-16", "week"),
+    ("this week", "2026-11-16", "2026-11-23", "week"),
+    ("next week", "2026-11-23", "2026-11-30", "week"),
+    ("the week before last", "2026-11-02", "2026-11-09", "week"),
+    ("last month", "2026-10-01", "2026-11-01", "month"),
+    ("next month", "2026-12-01", "2027-01-01", "month"),
+    ("last year", "2025-01-01", "2026-01-01", "year"),
+    ("last Friday", "2026-11-20", "2026-11-21", "day"),
+    ("last Saturday", "2026-11-14", "2026-11-15", "day"),
+    ("next Friday", "2026-11-27", "2026-11-28", "day"),
+    ("this past Monday", "2026-11-16", "2026-11-17", "day"),
+    ("this coming Monday", "2026-11-23", "2026-11-24", "day"),
+    ("Friday of next week", "2026-11-27", "2026-11-28", "day"),
+    ("last weekend", "2026-11-14", "2026-11-16", "day"),
+    ("this weekend", "2026-11-21", "2026-11-23", "day"),
+    ("next weekend", "2026-11-28", "2026-11-30", "day"),
+    ("last summer", "2026-06-01", "2026-09-01", "season"),
+    ("next winter", "2026-12-01", "2027-03-01", "season"),
+    ("the summer of 2021", "2021-06-01", "2021-09-01", "season"),
+    ("last May", "2026-05-01", "2026-06-01", "month"),
+    ("I saw her on Friday", "2026-11-20", "2026-11-21", "day"),
+    ("I will see her on Friday", "2026-11-27", "2026-11-28", "day"),
+    ("by Friday", "2026-11-27", "2026-11-28", "day"),
+    ("20 November 2026", "2026-11-20", "2026-11-21", "day"),
+    ("the 20th of November, 2026", "2026-11-20", "2026-11-21", "day"),
+    ("November 20th, 2026", "2026-11-20", "2026-11-21", "day"),
+    ("Friday, 20 November 2026", "2026-11-20", "2026-11-21", "day"),
+    ("we met on Nov 20", "2026-11-20", "2026-11-21", "day"),
+    ("November 2026", "2026-11-01", "2026-12-01", "month"),
+    ("I moved in May", "2026-05-01", "2026-06-01", "month"),
+    ("I will move in May", "2027-05-01", "2027-06-01", "month"),
+    ("in 2019", "2019-01-01", "2020-01-01", "year"),
+    ("since 2019", "2019-01-01", "2020-01-01", "year"),
+    ("2026-11-20", "2026-11-20", "2026-11-21", "day"),
+    ("20.11.2026", "2026-11-20", "2026-11-21", "day"),
+    ("23/11/2026", "2026-11-23", "2026-11-24", "day"),
+    ("this morning", "2026-11-21T05:00", "2026-11-21T12:00", "hour"),
+    ("tonight", "2026-11-21T18:00", "2026-11-22T00:00", "hour"),
+    ("last night", "2026-11-20T18:00", "2026-11-21T06:00", "hour"),
+    ("yesterday evening", "2026-11-20T18:00", "2026-11-21T00:00", "hour"),
+    ("tomorrow at 5pm", "2026-11-22T17:00", "2026-11-22T18:00", "hour"),
+    ("at 17:30 tomorrow", "2026-11-22T17:30", "2026-11-22T17:31", "minute"),
+    ("an hour ago", "2026-11-21T20:00", "2026-11-21T21:00", "hour"),
+]
+
+OTHERS = [
+    ("gestern", "2026-11-20"),
+    ("vorgestern", "2026-11-19"),
+    ("vor drei Tagen", "2026-11-18"),
+    ("letzte Woche", "2026-11-09"),
+    ("letzten Freitag", "2026-11-20"),
+    ("nächsten Monat", "2026-12-01"),
+    ("am 20. November 2026", "2026-11-20"),
+    ("im Mai 2024", "2024-05-01"),
+    ("hier", "2026-11-20"),
+    ("il y a deux mois", "2026-09-01"),
+    ("la semaine dernière", "2026-11-09"),
+    ("vendredi dernier", "2026-11-20"),
+    ("dans trois jours", "2026-11-24"),
+    ("le 5 mai 2024", "2024-05-05"),
+    ("ayer", "2026-11-20"),
+    ("hace dos años", "2024-01-01"),
+    ("el mes pasado", "2026-10-01"),
+    ("el lunes pasado", "2026-11-16"),
+    ("el 5 de mayo de 2024", "2024-05-05"),
+    ("l'altro ieri", "2026-11-19"),
+    ("tre giorni fa", "2026-11-18"),
+    ("la settimana scorsa", "2026-11-09"),
+    ("5 maggio 2024", "2024-05-05"),
+    ("anteontem", "2026-11-19"),
+    ("há três dias", "2026-11-18"),
+    ("no mês passado", "2026-10-01"),
+    ("5 de maio de 2024", "2024-05-05"),
+    ("eergisteren", "2026-11-19"),
+    ("twee weken geleden", "2026-11-02"),
+    ("volgende maand", "2026-12-01"),
+    ("5 mei 2024", "2024-05-05"),
+    ("昨日", "2026-11-20"),
+    ("三日前", "2026-11-18"),
+    ("先週の金曜日", "2026-11-13"),
+    ("来月", "2026-12-01"),
+    ("2024年5月5日", "2024-05-05"),
+    ("昨天", "2026-11-20"),
+    ("两个月前", "2026-09-01"),
+    ("上周五", "2026-11-13"),
+    ("去年3月", "2025-03-01"),
+    ("三年后", "2029-01-01"),
+]
+
+OPEN = [
+    "03/04/26",
+    "Nov 20",
+    "on Friday",
+    "My birthday is on May 3",
+    "I was born on May 3",
+    "every Friday",
+    "I had a lazy Sunday",
+    "I got it in the Black Friday sale",
+    "I came back from an Easter Sunday service",
+    "on a Friday",
+    "a few weeks ago",
+    "in 2000 words",
+    "in the 1990s",
+    "the past month",
+    "over the last year",
+    "May 2 come",
+    "we may come",
+    "one day",
+    "a week from Friday",
+    "two weeks before last Christmas",
+    "winter 2024",
+    "31 February 2026",
+    "Friday, 21 November 2026",
+    "I planted it on February 26-27",
+    "it feels like yesterday",
+    "version 2026.1",
+    "Guten Morgen",
+    "le lundi",
+    "los lunes",
+    "毎日",
+    "12:30",
+    "",
+]
+
+
+# row: X14
+@pytest.mark.parametrize(("text", "start", "end", "granularity"), ENGLISH, ids=[case[0] for case in ENGLISH])
+def test_english_words_stand_for_an_interval(text, start, end, granularity):
+    """Spoken on Saturday 21 November 2026 at 21:14 in Berlin."""
+    assert day(text) == (start, end, granularity)
+
+
+# row: X13
+@pytest.mark.parametrize(("text", "start"), OTHERS, ids=[case[0] for case in OTHERS])
+def test_other_languages_stand_for_the_same(text, start):
+    """German, French, Spanish, Italian, Portuguese, Dutch, Japanese, Chinese."""
+    assert day(text)[0] == start
+
+
+# row: X14
+@pytest.mark.parametrize("text", OPEN)
+def test_what_is_open_stays_open(text):
+    """An ambiguous, vague or impossible expression gives no interval."""
+    assert resolve(text, SATURDAY) == ()
+
+
+# row: X14
+def test_the_words_are_kept():
+    """The interval holds the text's own words, and their place is theirs."""
+    text = "We went there Last  Friday, remember"
+    (span,) = spans("I saw them Last Friday, remember", SATURDAY)
+    assert span.interval.words == "Last Friday"
+    assert "I saw them Last Friday, remember"[span.start : span.end] == "Last Friday"
+    assert resolve(text, SATURDAY)[0].words == "Last  Friday"
+
+
+WEEK = [datetime(2026, 11, 16, 12, tzinfo=BERLIN) + timedelta(days=step) for step in range(7)]
+
+
+@pytest.mark.parametrize("when", WEEK, ids=[f"{when:%A}" for when in WEEK])
+def test_last_friday_is_the_latest_before_today(when):
+    """Spoken on a Friday it is seven days before."""
+    (found,) = resolve("last Friday", when)
+    assert found.start.weekday() == 4
+    assert 1 <= (when.date() - found.start.date()).days <= 7
+
+
+@pytest.mark.parametrize("when", WEEK, ids=[f"{when:%A}" for when in WEEK])
+def test_next_friday_is_in_next_week(when):
+    """From any day of the week it is the same Friday."""
+    assert day("next Friday", when)[0] == "2026-11-27"
+
+
+def test_next_weekday_elsewhere_only_when_clear():
+    """German `nächsten Freitag` on a Monday may be either; on a Saturday both are one."""
+    assert resolve("nächsten Freitag", WEEK[0]) == ()
+    assert day("nächsten Freitag")[0] == "2026-11-27"
+
+
+def test_this_friday_is_of_this_week_unless_the_sentence_looks_the_other_way():
+    """On Wednesday it is ahead; on Saturday it needs a direction."""
+    assert day("this Friday", WEEK[2])[0] == "2026-11-20"
+    assert resolve("this Friday", WEEK[5]) == ()
+    assert day("I will leave this Friday", WEEK[5])[0] == "2026-11-27"
+    assert day("I left this Friday", WEEK[5])[0] == "2026-11-20"
+
+
+def test_months_cross_years_and_leap_days():
+    """`last month` in January, a leap day, and a month that is longer than the one before."""
+    assert day("last month", datetime(2026, 1, 31, tzinfo=UTC))[0] == "2025-12-01"
+    assert day("yesterday", datetime(2028, 3, 1, tzinfo=UTC))[0] == "2028-02-29"
+    assert day("a month ago", datetime(2026, 3, 31, tzinfo=UTC)) == ("2026-02-01", "2026-03-01", "month")
+
+
+def test_a_day_of_a_clock_change_has_its_own_length():
+    """Berlin, 29 March 2026: 23 hours from midnight to midnight."""
+    (found,) = resolve("yesterday", datetime(2026, 3, 30, 9, tzinfo=BERLIN))
+    assert found.end.astimezone(UTC) - found.start.astimezone(UTC) == timedelta(hours=23)
+    assert found.start.utcoffset() == timedelta(hours=1)
+
+
+def test_seasons_turn_in_the_south():
+    """`last summer` in Sydney began in December."""
+    (found,) = resolve("last summer", datetime(2026, 7, 1, tzinfo=ZoneInfo("Australia/Sydney")))
+    assert (found.start.year, found.start.month) == (2025, 12)
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"), [("Europe/Berlin", (4, 3)), ("America/New_York", (3, 4)), ("Asia/Tokyo", None), ("UTC", None)]
+)
+def test_numeric_dates_need_a_zone_that_decides(zone, expected):
+    """03/04/2026 is March or April by the zone, else nobody's."""
+    found = resolve("03/04/2026", datetime(2026, 11, 21, tzinfo=ZoneInfo(zone)))
+    assert ([(one.start.month, one.start.day) for one in found] or [None]) == [expected]
+
+
+def test_a_date_without_a_year_is_open_near_the_other_side():
+    """`on March 10th`, looking back in February, is last year's or a slip."""
+    assert resolve("I went there on March 10th", datetime(2026, 2, 22, tzinfo=UTC)) == ()
+    assert day("I went there on March 10th", datetime(2026, 5, 22, tzinfo=UTC))[0] == "2026-03-10"
+
+
+def test_in_n_days_looking_back_is_a_duration():
+    """`I read it in three days` names no date."""
+    assert resolve("I finished it in three days", SATURDAY) == ()
+
+
+def test_a_naive_time_is_refused():
+    """Without a zone nothing can be resolved."""
+    with pytest.raises(ValueError, match="zone"):
+        resolve("yesterday", datetime(2026, 11, 21))  # noqa: DTZ001 - the case itself
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("yesterday", ("on", "20 November 2026")),
+        ("last week", ("in", "the week of 9 November 2026")),
+        ("last month", ("in", "October 2026")),
+        ("in 2019", ("in", "2019")),
+        ("last summer", ("in", "the summer of 2026")),
+        ("next winter", ("in", "the winter of 2026/27")),
+        ("last weekend", ("on", "the weekend of 14 November 2026")),
+        ("last night", ("on", "the night of 20 November 2026")),
+        ("tomorrow at 5pm", ("at", "17:00 on 22 November 2026")),
+    ],
+)
+def test_an_interval_can_be_said(text, said):
+    """English words for a resolved date."""
+    assert in_words(resolve(text, SATURDAY)[0]) == said
+
+
+VOCABULARY = st.sampled_from(
+    sorted({word for case in (*ENGLISH, *OTHERS) for word in case[0].split()} | {",", "every", "."})
+)
+
+
+# row: X14
+@settings(max_examples=300, deadline=None)
+@given(st.lists(VOCABULARY, max_size=25), st.integers(7300, 43800))
+def test_any_words_give_lawful_intervals(words, days):
+    """Intervals are half-open, in the speaker's zone, apart from each other, with literal words."""
+    text, when = " ".join(words), datetime(1970, 1, 1, 12, 30, tzinfo=BERLIN) + timedelta(days=days)
+    found = spans(text, when)
+    for one in found:
+        assert one.interval.start < one.interval.end
+        assert one.interval.start.tzinfo is BERLIN
+        assert text[one.start : one.end] == one.interval.words
+    assert all(left.end <= right.start for left, right in pairwise(found))
+    assert not found or has_time_expression(text)
+
+
+def test_a_text_without_time_is_known_at_once():
+    """The cheap look says no."""
+    assert not has_time_expression("I like hiking and the sea.")
+    assert has_time_expression("I went hiking yesterday.")
+
+
+@pytest.mark.parametrize(
+    "pump", ["last ", "the day before ", "20 of ", "in a week ", "一", "1", "2026-", "1/", "Friday "]
+)
+def test_reading_is_linear(pump):
+    """Twice the text takes about twice the time (with room for noise)."""
+
+    def seconds(text):
+        best = 60.0
+        for _ in range(5):
+            began = time.process_time()
+            resolve(text, SATURDAY)
+            best = min(best, time.process_time() - began)
+        return best
+
+    seconds(pump)
+    assert seconds(pump * (8000 // len(pump))) < 4 * seconds(pump * (4000 // len(pump))) + 0.02

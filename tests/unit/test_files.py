@@ -1,0 +1,299 @@
+"""The laws of `engram.vault.files`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from engram.errors import ConflictError, ForbiddenError, LockedError, NotFoundError, StorageError
+from engram.vault import files
+from engram.vault.syscalls import Syscalls
+
+SHA_OLD = files.sha256(b"old\n")
+
+
+class Refusing(Syscalls):
+    """A disk that answers one kind of call with an error."""
+
+    def __init__(self, name, code, flags=None):
+        self.name, self.code, self.flags = name, code, flags
+
+    def __getattribute__(self, name):
+        if name == object.__getattribute__(self, "name"):
+            return object.__getattribute__(self, "refuse")
+        return object.__getattribute__(self, name)
+
+    def refuse(self, *args, **_named):
+        if self.flags is not None and args[-1] != self.flags:
+            return Syscalls.rename(self, *args)
+        raise OSError(self.code, os.strerror(self.code))
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Put a disk in place of the real one."""
+    return lambda *args: monkeypatch.setattr(files, "SYS", Refusing(*args))
+
+
+@pytest.fixture
+def note(tmp_path):
+    path = tmp_path / "note.md"
+    path.write_bytes(b"old\n")
+    return path
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "relative",
+    [
+        "",
+        "/etc/passwd",
+        "..",
+        "../a",
+        "a/../b",
+        "a//b",
+        "a/",
+        "./a",
+        "a/.",
+        "a\0b",
+        "a/\0",
+        "\udfff/a",
+        "a" * 300,
+        "x/" * 3000,
+    ],
+)
+def test_a_path_that_does_not_stay_inside_is_forbidden(tmp_path, relative):
+    """Absolute, climbing, empty, unencodable and overlong names are refused."""
+    with pytest.raises(ForbiddenError):
+        files.safe_join(tmp_path, relative)
+
+
+def test_a_path_through_a_symlink_is_forbidden(tmp_path):
+    """At the end or in the middle, into the folder or out of it."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for relative in ("link", "link/a.md", "link/deeper/a.md"):
+        with pytest.raises(ForbiddenError):
+            files.safe_join(tmp_path, relative)
+
+
+@pytest.mark.parametrize("relative", ["a.md", "facts/2026-11-20/новый день.md", "...", "..a", "a b/c", "-rf", "a\\b"])
+def test_a_path_inside_may_be_new_and_in_any_script(tmp_path, relative):
+    """What does not exist yet is joined as it is."""
+    assert files.safe_join(tmp_path, relative) == tmp_path / relative
+
+
+def test_reading_has_a_limit_and_takes_only_files(note, tmp_path):
+    """A larger file, a folder, a pipe and a missing file are told apart."""
+    assert files.read(note, 4) == b"old\n"
+    with pytest.raises(files.OversizedError):
+        files.read(note, 3)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "."):
+        with pytest.raises(ForbiddenError):
+            files.read(tmp_path / name)
+    with pytest.raises(NotFoundError):
+        files.read(tmp_path / "none.md")
+
+
+def test_new_files_and_folders_are_private(tmp_path):
+    """0600 and 0700, whatever the umask."""
+    files.make_folders(tmp_path / "a/b")
+    files.write_new(tmp_path / "a/b/c.md", b"x")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b", "a/b/c.md")]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_a_new_file_never_replaces_another(note):
+    """The other bytes stay, and nothing of ours is left; the same bytes are no fault."""
+    with pytest.raises(ConflictError):
+        files.write_new(note, b"new\n")
+    files.write_new(note, b"old\n")
+    assert note.read_bytes() == b"old\n"
+    assert names(note.parent) == ["note.md"]
+
+
+# row: X17
+def test_a_rewrite_keeps_the_mode_and_leaves_nothing_behind(note):
+    """The note has our bytes and its own mode."""
+    note.chmod(0o640)
+    assert files.replace(note, b"new\n", SHA_OLD) is None
+    assert (note.read_bytes(), stat.S_IMODE(note.stat().st_mode), names(note.parent)) == (b"new\n", 0o640, ["note.md"])
+
+
+def test_a_rewrite_of_a_changed_note_is_refused_with_their_bytes(note):
+    """The person's text stays and is handed over."""
+    note.write_bytes(b"theirs\n")
+    with pytest.raises(files.ChangedError) as refused:
+        files.replace(note, b"new\n", SHA_OLD)
+    assert (refused.value.theirs, note.read_bytes(), names(note.parent)) == (b"theirs\n", b"theirs\n", ["note.md"])
+
+
+def test_a_note_that_somebody_has_open_for_writing_is_not_rewritten(note):
+    """It is put back, so that the words still to come reach it."""
+    with note.open("ab") as writer:
+        with pytest.raises(files.ChangedError):
+            files.replace(note, b"new\n", SHA_OLD)
+        writer.write(b"more\n")
+    assert note.read_bytes() == b"old\nmore\n"
+
+
+def test_a_reader_does_not_hinder_a_rewrite(note):
+    """It goes on reading the old bytes."""
+    with note.open("rb") as reader:
+        files.replace(note, b"new\n", SHA_OLD)
+        assert (reader.read(), note.read_bytes()) == (b"old\n", b"new\n")
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSYS])
+def test_a_rewrite_works_where_files_cannot_be_exchanged(note, disk, code):
+    """Link and two renames take the place of the exchange."""
+    disk("rename", code, 2)
+    files.replace(note, b"new\n", SHA_OLD)
+    assert (note.read_bytes(), names(note.parent)) == (b"new\n", ["note.md"])
+
+
+def test_a_new_file_works_where_a_rename_cannot_refuse_to_replace(tmp_path, disk, note):
+    """A link takes its place, and still replaces nothing."""
+    disk("rename", errno.EINVAL, 1)
+    files.write_new(tmp_path / "new.md", b"new\n")
+    with pytest.raises(ConflictError):
+        files.write_new(note, b"new\n")
+    assert names(tmp_path) == ["new.md", "note.md"]
+
+
+def test_where_nobody_can_tell_writers_the_displaced_file_waits(note, monkeypatch):
+    """It is dropped after a time of grace at rest, unless a word came into it."""
+    monkeypatch.setattr(Syscalls, "unwritten", lambda _self, _descriptor: None)
+    now = time.time()
+    with note.open("ab") as writer:
+        hidden = files.replace(note, b"new\n", SHA_OLD)
+        assert files.settle(hidden, now, grace=10).state == "open"
+        writer.write(b"more\n")
+    assert files.settle(hidden, now + 60, grace=10) == files.Left("theirs", b"old\nmore\n")
+    files.remove(hidden)
+    hidden = files.replace(note, b"newer\n", files.sha256(b"new\n"))
+    assert files.settle(hidden, now + 60, grace=10).state == "gone"
+    assert names(note.parent) == ["note.md"]
+
+
+def test_what_an_interrupted_write_left_is_found_and_dropped(tmp_path):
+    """In every folder; a half-written temporary file goes whatever it holds."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/.engram-0123456789abcdef.tmp").write_bytes(b"ha")
+    (tmp_path / ".engram.md").write_bytes(b"not ours")
+    assert [files.settle(hidden, time.time(), 0).state for hidden in files.leftovers(tmp_path)] == ["gone"]
+    assert names(tmp_path) == [".engram.md", "a"]
+    assert names(tmp_path / "a") == []
+
+
+def test_a_writer_that_comes_at_the_last_moment_is_seen(note, monkeypatch):
+    """The displaced file is looked at once more before it is dropped."""
+    answers = iter([True, False, True, True])
+    monkeypatch.setattr(Syscalls, "unwritten", lambda _self, _descriptor: next(answers))
+    with pytest.raises(files.ChangedError):
+        files.replace(note, b"new\n", SHA_OLD)
+    assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])
+
+
+def test_a_rewrite_that_cannot_be_verified_is_taken_back(note, disk):
+    """The old bytes stand there again and nothing of ours is left."""
+    disk("unwritten", errno.EIO)
+    with pytest.raises(StorageError):
+        files.replace(note, b"new\n", SHA_OLD)
+    assert note.read_bytes() == b"old\n"
+
+
+def test_a_refused_exchange_leaves_nothing(note, disk):
+    """The temporary file is gone."""
+    disk("rename", errno.EIO, 2)
+    with pytest.raises(StorageError):
+        files.replace(note, b"new\n", SHA_OLD)
+    assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])
+
+
+def test_a_move_replaces_nothing(note, tmp_path):
+    """Both files stay when the name is taken."""
+    (tmp_path / "b.md").write_bytes(b"b\n")
+    with pytest.raises(ConflictError):
+        files.move(note, tmp_path / "b.md")
+    files.make_folders(tmp_path / "archive")
+    files.move(note, tmp_path / "archive/note.md")
+    assert (tmp_path / "archive/note.md").read_bytes() == b"old\n"
+    with pytest.raises(NotFoundError):
+        files.move(note, tmp_path / "c.md")
+
+
+def test_appending_after_a_torn_line_starts_a_new_one(tmp_path):
+    """The torn line keeps its bytes and the new line is whole."""
+    log = tmp_path / "log.jsonl"
+    files.append(log, b"1\n")
+    with log.open("ab") as torn:
+        torn.write(b'{"ha')
+    files.append(log, b"2\n", set())
+    assert log.read_bytes() == b'1\n{"ha\n2\n'
+
+
+def test_a_derived_file_is_replaced_whole(tmp_path):
+    """No temporary file is left."""
+    for content in (b"one", b"two"):
+        files.write_derived(tmp_path / "snapshot", content)
+    assert ((tmp_path / "snapshot").read_bytes(), names(tmp_path)) == (b"two", ["snapshot"])
+
+
+REFUSALS = {errno.ENOSPC: "full", errno.EROFS: "read-only", errno.EMFILE: "open", errno.EIO: "failed"}
+
+
+@pytest.mark.parametrize(("code", "words"), REFUSALS.items())
+@pytest.mark.parametrize("call", ["open", "write", "fsync"])
+def test_a_refusing_disk_is_told_in_words_and_nothing_is_left(tmp_path, disk, call, code, words):
+    """What, where and what to do; no temporary file, no half file."""
+    disk(call, code)
+    with pytest.raises(StorageError, match=words) as told:
+        files.write_new(tmp_path / "new.md", b"x")
+    assert told.value.fix
+    assert str(tmp_path / "new.md") == told.value.where
+    assert names(tmp_path) == []
+
+
+def test_a_batch_syncs_each_folder_once(tmp_path, monkeypatch):
+    """Three new files in one folder cost three syncs of files and one of the folder."""
+    synced = []
+    real = Syscalls.fsync
+    monkeypatch.setattr(Syscalls, "fsync", lambda self, descriptor: (synced.append(1), real(self, descriptor)))
+    with files.FolderSyncs() as pending:
+        for name in "abc":
+            files.write_new(tmp_path / name, b"x", pending)
+    assert len(synced) == 4
+
+
+def test_a_file_that_stood_there_already_is_synced_before_it_counts(note, monkeypatch):
+    """Somebody else may have written it a moment ago: its bytes are synced beside ours and the folder."""
+    synced = []
+    real = Syscalls.fsync
+    monkeypatch.setattr(Syscalls, "fsync", lambda self, descriptor: (synced.append(1), real(self, descriptor)))
+    files.write_new(note, b"old\n")
+    assert len(synced) == 3
+
+
+def test_a_second_process_is_refused_with_the_pid_of_the_first(tmp_path):
+    """Until the holder lets go or ends."""
+    path = tmp_path / "lock"
+    program = "import sys; from pathlib import Path; from engram.vault import files; files.lock(Path(sys.argv[1]))"
+    held = files.lock(path)
+    with pytest.raises(LockedError, match=str(os.getpid())):
+        files.lock(path)
+    assert (
+        b"LockedError" in subprocess.run([sys.executable, "-c", program, path], capture_output=True, check=False).stderr
+    )
+    held.release()
+    files.lock(path).release()

@@ -1,0 +1,110 @@
+"""Other people's words made harmless, and times and names in their written form."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from engram.vault import forms
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
+        ("<% tp.system.prompt() %>", "&lt;% tp.system.prompt() %>"),
+        ("a < b and b > c", "a < b and b > c"),
+        ("```dataviewjs\nx\n```", "&#96;``dataviewjs\nx\n```"),
+        ("```python\nif a < b: <b>\n```\n<b>", "```python\nif a < b: <b>\n```\n&lt;b>"),
+        ("~~~js\n```\n~~~\n<b>", "~~~js\n```\n~~~\n&lt;b>"),
+        ("- ```tasks\n  x", "- &#96;``tasks\n  x"),
+        ("`$= dv.pages()` and `= this.x` and `code`", "&#96;$= dv.pages()` and &#96;= this.x` and `code`"),
+        (
+            "![[secret]] ![x](http://t.example/p.png) wow![1]",
+            "&#33;[[secret]] &#33;[x](http://t.example/p.png) wow&#33;[1]",
+        ),
+        ("50%% off", "50&#37;% off"),
+        ("end ^t3\n^t4", "end &#94;t3\n&#94;t4"),
+        ("2 ^ 3", "2 ^ 3"),
+        ("## History", "&#35;# History"),
+        ("AT&amp;T &lt;", "AT&amp;amp;T &amp;lt;"),
+        ("R&D &copy;", "R&D &copy;"),
+        ("<<<<<<< HEAD", "&lt;<<<<<< HEAD"),
+    ],
+)
+def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
+    """And reads back as it was; code in known languages stays code."""
+    assert forms.inert(text) == shown
+    assert forms.original(shown) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Anna Müller", "Anna Müller"),
+        ("[[x]] <b> 100% a|b", "\\[\\[x\\]\\] \\<b\\> 100&#37; a&#124;b"),
+        (" a\nb ", "&#32;a&#10;b&#32;"),
+        ("\\", "\\\\"),
+    ],
+)
+def test_a_title_shows_its_text_and_nothing_else(text, shown):
+    """No link, no HTML, no comment end."""
+    assert forms.title(text) == shown
+    assert forms.untitled(shown) == text
+
+
+def test_a_reference_to_no_character_stays_as_it_is():
+    """A person may type anything into a title."""
+    assert forms.untitled("&#9999999; &#55296; \\") == "&#9999999; &#55296; \\"
+
+
+def test_text_that_markdown_cannot_hold_is_replaced():
+    """Line ends become one kind; NUL and halves of surrogate pairs a replacement character."""
+    assert forms.plain_text("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("written", "instant"),
+    [
+        ("2026-11-20T21:14:05", datetime(2026, 11, 20, 20, 14, 5, tzinfo=UTC)),
+        ("2026-11-20 21:14", datetime(2026, 11, 20, 20, 14, tzinfo=UTC)),
+        ("2026-11-20T21:14:05Z", datetime(2026, 11, 20, 21, 14, 5, tzinfo=UTC)),
+        ("2026-11-20", datetime(2026, 11, 19, 23, tzinfo=UTC)),
+        (20261120, datetime(2026, 11, 19, 23, tzinfo=UTC)),
+        ("2026-10-25T02:30:00+01:00", datetime(2026, 10, 25, 1, 30, tzinfo=UTC)),
+        ("tomorrow", None),
+        ("9999-12-31", None),
+        ("0001-01-01", None),
+        (True, None),
+        (["2026-11-20"], None),
+        ("", None),
+    ],
+)
+def test_a_written_time_is_an_instant(written, instant):
+    """Local where no offset is written."""
+    assert forms.time_value(written, BERLIN) == instant
+
+
+def test_a_date_alone_ends_with_its_day():
+    """`expires: 2026-12-31` covers the 31st."""
+    assert forms.time_value("2026-12-31", UTC, end=True) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert forms.time_value("9999-12-31", UTC, end=True) is None
+
+
+def test_the_offset_is_written_only_in_the_hour_that_repeats():
+    """Europe/Berlin, 25 October 2026, 02:30 happens twice."""
+    first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    assert forms.time_text(first, BERLIN) == "2026-10-25T02:30:00+02:00"
+    assert forms.time_text(first + timedelta(hours=1), BERLIN) == "2026-10-25T02:30:00+01:00"
+    assert forms.time_text(first + timedelta(hours=2, microseconds=5), BERLIN) == "2026-10-25T03:30:00"
+
+
+def test_a_taken_name_gets_the_first_free_number():
+    """Counting from two."""
+    taken = {"a", "a-2"}
+    assert forms.unused("a", taken.__contains__) == "a-3"
+    assert forms.unused("b", taken.__contains__) == "b"

@@ -1,0 +1,372 @@
+"""HTTP: the routes of the table, the doors and who may come in, faults, metrics, the document."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import stat
+
+import pytest
+
+from engram.errors import BusyError, EngramError, ForbiddenError, NotFoundError, StorageError
+from engram.operations import OPERATIONS
+from engram.serve import gate
+from engram.serve.http import application, metric_lines, openapi
+from engram.serve.server import peer_uid
+from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
+
+JSON = "Content-Type: application/json"
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory):
+    """One server with both doors: its answers, socket, port and token."""
+    home = tmp_path_factory.mktemp("home")
+    settings = settings_in(home, home / "vault")
+    answers, port = FakeAnswers(), free_port()
+    with serving(answers, settings, port) as path:
+        yield answers, path, port, (settings.state / "token").read_text().strip()
+
+
+@pytest.fixture
+def fresh(doors):
+    answers, *rest = doors
+    answers.calls.clear()
+    answers.results = FakeAnswers().results
+    answers.reason = ""
+    return answers, *rest
+
+
+def post(address, path, value, *headers, host="engram"):
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *headers]
+    return ask(address, "\n".join(lines), body)
+
+
+def every_route():
+    """Method and path of each route there is, and two that do not exist."""
+    for route in application(FakeAnswers()).routes:
+        for method in route.methods - {"HEAD"}:
+            yield method, route.path.replace("{id:path}", "01K")
+    yield from [("GET", "/nowhere"), ("POST", "/v1/recall/x")]
+
+
+@pytest.mark.parametrize(("method", "path"), list(every_route()))
+def test_no_route_of_the_port_answers_without_the_token(fresh, method, path):
+    """Not metrics, not the document, not what does not exist."""
+    answers, _, port, token = fresh
+    wrong = [
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {token[:-1]}",
+        f"Bearer {token}0",
+        f"bearer {token}",
+        f"Basic {token}",
+        token,
+    ]
+    for value in wrong:
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{port}",
+            JSON,
+            f"Authorization: {value}",
+            "Content-Length: 2",
+        ]
+        status, headers, body = ask(port, "\n".join(lines), b"{}")
+        assert (status, body["error"]["code"], headers["www-authenticate"]) == (401, "unauthorised", "Bearer")
+    status, *_ = ask(port, f"{method} {path} HTTP/1.1\nHost: 127.0.0.1:{port}\n{JSON}\nContent-Length: 2", b"{}")
+    assert status == 401
+    assert answers.calls == []
+
+
+def test_two_tokens_are_no_token(fresh):
+    _, _, port, token = fresh
+    line = f"Authorization: Bearer {token}"
+    assert ask(port, f"GET /healthz HTTP/1.1\nHost: localhost:{port}\n{line}")[0] == 200
+    assert ask(port, f"GET /healthz HTTP/1.1\nHost: localhost:{port}\n{line}\n{line}")[0] == 401
+
+
+def matrix():
+    """Forty pairs of Host and Origin with what the port says to them; `P` is the port, `Q` another."""
+    hosts = {
+        "127.0.0.1:P": True,
+        "localhost:P": True,
+        "LOCALHOST:P": True,
+        "127.0.0.1": False,
+        "localhost:Q": False,
+        "[::1]:P": False,
+        "evil.example:P": False,
+        "127.0.0.1.evil.example:P": False,
+    }
+    origins = {
+        None: True,
+        "http://localhost:P": True,
+        "https://localhost:P": False,
+        "http://localhost:Q": False,
+        "null": False,
+    }
+    return [(host, origin, good and fine) for host, good in hosts.items() for origin, fine in origins.items()]
+
+
+@pytest.mark.parametrize(("host", "origin", "passes"), matrix())
+def test_host_and_origin_must_be_ours_exactly(fresh, host, origin, passes):
+    """A page of another site cannot speak to the port, not even with the token."""
+    _, _, port, token = fresh
+
+    def named(text):
+        return text.replace("P", str(port)).replace("Q", str(port + 1))
+
+    lines = [f"Host: {named(host)}", f"Authorization: Bearer {token}"]
+    lines += [f"Origin: {named(origin)}"] if origin else []
+    status, _, body = ask(port, "\n".join(["GET /healthz HTTP/1.1", *lines]))
+    assert status == (200 if passes else 403), body
+
+
+@pytest.mark.parametrize(
+    ("site", "passes"), [("same-origin", 1), ("none", 1), ("same-site", 0), ("cross-site", 0), ("x", 0)]
+)
+def test_requests_from_other_sites_are_refused(fresh, site, passes):
+    _, _, port, token = fresh
+    lines = [f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token}", f"Sec-Fetch-Site: {site}"]
+    assert ask(port, "\n".join(["GET /healthz HTTP/1.1", *lines]))[0] == (200 if passes else 403)
+
+
+def test_the_unix_socket_answers_no_browser_and_no_other_name(fresh):
+    _, path, *_ = fresh
+    assert ask(path, "GET /healthz HTTP/1.1\nHost: localhost")[0] == 200
+    assert ask(path, "GET /healthz HTTP/1.1\nHost: localhost\nOrigin: http://localhost")[0] == 403
+    assert ask(path, "GET /healthz HTTP/1.1\nHost: evil.example")[0] == 403
+
+
+def test_nothing_is_shared_with_other_origins(fresh):
+    """No answer carries a CORS header, and a preflight is refused."""
+    _, _, port, token = fresh
+    lines = [f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token}", f"Origin: http://127.0.0.1:{port}"]
+    for method in ("GET", "OPTIONS"):
+        status, headers, _ = ask(port, "\n".join([f"{method} /healthz HTTP/1.1", *lines]))
+        assert (status == 200) is (method == "GET")
+        assert not [name for name in headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("application/jsonx", 415),
+        ("", 415),
+    ],
+)
+def test_a_body_must_be_declared_as_json(fresh, kind, status):
+    """What a web form can send without asking is refused."""
+    _, path, *_ = fresh
+    assert post(path, "/v1/recall", {"query": "x"}, f"Content-Type: {kind}")[0] == status
+
+
+def test_a_body_that_is_too_large_is_refused_however_it_comes(tmp_path):
+    """By its announced length before it is read, in pieces as soon as they are too many."""
+    vault = tmp_path / "v"
+    settings = settings_in(tmp_path / "home", vault)
+    most = settings.policy.serve.body_bytes
+    with serving(FakeAnswers(), settings) as path:
+        head = f"POST /v1/recall HTTP/1.1\nHost: engram\n{JSON}\n"
+        assert ask(path, head + f"Content-Length: {most + 1}")[0] == 413
+        chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+        assert (
+            ask(path, head + "Transfer-Encoding: chunked", chunk * (most // 0x100000) + b"1\r\n \r\n0\r\n\r\n")[0]
+            == 413
+        )
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"5", b'"x"', b"\xff", b"[" * 100_000])
+def test_a_body_that_is_no_json_object_is_a_bad_request(fresh, body):
+    _, path, *_ = fresh
+    status, _, answer = post(path, "/v1/recall", body, JSON)
+    assert (status, answer["error"]["code"]) == (400, "bad-request")
+
+
+def test_arguments_are_checked_against_the_table(fresh):
+    _, path, *_ = fresh
+    status, _, answer = post(path, "/v1/recall", {"k": "many", "x": 1}, JSON)
+    assert status == 400
+    assert all(word in answer["error"]["what"] for word in ("'k'", "'x'", "'query'"))
+
+
+# row: X18
+def test_turns_are_answered_with_202_after_they_were_taken(fresh):
+    """The answer comes after the call returned, not before."""
+    answers, path, *_ = fresh
+    status, _, answer = post(path, "/v1/turns", {"turns": [{"text": "hello"}]}, JSON)
+    assert (status, answer) == (202, answers.results["observe"])
+    assert answers.calls == [("observe", {"turns": [{"text": "hello"}]})]
+    answers.results["observe"] = StorageError("the disk is full")
+    assert post(path, "/v1/turns", {"turns": []}, JSON)[0] == 507
+
+
+def test_a_full_queue_says_when_to_come_back(fresh):
+    answers, path, *_ = fresh
+    answers.results["observe"] = BusyError("too many turns wait", retry_after=3)
+    status, headers, answer = post(path, "/v1/turns", {"turns": []}, JSON)
+    assert (status, headers["retry-after"], answer["error"]["code"]) == (429, "3", "busy")
+
+
+def every_fault():
+    kinds = [EngramError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return [kind for kind in kinds if kind.__module__ == "engram.errors"]
+
+
+@pytest.mark.parametrize("kind", every_fault())
+def test_a_fault_is_told_with_code_what_where_and_fix(fresh, kind):
+    answers, path, *_ = fresh
+    answers.results["stats"] = kind("it broke", where="there", fix="Mend it.")
+    status, _, answer = ask(path, "GET /v1/stats HTTP/1.1\nHost: engram")
+    assert status == kind.status
+    assert answer == {"error": {"code": kind.code, "what": "it broke", "where": "there", "fix": "Mend it."}}
+
+
+def test_an_unexpected_fault_keeps_its_words_to_itself(fresh, caplog):
+    """Neither the answer nor the log repeats what may be somebody's text."""
+    answers, path, *_ = fresh
+    answers.results["stats"] = ValueError("the secret of Anna")
+    status, _, answer = ask(path, "GET /v1/stats HTTP/1.1\nHost: engram")
+    assert (status, answer["error"]["code"]) == (500, "internal")
+    assert "Anna" not in json.dumps(answer) + caplog.text
+    assert "ValueError" in caplog.text
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("DELETE", "/v1/recall", 405)])
+def test_what_is_not_there_is_told_in_json(fresh, method, path, status):
+    found, _, answer = ask(fresh[1], f"{method} {path} HTTP/1.1\nHost: engram")
+    assert found == status
+    assert path in answer["error"]["where"]
+
+
+def test_ready_is_told_apart_from_alive(fresh):
+    answers, path, *_ = fresh
+    assert ask(path, "GET /readyz HTTP/1.1\nHost: engram")[0] == 200
+    answers.reason = "the vault is still being read"
+    status, _, answer = ask(path, "GET /readyz HTTP/1.1\nHost: engram")
+    assert (status, answer["error"]["what"]) == (503, answers.reason)
+    assert ask(path, "GET /healthz HTTP/1.1\nHost: engram")[0] == 200
+
+
+def test_metrics_are_the_numbers_of_the_status(fresh):
+    answers, path, *_ = fresh
+    answers.results["status"] = {"ready": True, "vault": "/x", "turns_total": 5, "daemon": {"uptime seconds": 1.5}}
+    status, headers, text = ask(path, "GET /metrics HTTP/1.1\nHost: engram")
+    assert (status, headers["content-type"].partition(";")[0]) == (200, "text/plain")
+    assert text.splitlines() == [
+        "# TYPE engram_ready gauge",
+        "engram_ready 1",
+        "# TYPE engram_turns_total counter",
+        "engram_turns_total 5",
+        "# TYPE engram_daemon_uptime_seconds gauge",
+        "engram_daemon_uptime_seconds 1.5",
+    ]
+
+
+def test_every_metric_line_has_the_form_prometheus_reads():
+    status = {
+        "a b": 1,
+        "Ünï": 2.25,
+        "deep": {"er": {"est": False}},
+        "big": 10**20,
+        "small": 1e-9,
+        "none": None,
+        "list": [1],
+    }
+    for line in metric_lines(status):
+        assert re.fullmatch(r"# TYPE [a-z_:][a-z0-9_:]* (gauge|counter)|[a-z_:][a-z0-9_:]* -?[0-9.e+-]+", line), line
+
+
+def test_the_document_describes_every_operation():
+    """Each operation has its path, its arguments where they are read, and its success status."""
+    document = openapi()
+    for operation in OPERATIONS:
+        described = document["paths"][operation.path][operation.method.lower()]
+        assert described["operationId"] == operation.name
+        named = {parameter["name"] for parameter in described["parameters"]}
+        schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        assert named | set(schema.get("properties", {})) == {param.name for param in operation.params}
+        assert ("202" in described["responses"]) is (operation.name == "observe")
+    assert document["security"] == [{"token": []}]
+
+
+def test_the_token_is_256_random_bits_in_a_file_of_mode_0600(tmp_path):
+    first, again = gate.token_of(tmp_path / "a" / "token"), gate.token_of(tmp_path / "a" / "token")
+    assert first == again != gate.token_of(tmp_path / "b" / "token")
+    assert len(bytes.fromhex(first)) == 32
+    assert stat.S_IMODE((tmp_path / "a" / "token").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("mode", "text"), [(0o640, "a" * 64), (0o604, "a" * 64), (0o600, ""), (0o600, "short")])
+def test_a_token_file_that_others_can_read_or_guess_is_refused(tmp_path, mode, text):
+    path = tmp_path / "token"
+    path.write_text(text)
+    path.chmod(mode)
+    with pytest.raises(ForbiddenError):
+        gate.token_of(path)
+
+
+def test_the_socket_is_for_its_owner_alone(tmp_path):
+    """0600 in 0700, also under the laxest umask."""
+    before = os.umask(0)
+    try:
+        settings = settings_in(tmp_path / "home", tmp_path / "v")
+        with serving(FakeAnswers(), settings):
+            assert stat.S_IMODE(settings.socket.stat().st_mode) == 0o600
+            assert stat.S_IMODE(settings.socket.parent.stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
+
+
+def test_the_peer_of_a_socket_is_known():
+    left, right = socket.socketpair()
+    with left, right:
+        assert peer_uid(left) == os.getuid()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_another_user_is_not_answered_even_where_the_mode_lets_them_in(tmp_path):
+    """The peer's user id is looked at, not only the socket's mode."""
+    settings = settings_in(tmp_path / "home", tmp_path / "v")
+    with serving(FakeAnswers(), settings) as path:
+        settings.socket.chmod(0o666)
+        settings.socket.parent.chmod(0o711)
+        folder = os.open(settings.socket.parent, os.O_PATH)
+        child = os.fork()
+        if child == 0:
+            os._exit(_bytes_heard_as_nobody(folder))
+        os.close(folder)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert ask(path, "GET /healthz HTTP/1.1\nHost: engram")[0] == 200
+
+
+def _bytes_heard_as_nobody(folder):
+    """In a child process: how much the server says to another user; 255 if the door was not reached at all."""
+    os.fchdir(folder)
+    os.setuid(65534)
+    line = socket.socket(socket.AF_UNIX)
+    if line.connect_ex("engram.sock"):
+        return 255
+    try:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: engram\r\n\r\n")
+        return len(line.recv(100))
+    except OSError:
+        return 0
+
+
+def test_not_found_is_told_for_what_the_operation_does_not_find(fresh):
+    answers, path, *_ = fresh
+    answers.results["show"] = NotFoundError("there is no memory '../../etc/passwd'")
+    status, *_ = ask(path, "GET /v1/memories/..%2F..%2Fetc%2Fpasswd HTTP/1.1\nHost: engram")
+    assert status == 404
+    assert answers.calls == [("show", {"id": "../../etc/passwd"})]

@@ -1,0 +1,485 @@
+"""The lexical index: what is found, what is not, and why."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from rank_bm25 import BM25Okapi
+
+from engram.core.policy import LexicalPolicy
+from engram.core.ranking import ask
+from engram.index.lexical import Doc, Lexical, Where
+
+NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
+ALL = Where(persona=None)
+
+
+def at(*date):
+    return datetime(*date, 12, tzinfo=UTC).timestamp()
+
+
+def turn(key, text, position=0, thread="s", **more):
+    return Doc(key, "turn", text, thread, position, **more)
+
+
+def fact(key, text, **more):
+    return Doc(key, "fact", text, **more)
+
+
+def index(*docs, **policy):
+    made = Lexical(LexicalPolicy(**policy))
+    made.add(docs)
+    return made
+
+
+def keys(found):
+    return [hit.key for hit in found.hits]
+
+
+def search(lexical, text, where=ALL, k=10, now=NOW):
+    return lexical.search(ask(text, now), where, k)
+
+
+def parts(lexical, text, key):
+    return next(hit.parts for hit in search(lexical, text, k=100).hits if hit.key == key)
+
+
+# Few documents.
+
+
+def test_an_empty_index_finds_nothing():
+    """No division by the number of documents."""
+    lexical = Lexical()
+    assert search(lexical, "coffee") == search(lexical, "")
+    assert keys(search(lexical, "coffee")) == []
+    assert len(lexical.get_scores(["coffee"])) == 0
+    assert isinstance(lexical, BM25Okapi)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_one_of_few_units_is_found_with_a_score_above_zero(count):
+    """The parent's idf of a word in most of two documents is negative; a match is a match."""
+    lexical = index(*[fact(f"f{n}", f"coffee number{n}") for n in range(count)])
+    found = search(lexical, "coffee?")
+    assert keys(found) == [f"f{n}" for n in range(count)]
+    assert all(hit.score > 0 for hit in found.hits)
+
+
+def test_a_unit_without_words_is_no_fault():
+    """Nor is one of stop words alone."""
+    lexical = index(fact("a", ""), fact("b", "and then"), fact("c", "coffee"), b=1.0)
+    assert keys(search(lexical, "coffee")) == ["c"]
+    assert keys(search(lexical, "…")) == []
+
+
+# What comes and goes.
+
+
+# row: X18
+def test_what_was_added_is_found_by_the_next_search():
+    """And only with its new text, after it was replaced."""
+    lexical = index(fact("a", "Anna drinks tea"))
+    lexical.add([fact("a", "Anna drinks coffee")])
+    assert keys(search(lexical, "coffee")) == ["a"]
+    assert keys(search(lexical, "tea")) == []
+    assert len(lexical) == 1
+
+
+# row: X18
+def test_what_was_removed_is_not_found_by_the_next_search():
+    """Removing it again, or what never was, is no fault."""
+    lexical = index(fact("a", "tea"), fact("b", "tea"))
+    lexical.remove(["a", "a", "never"])
+    assert keys(search(lexical, "tea")) == ["b"]
+    assert "a" not in lexical
+    assert "b" in lexical
+
+
+def test_many_dead_rows_are_swept_out():
+    """Editing one note for years does not grow the index, and changes no answer."""
+    lexical = index(turn("t1", "coffee in Oslo", 1), turn("t2", "yes", 2))
+    before = search(lexical, "coffee Oslo")
+    for n in range(3000):
+        lexical.add([turn("t1", f"draft {n}", 1)])
+    lexical.add([turn("t1", "coffee in Oslo", 1)])
+    assert lexical._rows.size < 2000
+    assert search(lexical, "coffee Oslo") == before
+
+
+def test_threads_may_add_and_search_at_once():
+    """Every answer is one that the index could have given between two additions."""
+    lexical = index(fact("a", "coffee"))
+    faults = []
+
+    def add(name):
+        for n in range(100):
+            lexical.add([turn(f"{name}{n}", "coffee beans", n, name)])
+
+    def look():
+        for _ in range(100):
+            found = search(lexical, "coffee")
+            if not found.hits or any(hit.score <= 0 for hit in found.hits):
+                faults.append(found)
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in "xy"] + [threading.Thread(target=look)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not faults
+    assert len(lexical) == 201
+
+
+# What may be found.
+
+
+def test_kinds_and_threads_are_kept_to():
+    """What is not asked for is not there, and is not counted as left out."""
+    lexical = index(
+        fact("f", "tea"), turn("t", "tea"), turn("u", "tea", thread="other"), Doc("n", "note", "tea")
+    )
+    assert keys(search(lexical, "tea", Where(kinds=("fact", "note")))) == ["f", "n"]
+    assert keys(search(lexical, "tea", Where(kinds=("turn",), threads=("s",)))) == ["t"]
+    assert search(lexical, "tea", Where(kinds=("fact",))).filtered == {}
+
+
+# row: E14
+def test_a_persona_sees_its_own_and_everybodys():
+    """Another's is not found, not counted, and lends no score to a neighbour."""
+    lexical = index(
+        turn("mine", "quiet evening", 1, persona="ada"),
+        turn("theirs", "secret swordfish", 2, persona="bob"),
+        turn("all", "swordfish recipe", thread="t"),
+    )
+    assert keys(search(lexical, "swordfish", Where(persona="ada"))) == ["all"]
+    assert set(keys(search(lexical, "swordfish", Where(persona="bob")))) == {"theirs", "all"}
+    assert keys(search(lexical, "swordfish", Where())) == ["all"]
+    assert search(lexical, "swordfish", Where(persona="ada")).filtered == {}
+
+
+# row: X4
+def test_units_left_out_are_counted_by_reason_where_they_would_have_been_shown():
+    """A weaker one behind the last place is nobody's loss."""
+    lexical = index(
+        fact("old", "swordfish tea", status="superseded"),
+        fact("late", "swordfish tea", created=at(2026, 5, 1)),
+        fact("over", "swordfish tea", valid_until=at(2026, 1, 1)),
+        fact("weak", "tea and much else besides " * 9, status="archived"),
+        fact("now", "swordfish tea"),
+    )
+    found = search(lexical, "swordfish tea", Where(as_of=at(2026, 2, 1)), k=1)
+    assert keys(found) == ["now"]
+    assert found.filtered == {}
+    found = search(lexical, "swordfish tea", Where(as_of=at(2026, 2, 1)), k=5)
+    assert found.filtered == {"status": 2, "not known then": 1, "not valid then": 1}
+
+
+# row: X5
+def test_as_of_answers_from_what_was_known_and_valid_then():
+    """From its first moment on, and not at its last any more."""
+    lexical = index(
+        fact("tea", "drinks tea", status="superseded", created=at(2026, 1, 1), valid_until=at(2026, 6, 1)),
+        fact("oat", "drinks oat milk", created=at(2026, 6, 1), valid_from=at(2026, 6, 1)),
+        turn("said", "drinks what?", when=at(2026, 3, 1)),
+    )
+    both = ("active", "superseded")
+    assert keys(search(lexical, "drinks", Where(statuses=both, as_of=at(2026, 2, 1)))) == ["tea"]
+    assert set(keys(search(lexical, "drinks", Where(statuses=both, as_of=at(2026, 6, 1))))) == {"oat", "said"}
+
+
+# What a conversation adds.
+
+
+# row: X4
+def test_parts_sum_to_the_score():
+    """Own words, date, neighbours, session, speaker, role, when, span and question: nothing is unexplained."""
+    lexical = index(
+        turn("t1", "Where did you buy the lamp, Anna?", 1, speaker="Bob", role="user", when=at(2026, 11, 20)),
+        turn("t2", "In Oslo, last May.", 2, speaker="Anna", role="assistant", when=at(2026, 11, 20)),
+        turn("t3", "A lamp from Oslo!", 3, speaker="Bob", role="user", when=at(2026, 11, 20)),
+        fact("f", "Anna has a lamp"),
+    )
+    found = search(lexical, "When did you say that Anna bought the lamp, yesterday, on 20 November?")
+    seen = set()
+    for hit in found.hits:
+        assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-9)
+        seen |= set(hit.parts)
+    assert seen == {"text", "date", "neighbours", "session", "speaker", "role", "when", "span", "question"}
+
+
+def test_an_answer_is_found_by_the_words_of_the_question_before_it():
+    """A question just before weighs twice what a statement does."""
+    asking = index(turn("q", "What did you name the puppy?", 1), turn("a", "Biscuit", 2), fact("x", "y"))
+    stating = index(turn("q", "I know you named the puppy.", 1), turn("a", "Biscuit", 2), fact("x", "y"))
+    assert keys(search(asking, "puppy name")) == ["a", "q"]
+    near = parts(asking, "puppy name", "a")["neighbours"]
+    assert near > parts(stating, "puppy name", "a")["neighbours"] > 0
+
+
+def test_the_window_ends_at_its_radius_and_at_the_session():
+    """Nearer turns get more; gaps in the positions count as turns."""
+    lexical = index(
+        turn("t0", "swordfish", 0),
+        *[turn(f"t{n}", "so", n) for n in (1, 2, 3, 4)],
+        turn("u1", "so", 1, "other"),
+        session=0.0,
+    )
+    found = search(lexical, "swordfish", k=20)
+    assert keys(found) == ["t0", "t1", "t2", "t3"]
+    gapped = index(turn("a", "swordfish", 0), turn("b", "so", 7), session=0.0)
+    assert keys(search(gapped, "swordfish")) == ["a"]
+
+
+def test_a_long_neighbour_weighs_no_more_than_a_short_one():
+    """An essay next door says little about this turn."""
+    short = index(turn("a", "swordfish " + "filler " * 8, 1), turn("b", "so", 2))
+    long = index(turn("a", "swordfish " + "filler " * 80, 1), turn("b", "so", 2))
+    assert parts(long, "swordfish", "b")["neighbours"] < parts(short, "swordfish", "b")["neighbours"] / 3
+
+
+def test_neighbours_are_found_whatever_came_first():
+    """Turns link by position, and close up when one between them goes."""
+    lexical = Lexical()
+    for place in (3, 1, 2):
+        lexical.add([turn(f"t{place}", "swordfish" if place == 1 else "so", place)])
+    assert keys(search(lexical, "swordfish")) == ["t1", "t2", "t3"]
+    lexical.remove(["t2"])
+    assert keys(search(lexical, "swordfish")) == ["t1", "t3"]
+
+
+def test_the_date_of_a_turn_answers_for_its_words():
+    """Its month, weekday, year and day, in the zone of the vault and in any language."""
+    docs = [
+        turn("may", "we met", thread="a", when=at(2023, 5, 8)),
+        turn("june", "we met", thread="b", when=at(2023, 6, 9)),
+    ]
+    lexical = index(*docs)
+    for words in ("met in May", "met on the 8", "met on Monday", "am Montag met", "met en mayo"):
+        assert keys(search(lexical, words))[0] == "may"
+    assert {"may", "june"} == set(keys(search(lexical, "met 2023")))
+    assert "date" in parts(lexical, "met 2023", "may")
+    far = Lexical(zone=ZoneInfo("Pacific/Kiritimati"))
+    far.add(docs)
+    assert "date" in next(hit.parts for hit in search(far, "met on Tuesday").hits if hit.key == "may")
+
+
+def test_a_session_that_has_the_rest_of_the_question_lifts_its_turns():
+    """Two turns with the same words: the one whose session knows more comes first."""
+    lexical = index(
+        turn("a1", "the lamp", 1, "a"),
+        turn("b1", "the lamp", 1, "b"),
+        turn("b9", "it was in Oslo", 9, "b"),
+    )
+    assert keys(search(lexical, "lamp Oslo"))[:2] == ["b9", "b1"]
+    assert parts(lexical, "lamp Oslo", "b1")["session"] > parts(lexical, "lamp Oslo", "a1")["session"]
+
+
+def test_a_speaker_that_is_named_is_preferred():
+    """By any word of the name; roles are nobody's name."""
+    lexical = index(
+        turn("a", "we adopted cats", 1, "a", speaker="Anna Müller"),
+        turn("b", "we adopted cats", 1, "b", speaker="user"),
+    )
+    for name in ("Anna", "Müller's", "anna müller"):
+        assert "speaker" in parts(lexical, f"Which cats did {name} adopt?", "a")
+    assert "speaker" not in parts(lexical, "Which cats did the user adopt?", "b")
+
+
+def test_the_role_a_question_is_about_is_preferred():
+    """What I said, or what the assistant recommended."""
+    lexical = index(
+        turn("u", "a tall lamp", 1, "a", role="user"), turn("v", "a tall lamp", 1, "b", role="assistant")
+    )
+    assert keys(search(lexical, "Where is my lamp?")) == ["u", "v"]
+    assert keys(search(lexical, "Which lamp did you recommend?")) == ["v", "u"]
+
+
+def test_a_question_when_prefers_turns_that_hold_a_time():
+    """And only such a question."""
+    lexical = index(turn("a", "met Bob", thread="a"), turn("b", "met Bob last Friday", thread="b"))
+    assert "when" in parts(lexical, "When was Bob met?", "b")
+    assert "when" not in parts(lexical, "Where was Bob met?", "b")
+
+
+# row: X14
+def test_the_time_a_question_names_finds_what_was_said_then():
+    """Even where no word matches; words come first."""
+    lexical = index(
+        turn("then", "a quiet day", 1, "a", when=at(2026, 11, 20)),
+        turn("word", "I bought a lamp", 1, "b", when=at(2026, 10, 1)),
+    )
+    found = search(lexical, "What did I buy yesterday?")
+    assert set(keys(found)) == {"then", "word"}
+    assert "span" in parts(lexical, "What did I buy yesterday?", "then")
+
+
+def test_common_words_do_not_make_candidates_beyond_the_budget():
+    """Rare words choose the rows, common ones still count for their score."""
+    docs = [fact(f"f{n:03}", "tea time") for n in range(300)] + [fact("z", "tea with swordfish")]
+    lexical = index(*docs, postings=100)
+    found = search(lexical, "tea swordfish", k=500)
+    assert keys(found) == ["z"]
+    assert found.hits[0].score == search(index(*docs), "tea swordfish", k=1).hits[0].score
+    assert len(keys(search(lexical, "tea", k=500))) == 301
+
+
+# Languages.
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Sie kaufte zwei Häuser und die Gärten mit dem Hund", "Wer hat ein Haus mit Garten?"),
+        ("Anna mag Katzen", "Katze"),
+        ("je ne mangerai pas de fraises avec du lait", "Qui mange des fraises?"),
+        ("我喜欢喝绿茶", "绿茶"),
+        ("我喜欢喝绿茶", "茶"),
+        ("Она любит большие собаки", "собака"),
+        ("σπίτια στη θάλασσα", "σπίτι"),
+        ("मुझे किताबें पसंद हैं", "किताब"),
+        ("ＡＮＮＡ went to İzmir", "anna"),
+        ("The children went swimming", "Which child goes to swim?"),
+    ],
+)
+def test_a_word_is_found_in_another_form(text, question):
+    """Stemming by language and script; a question too short to tell its language tries all there are."""
+    lexical = index(
+        fact("a", text),
+        fact("b", "der Zug fährt nicht mit dem Wagen"),
+        fact("c", "l'avion est dans le ciel"),
+        fact("d", "unrelated English words about the weather"),
+    )
+    assert keys(search(lexical, question))[:1] == ["a"]
+
+
+def test_terms_are_stems_without_stop_words():
+    """What a caller counts with is what the index counts."""
+    assert Lexical().terms("The children's toys were lost") == ["child", "toy", "lose"]
+
+
+# The snapshot.
+
+
+def filled():
+    return index(
+        turn("s#^t1", "Where did you buy the lamp?", 1, speaker="Bob", when=at(2026, 5, 1)),
+        turn("s#^t2", "In Oslo. 绿茶", 2, speaker="Anna", role="assistant", when=at(2026, 5, 1)),
+        fact("F", "Anna bought a lamp in Oslo", persona="ada", status="archived", valid_from=at(2026, 1, 1)),
+        Doc("notes/lämp.md", "note", "lamp repair"),
+    )
+
+
+QUESTIONS = ("When did Anna buy the lamp?", "lamp Oslo in May", "绿茶", "what did you say yesterday")
+
+
+# row: X20
+def test_a_saved_index_answers_as_before(tmp_path):
+    """Also with what is added and removed after it was loaded."""
+    first, second = filled(), Lexical()
+    first.save(tmp_path)
+    assert second.load(tmp_path)
+    for lexical in (first, second):
+        lexical.add([turn("s#^t3", "A lamp from Oslo?", 3, speaker="Bob"), fact("G", "lamp oil")])
+        lexical.remove(["notes/lämp.md"])
+    where = Where(statuses=("active", "archived"), persona="ada")
+    for text in QUESTIONS:
+        assert search(first, text, where) == search(second, text, where)
+    assert len(second) == len(first) == 5
+
+
+def test_an_index_can_be_saved_again_and_again(tmp_path):
+    """The same units give the same bytes, whatever happened between."""
+    lexical = filled()
+    lexical.save(tmp_path)
+    once = (tmp_path / "lexical.bin").read_bytes()
+    lexical.add([fact("x", "passing thought")])
+    lexical.remove(["x"])
+    lexical.save(tmp_path)
+    assert (tmp_path / "lexical.bin").read_bytes() == once
+    empty = Lexical()
+    empty.save(tmp_path)
+    assert empty.load(tmp_path)
+    assert len(empty) == 0
+
+
+def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
+    """Absent, empty, cut anywhere, one bit flipped, not ours, another version, another zone: never a crash."""
+    lexical = Lexical()
+    assert not lexical.load(tmp_path)
+    filled().save(tmp_path)
+    file = tmp_path / "lexical.bin"
+    whole = file.read_bytes()
+    damaged = [b"", b"\n", b"not a snapshot\n" * 9, whole.replace(b"engram-lexical 1", b"engram-lexical 0", 1)]
+    damaged += [whole[:size] for size in range(0, len(whole), max(1, len(whole) // 40))]
+    for place in range(0, len(whole), max(1, len(whole) // 40)):
+        damaged.append(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+    for raw in damaged:
+        file.write_bytes(raw)
+        lexical.load(tmp_path)
+        assert len(lexical) in {0, 4}
+        search(lexical, "lamp")
+    file.write_bytes(whole)
+    assert not Lexical(zone=ZoneInfo("Asia/Tokyo")).load(tmp_path)
+    assert lexical.load(tmp_path)
+    assert keys(search(lexical, "lamp"))
+
+
+def test_an_index_that_failed_to_load_can_be_filled(tmp_path):
+    """It starts empty, not broken."""
+    lexical = filled()
+    assert not lexical.load(tmp_path)
+    assert keys(search(lexical, "lamp")) == []
+    lexical.add([fact("a", "lamp")])
+    assert keys(search(lexical, "lamp")) == ["a"]
+
+
+def test_what_is_added_while_saving_is_not_lost(tmp_path):
+    """The snapshot may lack it; the index does not."""
+    lexical = filled()
+    stop = threading.Event()
+
+    def add():
+        n = 0
+        while not stop.is_set():
+            lexical.add([fact(f"n{n}", "lamp")])
+            n += 1
+
+    adding = threading.Thread(target=add)
+    adding.start()
+    for _ in range(20):
+        lexical.save(tmp_path)
+    stop.set()
+    adding.join()
+    fresh = Lexical()
+    assert fresh.load(tmp_path)
+    assert len(fresh) <= len(lexical)
+    assert len(search(lexical, "lamp", k=10**6).hits) >= len(lexical) - 2
+
+
+def test_the_average_idf_is_that_of_the_living():
+    """A word in more than half of the units is worth the parent's share of the average."""
+    texts = ["tea cup", "tea pot", "tea leaf", "milk jug"]
+    lexical = index(*[fact(str(n), text) for n, text in enumerate(texts)], fact("gone", "tea rare words"))
+    lexical.remove(["gone"])
+    parent = BM25Okapi([sorted(lexical.terms(text)) for text in texts], k1=0.9, b=0.75)
+    assert math.isfinite(parent.average_idf)
+    assert lexical.get_scores(["tea", "cup"]).tolist() == parent.get_scores(["tea", "cup"]).tolist()
+
+
+def test_policy_without_weights_is_plain_okapi():
+    """Every addition can be turned off by its number."""
+    docs = [turn(f"t{n}", text, n) for n, text in enumerate(["a red lamp?", "a blue lamp", "Oslo", "tea"])]
+    plain = index(
+        *docs, short_words=0, date=0, back=0, forward=0, session=0, speaker=0, role=0, when=0, span=0, question=0,
+        least_idf=-100,
+    )
+    found = search(plain, "red lamp Oslo")
+    expected = dict(zip(["t0", "t1", "t2", "t3"], plain.get_scores(["red", "lamp", "oslo"]), strict=True))
+    assert {hit.key: hit.score for hit in found.hits} == {key: s for key, s in expected.items() if s}
+    assert replace(plain.policy) == plain.policy

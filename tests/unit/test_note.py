@@ -1,0 +1,238 @@
+"""Front matter as values and back: what the parts of a note are, and how a patch is made."""
+
+from __future__ import annotations
+
+import frontmatter
+import pytest
+
+from engram.core.policy import FilePolicy
+from engram.errors import ConflictError
+from engram.vault import note, scalars
+
+NOTE = """\
+---
+# mine
+category: preference   # my view
+importance: 0.70
+about:  # who
+  - '[[Anna]]'  # sister
+  # and her friend
+  - Bob
+tags: [a, b]  # flow
+
+custom:
+    deep: {x: 1}
+block: |
+  # no comment
+  text
+
+last:
+---
+Body.
+"""
+
+
+def patched(**keys: object) -> str:
+    return note.edit(NOTE.encode(), keys).decode()
+
+
+# row: X3
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("NO", "NO"),
+        ("yes", "yes"),
+        ("12:30", "12:30"),
+        ("01234", "01234"),
+        ("2026-11-20", "2026-11-20"),
+        ("0x1F", "0x1F"),
+        ("1_000", "1_000"),
+        (".inf", ".inf"),
+        ("1e999", "1e999"),
+        ("+", "+"),
+        ("9" * 30, "9" * 30),
+        ("true", True),
+        ("FALSE", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("-17", -17),
+        ("0", 0),
+        ("+1.5", 1.5),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        ("'7'", "7"),
+        ('"true"', "true"),
+        ("[a, 1, [b]]", ["a", 1, ["b"]]),
+        ("{b: 1}", {"b": 1}),
+    ],
+)
+def test_a_plain_word_is_text_unless_it_is_a_truth_a_null_or_a_number(written, value):
+    """YAML 1.2 core, with what people write left alone."""
+    found = note.read(f"---\na: {written}\n---\n".encode()).keys["a"]
+    assert repr(found) == repr(value)
+
+
+def test_only_the_first_line_opens_front_matter():
+    """Prose between later lines of dashes is prose."""
+    text = "Title\n---\na: b\n---\nprose\n"
+    found = note.read(text.encode())
+    assert (found.keys, found.body, found.front, found.body_line) == ({}, text, None, 1)
+
+
+def test_the_body_starts_behind_the_closing_fence():
+    """Its lines are numbered as in the file."""
+    found = note.read(NOTE.encode())
+    assert found.body == "Body.\n"
+    assert NOTE.split("\n")[found.body_line - 1] == "Body."
+    assert found.line_of("importance") == 4
+    assert found.line_of("nowhere") is None
+
+
+def test_frontmatter_reads_our_notes_with_our_handler():
+    """The handler is python-frontmatter's own kind and works in its functions."""
+    post = frontmatter.loads("---\nanswer: NO\ntime: 12:30\n---\nBody.\n", handler=note.FrontMatter())
+    assert post.metadata == {"answer": "NO", "time": "12:30"}
+
+
+def test_limits_come_from_the_policy():
+    """A tighter policy refuses what the default takes."""
+    raw = b"---\na:\n  - b\n  - c\n---\n"
+    assert not note.read(raw).problems
+    assert note.read(raw, FilePolicy(nodes=4)).problems[0].code == "too-deep"
+    assert note.read(raw, FilePolicy(nesting=1)).problems[0].code == "too-deep"
+
+
+# row: X3
+def test_a_new_value_replaces_only_the_value():
+    """The comment behind it and the one above it stay."""
+    assert patched(category="fact") == NOTE.replace("category: preference ", "category: fact ")
+    assert patched(last=True) == NOTE.replace("last:\n", "last: true\n")
+    assert patched(block="one line") == NOTE.replace("block: |\n  # no comment\n  text\n", "block: one line\n")
+
+
+# row: X3
+def test_a_value_that_stands_is_not_rewritten():
+    """0.70 is 0.7, and a flow list is a list."""
+    assert patched(importance=0.7, tags=["a", "b"], about=["[[Anna]]", "Bob"]) == NOTE
+
+
+# row: X3
+def test_items_that_stay_in_a_list_keep_their_lines():
+    """Quoting and comments belong to the item; new items follow the list's own indent."""
+    assert patched(about=["[[Anna]]", "Bob", "[[Cleo]]"]) == NOTE.replace("  - Bob\n", '  - Bob\n  - "[[Cleo]]"\n')
+    assert patched(about=["Bob"]) == NOTE.replace("  - '[[Anna]]'  # sister\n", "")
+    assert patched(about=[]) == NOTE.replace(
+        "about:  # who\n  - '[[Anna]]'  # sister\n  # and her friend\n  - Bob\n", "about: []\n"
+    )
+
+
+def test_a_list_with_empty_items_is_written_anew():
+    """An item that says nothing cannot be kept."""
+    raw = b"---\nzero:\n  - x\n  -\n# below\nlast: 1\n---\n"
+    assert note.edit(raw, {"zero": ["x", "z"]}) == raw.replace(b"  -\n", b"  - z\n")
+
+
+# row: X3
+def test_a_flow_list_becomes_lines_and_keeps_its_comment():
+    """Lists are written as Obsidian writes them."""
+    assert patched(tags=["a", "c"]) == NOTE.replace("tags: [a, b]  # flow\n", "tags:  # flow\n  - a\n  - c\n")
+
+
+# row: X3
+def test_none_deletes_a_key_with_its_lines():
+    """What stands around it stays; deleting what is not there is no change."""
+    assert patched(custom=None) == NOTE.replace("custom:\n    deep: {x: 1}\n", "")
+    assert patched(last=None, nowhere=None) == NOTE.replace("last:\n", "")
+
+
+# row: X3
+def test_new_keys_come_last_in_the_order_given():
+    """Below what the person wrote."""
+    assert patched(pinned=True, expires="2027-01-01T00:00:00") == NOTE.replace(
+        "last:\n", "last:\npinned: true\nexpires: 2027-01-01T00:00:00\n"
+    )
+
+
+def test_a_note_without_front_matter_gets_one():
+    """Also an empty one; a BOM stays in front."""
+    assert note.edit(b"Tea.\r\n", {"id": "x"}) == b"---\r\nid: x\r\n---\r\nTea.\r\n"
+    assert note.edit(b"", {"id": "x"}) == b"---\nid: x\n---\n"
+    assert note.edit(b"\xef\xbb\xbfTea", {"id": "x"}) == b"\xef\xbb\xbf---\nid: x\n---\nTea"
+
+
+def test_a_new_body_takes_the_line_ends_of_the_file():
+    """The front matter is not touched by it."""
+    raw = b"---\r\na: 1\r\n---"
+    assert note.edit(raw, {}, "x\ny\n") == b"---\r\na: 1\r\n---\r\nx\r\ny\r\n"
+    assert note.edit(b"old\n", {}, "new\n") == b"new\n"
+    assert note.edit(b"old\n", {}, "old\n") == b"old\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"---\n{a: 1}\n---\n",
+        b"---\n  a: 1\n  b: 2\n---\n",
+        b"---\n? a\n: 1\n---\n",
+    ],
+)
+def test_front_matter_that_lines_cannot_patch_is_read_but_not_written(raw):
+    """Flow maps, indented maps, long-form keys: the caller leaves the file alone."""
+    assert note.read(raw).keys["a"] == 1
+    with pytest.raises(ConflictError):
+        note.edit(raw, {"a": 2})
+
+
+def test_an_edit_that_would_not_read_back_is_refused():
+    """A body that would open front matter, or a key too long for YAML."""
+    with pytest.raises(ConflictError):
+        note.edit(b"text\n", {}, "---\na: 1\n---\n")
+    with pytest.raises(ConflictError):
+        note.edit(b"---\na: 1\n---\n", {"k" * 2000: 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("oat milk", "oat milk"),
+        ("don't (ever) #1", '"don\'t (ever) #1"'),
+        ("C#", "C#"),
+        ("a:b", "a:b"),
+        ("a: b", '"a: b"'),
+        ("a:", '"a:"'),
+        ("", '""'),
+        (" a", '" a"'),
+        ("NO", '"NO"'),
+        ("true", '"true"'),
+        ("7", '"7"'),
+        ("12:30", '"12:30"'),
+        ("2026-11-20T21:14:05", "2026-11-20T21:14:05"),
+        ("[[Anna Müller]]", '"[[Anna Müller]]"'),
+        ('say "no" \\', 'say "no" \\'),
+        ('"no" \\', '"\\"no\\" \\\\"'),
+        ("a\nb\tc\u00a0\u2028\U000e0001", '"a\\nb\\tc\\xa0\\u2028\\U000e0001"'),
+        ("\ud800", '"?"'),
+        (0.70, "0.7"),
+        (1.0, "1"),
+        (0.123, "0.12"),
+        (True, "true"),
+        (12, "12"),
+    ],
+)
+def test_a_value_is_quoted_where_a_yaml_reader_could_mistake_it(value, written):
+    """And only there."""
+    assert scalars.scalar(value) == written
+
+
+def test_a_nested_value_is_not_written():
+    """Obsidian shows no nested maps; keys are flat."""
+    with pytest.raises(TypeError):
+        note.emit({"a": {"b": 1}}, "")
+    with pytest.raises(TypeError):
+        note.edit(b"---\na: {b: 1}\n---\n", {"a": {"b": 2}})
+
+
+def test_keys_without_a_value_are_left_out_of_a_new_note():
+    """An empty list is a value."""
+    assert note.emit({"a": None, "b": [], "c d": "x"}, "") == b"---\nb: []\nc d: x\n---\n"

@@ -1,0 +1,261 @@
+"""Ranking: what is asked, one list of facts and turns, an answer that fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core.policy import RecallPolicy
+from engram.core.ranking import (
+    MEANING,
+    PRESETS,
+    Preset,
+    Scored,
+    Unit,
+    ask,
+    excerpt,
+    explanation,
+    fill,
+    merged,
+    tokens,
+)
+from engram.core.records import Hit
+
+NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
+POLICY = RecallPolicy()
+PLAIN = Preset(1.0, 0.0, 0.0, 30)
+
+
+def scored(key, score, **parts):
+    return Scored(key, score, parts or {"text": score})
+
+
+def hit(key, text, kind="turn"):
+    return Hit(key, kind, text, path="", score=1.0)
+
+
+# The question.
+
+
+def test_a_question_keeps_the_words_that_carry_it():
+    """Stop words go, names and things stay, in order and unstemmed."""
+    question = ask("When did Anna move to Berlin?", NOW)
+    assert question.words == ("anna", "move", "berlin")
+    assert question.language == "en"
+
+
+def test_a_question_of_stop_words_keeps_them():
+    """An empty search helps nobody."""
+    assert ask("who was it?", NOW).words == ("who", "was", "it")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("When did she move?", True),
+        ("What day was the concert?", True),
+        ("How long has she lived there?", True),
+        ("Wann ist das Konzert?", True),
+        ("¿Cuándo es el concierto?", True),
+        ("Who came along?", False),
+        ("What time-saving trick did she know?", True),
+        ("Where is whenever?", False),
+    ],
+)
+def test_asking_when_is_noticed(text, wanted):
+    """By a word for when, or by asking for a day, a year, a length of time."""
+    assert ask(text, NOW).wants_time is wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("What did you recommend for the trip?", "assistant"),
+        ("Can you remind me of the name of that restaurant?", "assistant"),
+        ("In our previous conversation, which book came first?", "assistant"),
+        ("Was hast du mir empfohlen?", "assistant"),
+        ("¿Qué libro me recomendaste?", "assistant"),
+        ("Remind me what I told you about my knee", "user"),
+        ("What is my new internet plan?", "user"),
+        ("Wo ist mein Schlüssel?", "user"),
+        ("Where does Anna live?", ""),
+        ("Can you recommend a book?", ""),
+    ],
+)
+def test_the_side_a_question_is_about_is_told(text, role):
+    """What the assistant said, what the user said of themselves, or neither."""
+    assert ask(text, NOW).about_role == role
+
+
+# row: X14
+def test_the_time_a_question_names_becomes_a_span():
+    """Its words weigh little then, for the span says the same better."""
+    question = ask("What did I buy yesterday?", NOW)
+    assert question.span is not None
+    assert question.span.start <= NOW - timedelta(days=1) < question.span.end
+    assert question.faint == {"yesterday"}
+
+
+def test_a_question_about_the_future_names_no_span():
+    """What has not happened was not said."""
+    assert ask("What will I do tomorrow?", NOW).span is None
+
+
+def test_words_that_say_how_one_asks_are_faint():
+    """They count, but not as much as what is asked for."""
+    question = ask("I was wondering, do you remember the name of the guitar?", NOW)
+    assert question.faint == {"wondering", "remember"}
+    assert {"name", "guitar"} <= set(question.words)
+
+
+# One list.
+
+
+def test_a_fact_and_its_turn_take_one_slot():
+    """The fact is shown, the turn stands behind it, and the better score counts."""
+    slots = merged(
+        [scored("s#^t1", 4.0), scored("F", 3.0), scored("s#^t2", 2.0)],
+        {"s#^t1": Unit("s#^t1"), "F": Unit("F", source="s#^t1"), "s#^t2": Unit("s#^t2")},
+        NOW,
+        PLAIN,
+    )
+    assert [(slot.key, slot.behind, slot.score) for slot in slots] == [("F", ("s#^t1",), 1.0), ("s#^t2", (), 0.5)]
+
+
+def test_facts_of_one_turn_take_one_slot():
+    """The best is shown; the turn they share needs no second place."""
+    units = {key: Unit(key, source="s#^t1") for key in ("F", "G")}
+    (slot,) = merged([scored("G", 3.0), scored("F", 3.0)], units, NOW, PLAIN)
+    assert (slot.key, slot.behind) == ("F", ("G",))
+
+
+def test_a_fact_never_pushes_a_turn_below_another():
+    """Turns keep the order they have without facts, whatever their facts score."""
+    turns = [scored(f"s#^t{n}", 10.0 - n) for n in range(5)]
+    units = {one.key: Unit(one.key) for one in turns} | {"F": Unit("F", source="s#^t3")}
+    alone = merged(turns, units, NOW, PLAIN)
+    both = merged([*turns, scored("F", 0.5)], units, NOW, PLAIN)
+    shown = ["s#^t3" if slot.key == "F" else slot.key for slot in both]
+    assert shown == [slot.key for slot in alone]
+
+
+def test_slots_with_one_score_stand_in_the_order_of_their_keys():
+    """The order of what the index returned makes no difference."""
+    units = {key: Unit(key) for key in "abc"}
+    given = [scored("c", 1.0), scored("a", 1.0), scored("b", 1.0)]
+    assert [slot.key for slot in merged(given, units, NOW)] == ["a", "b", "c"]
+    assert merged(given[::-1], units, NOW) == merged(given, units, NOW)
+
+
+# row: X4
+@pytest.mark.parametrize("name", PRESETS)
+def test_parts_sum_to_the_score(name):
+    """Whatever the preset adds is a part of its own."""
+    given = [scored("a", 3.0, text=2.5, neighbours=0.5), scored("b", 1.0, text=1.2, question=-0.2)]
+    units = {key: Unit(key, importance=0.7, when=NOW - timedelta(days=10)) for key in "ab"}
+    for slot in merged(given, units, NOW, PRESETS[name]):
+        assert slot.score == pytest.approx(sum(slot.parts.values()), abs=1e-12)
+
+
+# row: A15
+# row: E7
+def test_presets_weigh_relevance_importance_and_recency():
+    """Half of the recency is left after one half-life; the best unit's relevance is 1."""
+    units = {"a": Unit("a", importance=0.5, when=NOW - timedelta(days=14))}
+    (belief,) = merged([scored("a", 8.0)], units, NOW, PRESETS["belief"])
+    (entity,) = merged([scored("a", 8.0)], units, NOW, PRESETS["entity"])
+    assert belief.parts == {"text": 0.5, "importance": 0.1, "recency": pytest.approx(0.1 * 2 ** (-14 / 30))}
+    assert entity.parts == {"text": 0.4, "recency": pytest.approx(0.15)}
+
+
+def test_nothing_found_is_an_empty_list():
+    """No candidates, no slots, no division by the best."""
+    assert merged([], {}, NOW) == ()
+
+
+# What it may cost.
+
+
+def test_a_character_of_a_script_without_blanks_costs_a_token():
+    """Four letters a token elsewhere."""
+    assert tokens("abcdefgh", POLICY) == 2
+    assert tokens("我喜欢绿茶", POLICY) == 5
+    assert tokens("", POLICY) == 0
+
+
+# row: X24
+@pytest.mark.parametrize("budget", [53, 120, 500, 1200])
+@pytest.mark.parametrize("length", [10, 400, 5000])
+def test_an_answer_never_costs_more_than_its_budget(budget, length):
+    """Whatever the units are long, and however few tokens there are."""
+    hits = [hit(f"t{n}", "A sentence of words. " * (length // 20 + 1)) for n in range(20)]
+    filled = fill(hits, ask("words?", NOW), POLICY, 10, budget)
+    assert filled
+    assert sum(one.tokens for one in filled) <= budget
+
+
+def test_ten_long_units_all_have_their_place():
+    """A long unit is cut, not a later one dropped."""
+    hits = [hit(f"t{n}", "Some sentence that goes on. " * 200) for n in range(10)]
+    filled = fill(hits, ask("sentence?", NOW), POLICY, 10, 1200)
+    assert [one.key for one in filled] == [f"t{n}" for n in range(10)]
+    assert all("…" in one.text for one in filled)
+
+
+def test_units_that_fit_are_whole():
+    """What short units leave is there for longer ones after them."""
+    hits = [hit("a", "Short."), hit("b", "b" * 900 + ".")]
+    filled = fill(hits, ask("b?", NOW), POLICY, 2, 300)
+    assert [one.text for one in filled] == [one.text for one in hits]
+
+
+# row: E18
+def test_facts_keep_their_share_of_scarce_places():
+    """Turns cannot eat every place when there are fewer than asked for."""
+    hits = [hit(f"t{n}", "words") for n in range(8)] + [hit("F", "fact", "fact"), hit("G", "fact", "fact")]
+    filled = fill(hits, ask("words?", NOW), POLICY, 10, 160)
+    assert [one.key for one in filled] == ["t0", "t1", "F", "G"]
+
+
+def test_no_budget_gives_no_hits():
+    """Rather nothing than a stump."""
+    assert fill([hit("a", "words")], ask("words?", NOW), POLICY, 10, 5) == ()
+
+
+def test_an_excerpt_keeps_the_sentences_that_speak_of_the_question():
+    """Not the beginning, if the answer stands in the middle; cuts are marked."""
+    text = "Hello there. " * 30 + "The fifth bottle was absinthe. " + "Enjoy your bar! " * 30
+    cut = excerpt(text, ("bottle", "fifth"), 30, POLICY)
+    assert "The fifth bottle was absinthe." in cut
+    assert cut.startswith("… ")
+    assert cut.endswith(" …")
+    assert tokens(cut, POLICY) <= 30
+
+
+def test_an_endless_sentence_is_cut_at_a_word():
+    """There is no better place; of one endless word the beginning is kept."""
+    assert excerpt("tree " * 100, ("tree",), 12, POLICY) == "tree " * 7 + "tree …"
+    assert len(excerpt("x" * 500, ("x",), 12, POLICY)) <= 48
+    assert tokens(excerpt("茶" * 500, ("茶",), 12, POLICY), POLICY) <= 12
+
+
+def test_a_text_that_fits_is_not_touched():
+    """One hit within its share keeps every byte."""
+    text = "  Two  blanks.\n\nTwo lines. "
+    (kept,) = fill([hit("a", text)], ask("lines?", NOW), POLICY, 1, 1000)
+    assert kept.text == text
+
+
+# row: X4
+def test_every_part_has_a_meaning():
+    """Rows come in one order and say what they stand for."""
+    parts = {"session": 0.5, "text": 1.0}
+    assert explanation(parts) == (("text", 1.0, MEANING["text"]), ("session", 0.5, MEANING["session"]))
+
+
+def test_line_cost_is_part_of_a_unit():
+    """A unit's date, speaker and link cost tokens too."""
+    (one,) = fill([hit("a", "abcd")], ask("abcd", NOW), replace(POLICY, line_tokens=20), 1, 1000)
+    assert one.tokens == 21

@@ -1,0 +1,212 @@
+"""The wire: the right socket, the right request, the same result or fault that the other end had."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engram import config
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    EngramError,
+    LockedError,
+    NotFoundError,
+    StorageError,
+    UnavailableError,
+)
+from engram.operations import BY_NAME, OPERATIONS
+from engram.serve import wire
+from tests.fakes.answers import ID, FakeAnswers, serving, settings_in
+
+ROOT = Path(__file__).parents[2]
+
+
+def a_vault(folder, text=f'id = "{ID}"\n'):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "engram.toml").write_text(text)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"ENGRAM_HOME": "{tmp}/own"},
+        {"XDG_RUNTIME_DIR": "{tmp}/run"},
+        {"XDG_STATE_HOME": "{tmp}/state"},
+        {},
+        {"ENGRAM_HOME": "{tmp}/own", "XDG_RUNTIME_DIR": "{tmp}/run"},
+    ],
+)
+@pytest.mark.parametrize("way", ["argument", "environment", "configuration", "here", "usual"])
+def test_the_light_way_finds_the_socket_that_the_configuration_names(tmp_path, monkeypatch, names, way):
+    """Every way to choose a vault and every place for its socket agree with config.load."""
+    env = {"HOME": str(tmp_path / "home")} | {name: value.format(tmp=tmp_path) for name, value in names.items()}
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path)
+    argument = None
+    if way == "argument":
+        argument = a_vault(tmp_path / "mine")
+    elif way == "environment":
+        env["ENGRAM_VAULT"] = a_vault(tmp_path / "mine")
+    elif way == "configuration":
+        file = config.user_file(env)
+        file.parent.mkdir(parents=True)
+        file.write_text(f'# mine\nvault = "{a_vault(tmp_path / "mine")}"\n\n[model]\nname = "m"\n')
+    elif way == "here":
+        a_vault(tmp_path)
+    else:
+        a_vault(tmp_path / "home" / "Engram")
+    found = wire.socket_of(argument, env)
+    assert found
+    assert Path(found) == config.load(Path(argument) if argument else None, env).socket
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('id = "abc"\n', "abc"),
+        ('id="abc"', "abc"),
+        ('\ufeff  id  =  "abc"  \n', "abc"),
+        ("zone = 'UTC'\n", ""),
+        ("", ""),
+        ("id = 'abc'\n", None),
+        ('"id" = "abc"\n', None),
+        ('id = "abc" # mine\n', None),
+        ('id = "a\\u0062c"\n', None),
+        ('x = """\nid = "abc"\n"""\n', None),
+        ('[table]\nid = "abc"\n', None),
+        ("id = 5\n", None),
+        ('zone = "x"\n# id\n', None),
+    ],
+)
+def test_a_line_that_is_not_plain_is_left_to_the_real_parser(tmp_path, text, value):
+    """What the light reader returns is what TOML says, or it says that it is not sure."""
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    assert wire.plain_text(str(tmp_path / "x.toml"), "id") == value
+
+
+def test_an_unreadable_file_is_left_to_the_real_parser(tmp_path):
+    (tmp_path / "x.toml").write_bytes(b'id = "\xff"\n')
+    assert wire.plain_text(str(tmp_path / "x.toml"), "id") is None
+    assert wire.plain_text(str(tmp_path), "id") is None
+    assert wire.plain_text(str(tmp_path / "none.toml"), "id") == ""
+
+
+def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
+    assert wire.socket_of(a_vault(tmp_path / "v", ""), {"HOME": str(tmp_path)}) is None
+    assert wire.socket_of(a_vault(tmp_path / "w"), {}) is None
+
+
+def test_the_light_routes_are_those_of_the_table():
+    for name, path in wire.LIGHT.items():
+        assert (BY_NAME[name].method, BY_NAME[name].path) == ("POST", path)
+
+
+EXAMPLES = {
+    "text": 'Grüße, "Anna" & co / 50 % + ünï',
+    "int": 3,
+    "float": 0.5,
+    "bool": True,
+    "time": "2026-11-20T21:14:05+01:00",
+    "list": ["a", "b/c"],
+    "turns": [{"text": "hello", "id": "1"}],
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    answers, home = FakeAnswers(), tmp_path_factory.mktemp("home")
+    with serving(answers, settings_in(home, home / "vault")) as path:
+        yield answers, path
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, operation):
+    """Path, query and body carry any text, a slash in an id too."""
+    answers, path = running
+    answers.calls.clear()
+    params = {param.name: EXAMPLES[param.kind] for param in operation.params}
+    if "id" in params:
+        params["id"] = "facts/2026-11-20/preference-ü %2F?#.md"
+    result = wire.call(path, operation.name, {**params})
+    assert answers.calls == [(operation.name, params)]
+    assert result == answers.results.get(operation.name, {"done": operation.name})
+
+
+def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):
+    """The exit code of the command line does not depend on where the operation ran."""
+    answers = FakeAnswers()
+    faults = [
+        kind("what, where?", where="hier: ü", fix="Do that.")
+        for kind in (
+            BadRequestError,
+            NotFoundError,
+            ConflictError,
+            LockedError,
+            StorageError,
+            UnavailableError,
+            EngramError,
+        )
+    ]
+    faults.append(BusyError("full", retry_after=7))
+    with serving(answers, settings_in(tmp_path / "home", tmp_path / "v")) as path:
+        for fault in faults:
+            answers.results["stats"] = fault
+            with pytest.raises(EngramError) as caught:
+                wire.call(path, "stats", {})
+            assert type(caught.value) is type(fault)
+            assert vars(caught.value) == vars(fault)
+            assert caught.value.exit_code == fault.exit_code
+
+
+def test_a_socket_with_a_long_path_is_reached(tmp_path):
+    """An address holds 107 bytes; the path may be longer."""
+    home = tmp_path / ("deep" * 20) / ("deeper" * 10)
+    home.mkdir(parents=True)
+    with serving(FakeAnswers(), settings_in(home, tmp_path / "v")) as path:
+        assert len(path) > wire.LONGEST_ADDRESS
+        assert wire.call(path, "stats", {}) == {"done": "stats"}
+
+
+def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path):
+    """A missing socket, a dead one and a plain file mean that no daemon runs."""
+    settings = settings_in(tmp_path / "home", tmp_path / "v")
+    with pytest.raises(wire.AbsentError):
+        wire.call(str(settings.socket), "stats", {})
+    answers = FakeAnswers(results={"stats": UnavailableError("starting")})
+    with serving(answers, settings) as path, pytest.raises(UnavailableError) as caught:
+        wire.call(path, "stats", {})
+    assert not isinstance(caught.value, wire.AbsentError)
+    with pytest.raises(wire.AbsentError):
+        wire.call(str(settings.socket), "stats", {})
+
+
+def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
+    """Neither the command library, the table, the configuration nor any big part of the standard library."""
+    settings = settings_in(tmp_path / "home", tmp_path / "v")
+    script = (
+        "import sys; sys.argv = ['engram', 'recall', 'oat milk', '-k', '3', '--vault', sys.argv[1]]\n"
+        "from engram.serve.cli import main\n"
+        "try: main()\n"
+        "finally: print(sorted({'click', 'typing', 'dataclasses', 'inspect', 'pathlib', 'tomllib', 'http', 'asyncio',"
+        " 'engram.config', 'engram.operations', 'engram.serve.commands', 'numpy', 'openai', 'pydantic'}"
+        " & set(sys.modules)))"
+    )
+    answers = FakeAnswers()
+    env = {**os.environ, "ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    with serving(answers, settings):
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", script, str(settings.vault)],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert done.stdout.endswith("[]\n"), done.stdout
+    assert answers.calls == [("recall", {"query": "oat milk", "k": 3})]

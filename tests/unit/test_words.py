@@ -1,0 +1,87 @@
+"""Words: the same on both sides, in any script."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.core.words import IRREGULAR, STOP, content, language, words
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Anna's naïve café", ["anna", "naïve", "café"]),
+        ("ﬁne Ｆｕｌｌ-width STRASSE Straße", ["fine", "full", "width", "strasse", "strasse"]),
+        ("don’t stop, we'll see; it's 10%", ["don't", "stop", "we", "see", "it", "10"]),
+        ("mustn't l'amour d’accord O'Brien", ["must", "l", "amour", "d", "accord", "o", "brien"]),
+        ("snake_case v1.2 C++", ["snake", "case", "v1", "2", "c"]),
+        ("हिन्दी की किताब", ["हिन्दी", "की", "किताब"]),
+        ("العربيّة", ["العربيّة"]),
+        ("Привет, мир", ["привет", "мир"]),
+        ("", []),
+        ("… !?", []),
+    ],
+)
+def test_words_are_folded_runs_of_letters_and_digits(text, found):
+    """Compatibility forms, case, punctuation and possessives make no difference; marks belong to words."""
+    assert words(text) == found
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("我喜欢绿茶", ["我喜", "喜欢", "欢绿", "绿茶"]),
+        ("茶", ["茶"]),
+        ("買ったiPhone", ["買っ", "った", "iphone"]),
+        ("커피는", ["커피", "피는"]),
+    ],
+)
+def test_scripts_without_blanks_give_overlapping_pairs(text, found):
+    """Each pair of neighbouring characters is a word, so any word of two or more is found."""
+    assert words(text) == found
+
+
+def test_singles_add_the_characters_behind_the_pairs():
+    """What is stored answers a question of one character too."""
+    assert words("绿茶 tea 水", singles=True) == ["绿茶", "绿", "茶", "tea", "水"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("What did she say about the trip?", "en"),
+        ("Das ist nicht mein Kaffee", "de"),
+        ("me gusta el café con leche por la mañana", "es"),
+        ("je ne bois pas de thé avec du lait", "fr"),
+        ("ik wil niet naar het strand", "nl"),
+        ("Что ты пьешь утром и вечером", "ru"),
+        ("Kaffee", ""),
+        ("Hey Gina! me too", "en"),
+        ("", ""),
+    ],
+)
+def test_the_language_is_told_by_stop_words_alone(text, code):
+    """One foreign stop word proves nothing; no stop word at all says so."""
+    assert language(words(text)) == code
+
+
+def test_stop_words_stand_in_the_form_words_gives():
+    """A stop word that `words` would never give could never be dropped."""
+    for code, stop in STOP.items():
+        wrong = [word for word in stop if words(word) != [word]]
+        assert not wrong, code
+
+
+def test_content_drops_stop_words_of_its_own_language_alone():
+    """German `die` is dropped from German, kept in English; irregular English comes home."""
+    assert content(words("die Katze"), "de") == ["katze"]
+    assert content(words("they die"), "en") == ["die"]
+    assert content(words("the children went and bought mice"), "en") == ["child", "go", "buy", "mouse"]
+    assert content(words("children"), "") == ["child"]
+
+
+def test_irregular_forms_lead_home_in_one_step():
+    """No form stands for a form, or two questions for one thing would part."""
+    assert not [form for form, home in IRREGULAR.items() if home in IRREGULAR]
