@@ -98,6 +98,7 @@ class Filing:
             raw = sessions.new_session(turns, zone)
             self.vault.create(path, raw)
         self.index.wrote({path: raw})
+        self.index.filed(turns)
 
     def keep(self, fact: Fact, row: Mapping[str, object]) -> str:
         """Write one new fact; its path."""

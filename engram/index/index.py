@@ -74,6 +74,13 @@ class Index:
             self._own[path] = self._mtime(path)
         self._follow()
 
+    def filed(self, turns: Sequence[FiledTurn]) -> None:
+        """These turns stand in their file now and no longer wait."""
+        with self._following:
+            for key in [filed.key for filed in turns]:
+                if self._pending.pop(key, None) and self.catalog.place(key) is None:
+                    self.lexical.remove([key])
+
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
         """Make turns findable that wait for their file."""
         if not turns:
