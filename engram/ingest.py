@@ -16,7 +16,7 @@ from engram.core.buffer import Waiting
 from engram.core.records import FiledTurn, Turn
 from engram.core.redact import redact
 from engram.core.signals import scan, table
-from engram.errors import BadRequestError, BusyError, ConflictError, EngramError
+from engram.errors import BadRequestError, BusyError, ConflictError
 from engram.vault import sessions
 from engram.vault.forms import plain_text
 
@@ -55,12 +55,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a request: unit keys in the order given, and how many were new, known or refused."""
+    """What became of a request: unit keys in the order given, and how many were new and known."""
 
     keys: tuple[str, ...]
     stored: int
     duplicates: int
-    conflicts: tuple[str, ...] = ()
 
 
 def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str, origin: str = "chat") -> Turn:
@@ -142,17 +141,16 @@ class Intake:
 
     # -- the front half ---------------------------------------------------------------------------
 
-    def accept(self, turns: Sequence[Turn], now: datetime, *, skip_conflicts: bool = False) -> Accepted:
+    def accept(self, turns: Sequence[Turn], now: datetime) -> Accepted:
         """Store the new ones of `turns` durably, then answer (`X18`: the next recall finds them).
 
-        The same `(session, id)` with the same text is one turn; with another text ConflictError, and
-        nothing of the request is stored, or with `skip_conflicts` only that turn is left out. BusyError
-        when too much waits; StorageError when the disk refused.
+        The same `(session, id)` with the same text is one turn; with another text ConflictError. BusyError
+        when too much waits; StorageError when the disk refused. After a fault nothing of it was stored.
         """
         ticket: Future[None] = Future()
         with self._lock:
             keys, fresh, awaited, conflicts = self._sort(turns)
-            if conflicts and not skip_conflicts:
+            if conflicts:
                 raise ConflictError(
                     "the same id came with another text",
                     where=", ".join(conflicts[:10]),
@@ -170,8 +168,7 @@ class Intake:
         return Accepted(
             tuple(key or placed[turn.session, turn.id].key for key, turn in zip(keys, turns, strict=True)),
             len(fresh),
-            len(turns) - len(fresh) - len(conflicts),
-            tuple(conflicts),
+            len(turns) - len(fresh),
         )
 
     def _sort(self, turns: Sequence[Turn]) -> tuple[list[str], list[Turn], list[Future[None]], list[str]]:
@@ -199,7 +196,7 @@ class Intake:
     def _commit(self, placed: list[FiledTurn], ticket: Future[None], now: datetime) -> None:
         try:
             seqs = self.journal.append(placed) if placed else []
-        except EngramError as fault:
+        except BaseException as fault:
             with self._lock:
                 for filed in placed:
                     del self._pending[filed.turn.session, filed.turn.id]

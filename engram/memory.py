@@ -121,28 +121,26 @@ class Memory:
 
     # -- turns ------------------------------------------------------------------------------------
 
-    def observe(
-        self, turns: list[dict[str, Any]], *, skip_conflicts: bool = False, trust: str = "user"
-    ) -> dict[str, Any]:
+    def observe(self, turns: list[dict[str, Any]], *, trust: str = "user") -> dict[str, Any]:
         """Take turns of a conversation; when this returns they are on disk and recall finds them."""
         now = self.clock()
         origin = "chat" if trust == "user" else trust
         taken = [ingest.turn_from(raw, now, self.settings, self._fresh_id(now), origin) for raw in turns]
-        accepted = self.intake.accept(taken, now, skip_conflicts=skip_conflicts)
+        accepted = self.intake.accept(taken, now)
         if self.on_turns:
             self.on_turns()
         else:
             self._drain()
         return asdict(accepted)
 
-    def flush(self, session: str | None = None) -> dict[str, Any]:
-        """Distil everything that waits now, and wait for it."""
+    def flush(self, session: str | None = None, *, background: bool = False) -> dict[str, Any]:
+        """Distil everything that waits now; answer when it is done, or at once."""
         wanted = self.intake.hurry(session)
         if self.on_turns is None:
             self._drain()
         else:
             self.on_turns()
-            if not self.intake.wait(wanted, FLUSH_SECONDS):
+            if not background and not self.intake.wait(wanted, FLUSH_SECONDS):
                 raise UnavailableError(
                     "distilling takes longer than expected", fix="It goes on; look at `engram status`."
                 )

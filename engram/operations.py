@@ -49,7 +49,6 @@ OPERATIONS: tuple[Operation, ...] = (
             Param(
                 "turns", "turns", "objects with text; id, session, role, speaker, persona, occurred_at", required=True
             ),
-            Param("skip_conflicts", "bool", "leave out turns whose id is known with another text", default=False),
         ),
     ),
     Operation(
@@ -57,7 +56,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/v1/flush",
         "distil every waiting turn now and wait for it",
-        (Param("session", "text", "only this conversation"),),
+        (
+            Param("session", "text", "only this conversation"),
+            Param("background", "bool", "answer at once and go on", default=False),
+        ),
     ),
     Operation(
         "recall",
@@ -118,7 +120,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("reindex", "POST", "/v1/reindex", "rebuild every derived store from the vault", writes=True),
     Operation(
         "doctor",
-        "GET",
+        "POST",
         "/v1/doctor",
         "check vault, journal and index, and say what to do",
         (Param("accept_deletions", "bool", "believe that notes that vanished in numbers were deleted", default=False),),

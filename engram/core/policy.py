@@ -191,7 +191,9 @@ class FilePolicy:
     nesting: int = number(16, "levels", 1, 100, "vault", "deepest front matter that is parsed")
     nodes: int = number(5000, "nodes", 10, 100000, "vault", "most YAML nodes that are parsed")
     note_bytes: int = number(5242880, "bytes", 1024, 1073741824, "vault", "largest note that is read")
-    quiet_seconds: float = number(60.0, "seconds", 0, 3600, "vault", "rest after a person's edit before we write a note")
+    quiet_seconds: float = number(
+        60.0, "seconds", 0, 3600, "vault", "rest after a person's edit before we write a note"
+    )
     settle_seconds: float = number(0.3, "seconds", 0, 10, "vault", "rest after an event before the file is read")
     settle_most_seconds: float = number(2.0, "seconds", 0, 60, "vault", "longest a busy file is waited for")
     vanished_share: float = number(0.2, "share", 0, 1, "vault", "share of notes gone at once that freezes deletions")
@@ -201,7 +203,9 @@ class FilePolicy:
     scan_batch: int = number(500, "files", 1, 100000, "X20", "files a scan reads between two commits")
     rescan_minutes: float = number(60.0, "minutes", 1, 1440, "vault", "time between full rescans")
     watch_paths: int = number(1000, "paths", 1, 1000000, "vault", "changed paths from which all is rescanned")
-    watch_check_seconds: float = number(2.0, "seconds", 0.05, 3600, "vault", "time between looks for a root gone or back")
+    watch_check_seconds: float = number(
+        2.0, "seconds", 0.05, 3600, "vault", "time between looks for a root gone or back"
+    )
     poll_seconds: float = number(5.0, "seconds", 0.05, 3600, "vault", "time between looks where events do not work")
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BATCH_TURNS = 200
 READ_BYTES = 1 << 20
+LOOK_SECONDS, TELL_SECONDS = 0.1, 5.0
 
 
 class Feed:
@@ -116,7 +117,30 @@ def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
             batch = []
     if batch:
         sink.send(batch)
-    return sink.close()
+    result = sink.close()
+    distil(call)
+    counts = call("stats", {})
+    return result | {"facts": counts["facts"], "parked": counts["parked_turns"]}
+
+
+def distil(call: Call) -> None:
+    """Have everything distilled that waits, and say how much is left while it lasts."""
+    call("flush", {"background": True})
+    told = time.monotonic()
+    while left := _left(call("stats", {})):
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\033[K{left} turns to distil")
+        elif time.monotonic() - told > TELL_SECONDS:
+            told = time.monotonic()
+            sys.stderr.write(f"{left} turns to distil\n")
+        time.sleep(LOOK_SECONDS)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K")
+
+
+def _left(counts: dict[str, Any]) -> int:
+    left: int = counts["waiting_turns"] + counts["distilling_turns"]
+    return left
 
 
 def counted(found: Iterable[Turn | Problem]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Vault:
             try:
                 left = files.replace(target, new, files.sha256(raw), pending)
             except files.ChangedError as fault:
-                self._left |= {fault.left} if fault.left else set()
+                self._left.update(fault.left)
                 continue
             self._left |= {left} if left else set()
             return new

@@ -1,6 +1,7 @@
-"""The system calls that change the disk, one method each, and their errors in words.
+"""The system calls that change the disk, one method each, and what every use of them shares.
 
-Only `files` uses them.
+`SYS` is the one seam for fault injection: tests put a variant in its place. Only `files` and `exchange`
+use this module.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import hashlib
 import os
+import secrets
 import signal
-from contextlib import contextmanager
+import stat
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from engram.errors import ConflictError, EngramError, ForbiddenError, NotFoundError, StorageError
@@ -19,8 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 NOREPLACE, EXCHANGE = 1, 2
 """The flags of renameat2(2)."""
+
+UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_CHUNK = 1 << 20
 
 _WORDS = {
     errno.ENOSPC: ("the disk is full", "Free some space and try again."),
@@ -39,11 +47,10 @@ _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 class Syscalls:
     """The system calls that change the disk or make a change durable, one method each.
 
-    `folder` is the descriptor of the folder in which a name stands. Tests put a variant in place of
-    `files.SYS`.
+    `folder` is the descriptor of the folder in which a name stands.
     """
 
-    def open(self, name: str, flags: int, mode: int = 0o600, folder: int | None = None) -> int:
+    def open(self, name: str, flags: int, mode: int = PRIVATE_FILE, folder: int | None = None) -> int:
         """A descriptor of the file, not inherited by child processes."""
         return os.open(name, flags | os.O_CLOEXEC, mode, dir_fd=folder)
 
@@ -119,6 +126,20 @@ class Syscalls:
             return False if error.errno == errno.EAGAIN else None
 
 
+SYS = Syscalls()
+
+
+class OversizedError(StorageError):
+    """The file is larger than the caller wants to read."""
+
+    code = "oversized"
+
+
+def sha256(content: bytes) -> str:
+    """The SHA-256 of `content`, 64 hex digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
 @contextmanager
 def worded(path: Path) -> Iterator[None]:
     """An OSError inside becomes an EngramError that names `path`."""
@@ -141,3 +162,88 @@ def _in_words(error: OSError, path: Path) -> EngramError:
         return ForbiddenError("the name is too long", where=where, fix="Use a shorter one.")
     what, fix = _WORDS.get(error.errno or 0, (error.strerror or "the disk refused", "Look at the kernel log."))
     return StorageError(what, where=where, fix=fix)
+
+
+@contextmanager
+def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
+    """A descriptor of something that exists; symlinks are refused and pipes not waited for."""
+    descriptor = SYS.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder)
+    try:
+        yield descriptor
+    finally:
+        SYS.close(descriptor)
+
+
+@contextmanager
+def folder_of(path: Path) -> Iterator[int]:
+    """The folder in which `path` stands, opened once, so that it cannot be exchanged under our hands."""
+    with opened(str(path.parent), os.O_RDONLY | os.O_DIRECTORY) as descriptor:
+        yield descriptor
+
+
+@contextmanager
+def temporary(
+    folder: int, content: bytes, like: os.stat_result | None = None, *, durable: bool = True
+) -> Iterator[str]:
+    """The name of a complete temporary file; it is removed again when the block fails."""
+    name = f".engram-{secrets.token_hex(8)}.tmp"
+    try:
+        _fill(folder, name, content, like, durable=durable)
+        yield name
+    except (OSError, EngramError):
+        with suppress(OSError):
+            SYS.unlink(name, folder)
+        raise
+
+
+def _fill(folder: int, name: str, content: bytes, like: os.stat_result | None, *, durable: bool) -> None:
+    """Write a new file, with the owner and mode of `like`."""
+    descriptor = SYS.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE, folder)
+    try:
+        write_all(descriptor, content)
+        if like is not None:
+            mine = os.fstat(descriptor)
+            if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+                with suppress(PermissionError):
+                    SYS.chown(descriptor, like.st_uid, like.st_gid)
+            if stat.S_IMODE(mine.st_mode) != stat.S_IMODE(like.st_mode):
+                SYS.chmod(descriptor, stat.S_IMODE(like.st_mode))
+        if durable:
+            SYS.fsync(descriptor)
+    finally:
+        SYS.close(descriptor)
+
+
+def content_of(descriptor: int, path: Path, most: int | None = None) -> bytes:
+    """Everything in a regular file, at most `most` bytes."""
+    regular(descriptor, path)
+    parts: list[bytes] = []
+    size = 0
+    while part := SYS.read(descriptor, _CHUNK):
+        parts.append(part)
+        size += len(part)
+        if most is not None and size > most:
+            raise OversizedError(f"the file is larger than {most} bytes", where=str(path), fix="Split it.")
+    return b"".join(parts)
+
+
+def regular(descriptor: int, path: Path) -> os.stat_result:
+    """The status of a regular file; ForbiddenError for anything else."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise ForbiddenError("this is no regular file", where=str(path), fix="Put a file in its place.")
+    return status
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write everything, in as many calls as it takes."""
+    while content:
+        content = content[SYS.write(descriptor, content) :]
+
+
+def durable(descriptor: int, path: Path, pending: set[Path] | None) -> None:
+    """Sync now, or note `path` for a later `sync`."""
+    if pending is None:
+        SYS.fsync(descriptor)
+    else:
+        pending.add(path)

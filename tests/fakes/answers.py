@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 RECALLED = {"query": "q", "hits": [], "text": "", "tokens": 0, "filtered": {}, "note": "", "complete": True}
-RESULTS: dict[str, dict[str, Any]] = {"recall": RECALLED, "observe": {"stored": 1, "duplicates": 0}}
+COUNTS = {"facts": 1, "waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0}
+RESULTS: dict[str, dict[str, Any]] = {
+    "recall": RECALLED,
+    "observe": {"stored": 1, "duplicates": 0},
+    "stats": COUNTS,
+}
 
 
 @dataclass

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from harness import Call, Seam, installed
+from harness import FULL, Call, Seam, installed
 
 from engram.vault import files
 
@@ -107,6 +108,30 @@ def saves_everywhere(note: Path, kind: str, seam: type[Meddling] = Meddling) -> 
         _rewrite(note, seam, {point: SAVES[kind](note, line) for point, line in zip(case, lines, strict=True)})
         nothing_lost(note, lines)
         assert lines[-1] in note.read_text(), f"{lines[-1]!r}, saved last, does not stand in the note"
+    return len(cases)
+
+
+def slow_saves_everywhere(note: Path, seam: type[Meddling] = Meddling, quick: int = 1) -> int:
+    """`quick` saves, and a slow one that reads before a later call and saves still later; the number of cases.
+
+    They are a sample; twice the calls of an undisturbed rewrite, since putting back takes as many again.
+    """
+    points = range(2 * _calls(note))
+    cases = random.Random(quick).sample(list(itertools.combinations(points, quick + 2)), 6000 if FULL else 600)
+    for *early, read, saved in cases:
+        lines = [f"quick {point}\n" for point in early]
+        seen: list[str] = []
+
+        def look(seen: list[str] = seen) -> None:
+            seen.append(note.read_text())
+
+        def save(seen: list[str] = seen) -> None:
+            note.with_name("beside~").write_text(seen[0] + "slow\n")
+            note.with_name("beside~").replace(note)
+
+        acts = {point: save_by_rename(note, line) for point, line in zip(early, lines, strict=True)}
+        _rewrite(note, seam, {**acts, read: look, saved: save})
+        nothing_lost(note, [*lines, "slow\n"])
     return len(cases)
 
 

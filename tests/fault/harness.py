@@ -1,6 +1,6 @@
 """Ways to break the disk under a scenario, and a judge of what is left.
 
-Every battery runs a scenario through a variant of `files.SYS`, recovers from the disk alone, checks,
+Every battery runs a scenario through a variant of `syscalls.SYS`, recovers from the disk alone, checks,
 recovers once more and expects that nothing changed. A kill is *virtual* (the seam raises `Killed`, closes
 every descriptor and lets no further call through) unless it is said to be a real fork; no sync is carried
 out except by a real fork; what is durable is the business of `power.py`.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.errors import EngramError
-from engram.vault import files
+from engram.vault import syscalls
 from engram.vault.syscalls import Syscalls
 
 if TYPE_CHECKING:
@@ -239,11 +239,11 @@ class Tearing(Seam):
 @contextmanager
 def installed(seam: Syscalls) -> Iterator[None]:
     """Let `files` use `seam`."""
-    before, files.SYS = files.SYS, seam
+    before, syscalls.SYS = syscalls.SYS, seam
     try:
         yield
     finally:
-        files.SYS = before
+        syscalls.SYS = before
 
 
 # ---------------------------------------------------------------------------------------------- judging
@@ -371,7 +371,7 @@ def kill_forks(bench: Bench, every: int) -> int:
 
 
 def _end_in_child(bench: Bench, point: int, root: Path, pipe: int) -> None:
-    files.SYS = bench.seam(Exiting, point, after=bool(point % 2))
+    syscalls.SYS = bench.seam(Exiting, point, after=bool(point % 2))
     try:
         bench.scenario.run(root, lambda item: os.write(pipe, f"{item}\n".encode()))
     finally:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from editors import OLD, SAVES, Leaseless, Meddling, editor, nothing_lost, open_everywhere, saves_everywhere
+from editors import (
+    OLD,
+    SAVES,
+    Leaseless,
+    Meddling,
+    editor,
+    nothing_lost,
+    open_everywhere,
+    saves_everywhere,
+    slow_saves_everywhere,
+)
 from harness import FULL
 
 from engram.vault import files
@@ -24,6 +34,14 @@ def test_a_save_between_any_two_calls_of_a_rewrite_is_kept(tmp_path, kind, seam,
 def test_a_writer_that_has_the_note_open_keeps_its_line(tmp_path, seam, covered):
     """The note is opened before one call and written to before a later one."""
     covered("note open during a rewrite", seam.__name__.lower(), open_everywhere(tmp_path / "note.md", seam))
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_a_save_made_of_what_stood_there_for_a_moment_ends_no_other(tmp_path, seam, covered):
+    """An editor may read our text before it is taken back, and save it with a line of its own afterwards."""
+    for quick in (1, 2):
+        cases = slow_saves_everywhere(tmp_path / "note.md", seam, quick)
+        covered("slow save during a rewrite", seam.__name__.lower(), cases)
 
 
 @pytest.mark.parametrize("turn", range(6))

@@ -13,7 +13,7 @@ from links import links_everywhere
 from power import cut_power
 from scenarios import FilesWork, FilingWork, JournalWork
 
-from engram.vault import files
+from engram.vault import files, syscalls
 
 
 class NoSync:
@@ -81,10 +81,10 @@ class CheckpointFirst(FilingWork):
 
 def in_place(path, content, pending=None):
     """Create a file under its own name, byte by byte."""
-    descriptor = files.SYS.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    files._write_all(descriptor, content)
-    files.SYS.fsync(descriptor)
-    files.SYS.close(descriptor)
+    descriptor = syscalls.SYS.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    syscalls.write_all(descriptor, content)
+    syscalls.SYS.fsync(descriptor)
+    syscalls.SYS.close(descriptor)
 
 
 def replace_in_place(path, content, expected, pending=None):
@@ -101,7 +101,7 @@ def blind_rename(path, content, expected, pending=None):
 
 def add_unsynced(self, content):
     """Write a line and say that it is on the disk."""
-    files._write_all(self._descriptor, content)
+    syscalls.write_all(self._descriptor, content)
     self.size += len(content)
 
 

@@ -310,7 +310,7 @@ def test_a_command_sends_its_operation(answers, capsys, argv, sent):
 def test_options_may_stand_before_the_command_too(answers, place, capsys, monkeypatch):
     monkeypatch.delenv("ENGRAM_VAULT")
     assert commands.run(["--json", "--vault", str(place[1].vault), "stats"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"done": "stats"}
+    assert json.loads(capsys.readouterr().out) == answers.results["stats"]
 
 
 def test_every_number_is_listed_with_unit_range_and_source(answers, capsys):
@@ -437,7 +437,7 @@ def test_import_sends_what_the_reader_found_marked_as_imported(answers, tmp_path
     assert json.loads(capsys.readouterr().out) == {"turns": 3, "sessions": 1, "refused": []}
     assert answers.calls == []
     assert commands.run(["import", str(file)]) == 0
-    turns = [turn for _, params in answers.calls for turn in params["turns"]]
+    turns = [turn for name, params in answers.calls if name == "observe" for turn in params["turns"]]
     assert [turn["text"] for turn in turns] == ["turn 0", "turn 1", "turn 2"]
     assert {turn["origin"] for turn in turns} == {"import"}
     assert commands.run(["import", str(tmp_path / "none")]) == NotFoundError.exit_code

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from engram.errors import ConflictError, ForbiddenError, LockedError, NotFoundError, StorageError
-from engram.vault import files
+from engram.vault import files, syscalls
 from engram.vault.syscalls import Syscalls
 
 SHA_OLD = files.sha256(b"old\n")
@@ -38,7 +38,7 @@ class Refusing(Syscalls):
 @pytest.fixture
 def disk(monkeypatch):
     """Put a disk in place of the real one."""
-    return lambda *args: monkeypatch.setattr(files, "SYS", Refusing(*args))
+    return lambda *args: monkeypatch.setattr(syscalls, "SYS", Refusing(*args))
 
 
 @pytest.fixture

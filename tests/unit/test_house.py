@@ -29,7 +29,7 @@ HOMES = {
     "click": {"engram/serve"},
 }
 FORBIDDEN_NAMES = re.compile(r"manager|engine|orchestrator|service|handler|helper|utils|processor", re.IGNORECASE)
-DISK = {"engram/vault/files.py", "engram/vault/syscalls.py"}
+DISK = {"engram/vault/files.py", "engram/vault/exchange.py", "engram/vault/syscalls.py"}
 MUTATING_CALLS = {
     "write_text", "write_bytes", "mkdir", "makedirs", "unlink", "rename", "replace_file", "rmdir", "rmtree",
     "symlink_to", "hardlink_to", "touch", "copyfile", "copytree", "chmod", "fsync", "fdatasync", "truncate", "link",
@@ -85,7 +85,7 @@ def test_names_say_what_a_thing_is(path):
 
 @pytest.mark.parametrize("path", [path for path in TREES if path not in DISK])
 def test_only_files_changes_files(path):
-    """No module but vault/files.py (and its system calls) calls anything that changes the disk."""
+    """No module but vault/files.py, with its exchange and its system calls, changes the disk."""
     guilty = []
     for node in ast.walk(TREES[path]):
         if not isinstance(node, ast.Call):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engram.core.policy import JournalPolicy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import StorageError
-from engram.vault import files
+from engram.vault import syscalls
 from engram.vault.journal import Buried, Journal, Parked
 from engram.vault.syscalls import Syscalls
 
@@ -62,7 +62,7 @@ class Faulty(Syscalls):
 @pytest.fixture
 def disk(monkeypatch):
     faulty = Faulty()
-    monkeypatch.setattr(files, "SYS", faulty)
+    monkeypatch.setattr(syscalls, "SYS", faulty)
     return faulty
 
 

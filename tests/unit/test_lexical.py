@@ -139,9 +139,7 @@ def test_threads_may_add_and_search_at_once():
 
 def test_kinds_and_threads_are_kept_to():
     """What is not asked for is not there, and is not counted as left out."""
-    lexical = index(
-        fact("f", "tea"), turn("t", "tea"), turn("u", "tea", thread="other"), Doc("n", "note", "tea")
-    )
+    lexical = index(fact("f", "tea"), turn("t", "tea"), turn("u", "tea", thread="other"), Doc("n", "note", "tea"))
     assert keys(search(lexical, "tea", Where(kinds=("fact", "note")))) == ["f", "n"]
     assert keys(search(lexical, "tea", Where(kinds=("turn",), threads=("s",)))) == ["t"]
     assert search(lexical, "tea", Where(kinds=("fact",))).filtered == {}
@@ -291,9 +289,7 @@ def test_a_speaker_that_is_named_is_preferred():
 
 def test_the_role_a_question_is_about_is_preferred():
     """What I said, or what the assistant recommended."""
-    lexical = index(
-        turn("u", "a tall lamp", 1, "a", role="user"), turn("v", "a tall lamp", 1, "b", role="assistant")
-    )
+    lexical = index(turn("u", "a tall lamp", 1, "a", role="user"), turn("v", "a tall lamp", 1, "b", role="assistant"))
     assert keys(search(lexical, "Where is my lamp?")) == ["u", "v"]
     assert keys(search(lexical, "Which lamp did you recommend?")) == ["v", "u"]
 
@@ -458,7 +454,9 @@ def test_what_is_added_while_saving_is_not_lost(tmp_path):
     fresh = Lexical()
     assert fresh.load(tmp_path)
     assert len(fresh) <= len(lexical)
-    assert len(search(lexical, "lamp", Where(statuses=("active", "archived"), persona=None), k=1000).hits) == len(lexical)
+    assert len(search(lexical, "lamp", Where(statuses=("active", "archived"), persona=None), k=1000).hits) == len(
+        lexical
+    )
 
 
 def test_the_average_idf_is_that_of_the_living():
@@ -475,7 +473,17 @@ def test_policy_without_weights_is_plain_okapi():
     """Every addition can be turned off by its number."""
     docs = [turn(f"t{n}", text, n) for n, text in enumerate(["a red lamp?", "a blue lamp", "Oslo", "tea"])]
     plain = index(
-        *docs, short_words=0, date=0, back=0, forward=0, session=0, speaker=0, role=0, when=0, span=0, question=0,
+        *docs,
+        short_words=0,
+        date=0,
+        back=0,
+        forward=0,
+        session=0,
+        speaker=0,
+        role=0,
+        when=0,
+        span=0,
+        question=0,
         least_idf=-100,
     )
     found = search(plain, "red lamp Oslo")

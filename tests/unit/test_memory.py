@@ -10,6 +10,7 @@ import pytest
 
 from engram.errors import BadRequestError, BusyError, ConflictError, LockedError, NotFoundError, StorageError
 from engram.memory import Memory
+from engram.vault import syscalls
 from tests.fakes.openai_server import FakeServer
 
 
@@ -74,14 +75,11 @@ def test_the_same_turn_twice_is_one_turn(memory):
 
 
 def test_the_same_id_with_another_text_is_refused_whole(memory):
-    """Nothing of the request is stored; with skip_conflicts the others are."""
+    """Nothing of the request is stored."""
     observe(memory, turn(1, "I love dark chocolate."))
     with pytest.raises(ConflictError, match="m1"):
         observe(memory, turn(2, "New words."), turn(1, "I love milk chocolate."))
     assert not recalled(memory, "new words")["hits"]
-    params = {"turns": [turn(2, "New words."), turn(1, "I love milk chocolate.")], "skip_conflicts": True}
-    assert memory.call("observe", params)["conflicts"] == ("m1",)
-    assert recalled(memory, "new words")["hits"]
 
 
 def test_an_id_is_known_across_restarts_and_without_any_derived_store(memory, opened):
@@ -427,14 +425,12 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
 
 def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
     """The caller is told, and the turn may be sent again."""
-    from engram.vault import files
-
-    class Full(files.Syscalls):
+    class Full(syscalls.Syscalls):
         def write(self, *_):
             raise OSError(28, "No space left on device")
 
     held_back(memory)
-    monkeypatch.setattr(files, "SYS", Full())
+    monkeypatch.setattr(syscalls, "SYS", Full())
     with pytest.raises(StorageError, match="full"):
         observe(memory, turn(1, "My name is Mira."))
     monkeypatch.undo()

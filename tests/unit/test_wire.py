@@ -171,7 +171,7 @@ def test_a_socket_with_a_long_path_is_reached(tmp_path):
     home.mkdir(parents=True)
     with serving(FakeAnswers(), settings_in(home, tmp_path / "v")) as path:
         assert len(path) > wire.LONGEST_ADDRESS
-        assert wire.call(path, "stats", {}) == {"done": "stats"}
+        assert wire.call(path, "status", {}) == {"done": "status"}
 
 
 def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path):

@@ -1,0 +1,236 @@
+"""Recall on real conversations, beside rank_bm25 on the same data in the same run.
+
+    python benchmarks/bench_recall.py              the table
+    python benchmarks/bench_recall.py --ablation   what each weight does to both sets
+    python benchmarks/bench_recall.py --facts      facts and turns together against turns alone
+
+The data stand in ../shared/bench beside the project; without them the script says so. A retriever is a
+function from a conversation to a function from a question to the ranked ids of turns.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from engram.core import ranking
+from engram.core.policy import ExtractionPolicy, LexicalPolicy
+from engram.core.records import Turn
+from engram.index.lexical import Doc, Lexical, Where
+from engram.llm.rules import extract
+
+BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
+POOL = 200
+SHOWN = ("recall@1", "recall@5", "recall@10", "all@5", "all@10", "any@5", "any@10", "mrr", "ndcg@10")
+OFF = {
+    "date": 0,
+    "back": 0,
+    "forward": 0,
+    "answer": 0,
+    "neighbour_words": 1000,
+    "short_words": 0,
+    "session": 0,
+    "speaker": 0,
+    "role": 0,
+    "when": 0,
+    "span": 0,
+    "question": 0,
+    "faint": 1,
+}
+
+Ranker = Callable[[Any], list[str]]
+Retriever = Callable[[Any], Ranker]
+
+
+def instant(text: str | None) -> datetime:
+    return datetime.fromisoformat(text or "1970-01-01").replace(tzinfo=UTC)
+
+
+def docs(case: Any) -> Iterator[Doc]:
+    for session, turns in groupby(case.turns, key=lambda turn: turn.session):
+        for place, turn in enumerate(turns):
+            when = instant(turn.when).timestamp() if turn.when else None
+            yield Doc(turn.id, "turn", turn.text, session, place, turn.speaker, turn.role, when)
+
+
+# The retrievers.
+
+
+def okapi(tokens: Callable[[str], list[str]]) -> Retriever:
+    """rank_bm25 as its README uses it."""
+
+    def retriever(case: Any) -> Ranker:
+        index = BM25Okapi([tokens(turn.text) for turn in case.turns])
+        ids = [turn.id for turn in case.turns]
+
+        def ranked(question: Any) -> list[str]:
+            scores = index.get_scores(tokens(question.text))
+            return [ids[place] for place in np.argsort(-scores, kind="stable")[:POOL]]
+
+        return ranked
+
+    return retriever
+
+
+def lexical(case: Any) -> Ranker:
+    index = Lexical()
+    index.add(docs(case))
+    return asked(index)
+
+
+def asked(index: Lexical) -> Ranker:
+    def ranked(question: Any) -> list[str]:
+        found = index.search(ranking.ask(question.text, instant(question.when)), Where(), POOL)
+        return [hit.key for hit in found.hits]
+
+    return ranked
+
+
+def with_facts(*, merge: bool) -> Retriever:
+    """Turns and the facts the offline rules read from them, in one index; `merge` is how recall joins them."""
+
+    def retriever(case: Any) -> Ranker:
+        index = Lexical()
+        units = {turn.id: ranking.Unit(turn.id) for turn in case.turns}
+        facts = list(read(case))
+        units |= {fact.key: ranking.Unit(fact.key, source, importance) for fact, source, importance in facts}
+        index.add([*docs(case), *(fact for fact, _, _ in facts)])
+
+        def ranked(question: Any) -> list[str]:
+            now = instant(question.when)
+            found = index.search(ranking.ask(question.text, now), Where(), POOL).hits
+            keys = [slot.key for slot in ranking.merged(found, units, now)] if merge else [hit.key for hit in found]
+            return [units[key].source or key for key in keys]
+
+        return ranked
+
+    return retriever
+
+
+def read(case: Any) -> Iterator[tuple[Doc, str, float]]:
+    """Facts in batches of five turns of a session, each with its turn and importance."""
+    for _, said in groupby(case.turns, key=lambda turn: turn.session):
+        turns = [Turn(t.id, t.session, t.role, t.text, instant(t.when), t.speaker) for t in said]
+        for first in range(0, len(turns), 5):
+            for place, fact in enumerate(extract(turns[first : first + 5], ExtractionPolicy()).candidates):
+                doc = Doc(f"fact {fact.turn_id} {place}", "fact", fact.text)
+                yield doc, fact.turn_id, 0.5 if fact.importance is None else fact.importance
+
+
+# Measuring.
+
+
+def measured(cases: list[Any], retriever: Retriever) -> dict[str, list[Any]]:
+    """Rows of metrics by what is ranked: turns, sessions, and turns for questions without an answer."""
+    rows: dict[str, list[Any]] = {"turns": [], "sessions": [], "unanswerable": []}
+    for case in cases:
+        rank = retriever(case)
+        session_of = {turn.id: turn.session for turn in case.turns}
+        for question in case.questions:
+            if not question.gold:
+                continue
+            ranked = rank(question)
+            sessions = list(dict.fromkeys(session_of[turn] for turn in ranked))
+            turns = metrics.score_ranking(ranked, lambda unit: (unit,), question.gold)
+            if not question.answerable:
+                rows["unanswerable"].append(turns)
+                continue
+            rows["turns"].append(turns)
+            rows["sessions"].append(metrics.score_ranking(sessions, lambda unit: (unit,), question.gold_sessions))
+    return rows
+
+
+def table(name: str, systems: dict[str, dict[str, list[Any]]], what: str) -> None:
+    """One table: a line for each metric, mean and 95 % interval for each system."""
+    boots = {system: metrics.bootstrap(rows[what]) for system, rows in systems.items() if rows[what]}
+    if not boots:
+        return
+    count = len(next(iter(systems.values()))[what])
+    print(f"\n{name}, {what} ({count} questions)")
+    print(" " * 10 + "".join(f"{system:>24}" for system in boots))
+    for metric in SHOWN:
+        at = metrics.NAMES.index(metric)
+        cells = [f"{m[at]:.3f} ({low[at]:.3f}–{high[at]:.3f})" for m, low, high in boots.values()]
+        print(f"{metric:10}" + "".join(f"{cell:>24}" for cell in cells))
+
+
+def compare(sets: dict[str, list[Any]], retrievers: dict[str, Retriever]) -> None:
+    for name, cases in sets.items():
+        systems = {}
+        for system, retriever in retrievers.items():
+            begun = time.perf_counter()
+            systems[system] = measured(cases, retriever)
+            print(f"{name}: {system} took {time.perf_counter() - begun:.1f} s")
+        for what in ("turns", "sessions", "unanswerable"):
+            table(name, systems, what)
+
+
+def ablation(sets: dict[str, list[Any]]) -> None:
+    """Each weight turned off alone, and all of them: turn recall@10, recall@5, MRR; session recall@5."""
+    variants = {"all on": LexicalPolicy()}
+    variants |= {f"no {name}": replace(LexicalPolicy(), **{name: value}) for name, value in OFF.items()}
+    variants["plain Okapi"] = replace(LexicalPolicy(), **OFF)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, cases in sets.items():
+            for case in cases:
+                index = Lexical()
+                index.add(docs(case))
+                place = Path(folder, name, case.id)
+                place.mkdir(parents=True)
+                index.save(place)
+            print(
+                f"\n{name:22}"
+                + "".join(f"{title:>14}" for title in ("turn r@10", "turn r@5", "turn MRR", "session r@5"))
+            )
+            for label, policy in variants.items():
+                rows = measured(
+                    cases, lambda case, policy=policy, name=name: loaded(policy, Path(folder, name, case.id))
+                )
+                turns, sessions = (np.mean(rows[what], axis=0) for what in ("turns", "sessions"))
+                at = metrics.NAMES.index
+                cells = (turns[at("recall@10")], turns[at("recall@5")], turns[at("mrr")], sessions[at("recall@5")])
+                print(f"{label:22}" + "".join(f"{100 * cell:14.1f}" for cell in cells))
+
+
+def loaded(policy: LexicalPolicy, place: Path) -> Ranker:
+    index = Lexical(policy)
+    assert index.load(place)
+    return asked(index)
+
+
+def main(flags: list[str]) -> None:
+    sets = {"LoCoMo": loader.load_locomo(), "LongMemEval-S": loader.load_longmemeval()}
+    if "--ablation" in flags:
+        ablation(sets)
+    elif "--facts" in flags:
+        together = {"facts, merged": with_facts(merge=True), "facts, as they come": with_facts(merge=False)}
+        compare(sets, {"turns alone": lexical, **together})
+    else:
+        words = re.compile(r"\w+")
+        peers = {
+            "rank_bm25, split": okapi(lambda text: text.split(" ")),
+            "rank_bm25, words": okapi(lambda text: words.findall(text.lower())),
+        }
+        compare(sets, {**peers, "engram, lexical": lexical})
+
+
+if __name__ == "__main__":
+    if not (BENCH / "data").is_dir():
+        print("skipped: no conversations in ../shared/bench")
+        sys.exit(0)
+    sys.path.insert(0, str(BENCH))
+    import loader
+    import metrics
+
+    main(sys.argv[1:])
