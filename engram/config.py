@@ -9,8 +9,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import re
 import tomllib
 from dataclasses import dataclass, field
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
@@ -27,7 +29,10 @@ Place = Literal["vault", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: which file may hold it, its type, default, environment variable and meaning."""
+    """One setting: which file may hold it, its type, default, environment variable and meaning.
+
+    A text is one of `choices`, or all of it fits `pattern`; a whole number without a policy row is 0 to `most`.
+    """
 
     name: str
     place: Place
@@ -36,10 +41,19 @@ class Key:
     meaning: str
     env: str = ""
     choices: tuple[str, ...] = ()
+    pattern: str = ""
+    most: int | None = None
 
 
 TEXT_KEYS: tuple[Key, ...] = (
-    Key("id", "vault", str, "", "the vault's own id; names its folders outside the vault"),
+    Key(
+        "id",
+        "vault",
+        str,
+        "",
+        "the vault's own id; names its folders outside the vault",
+        pattern="[A-Za-z0-9_-]{0,64}",
+    ),
     Key(
         "zone",
         "vault",
@@ -58,6 +72,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         0,
         "loopback port for HTTP with a token; 0: only the Unix socket",
         env="ENGRAM_PORT",
+        most=65535,
     ),
     Key("log_content", "user", bool, False, "write memory text into the log"),
     Key("model.name", "user", str, "", "language model; empty: the offline rules", env="ENGRAM_MODEL"),
@@ -148,7 +163,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     for key in keys():
         if key.env and env.get(key.env):
             user[key.name] = _from_env(key, env[key.env], problems)
-    folder = _vault_folder(vault, user, env)
+    folder = _vault_folder(vault, user, env, problems)
     own = _read(folder / "engram.toml", "vault", problems)
     values: dict[str, Any] = {key.name: key.default for key in keys()} | user | own
     zone = _zone(values["zone"], env, problems)
@@ -183,7 +198,7 @@ def _home(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or Path.home())
 
 
-def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str, str]) -> Path:
+def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> Path:
     if vault is not None:
         chosen = vault
     elif user.get("vault"):
@@ -192,7 +207,11 @@ def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str,
         chosen = Path.cwd()
     else:
         chosen = _home(env) / "Engram"
-    return chosen.expanduser().resolve()
+    try:
+        return chosen.expanduser().resolve()
+    except (RuntimeError, ValueError) as fault:
+        problems.append(f"vault: {str(chosen)!r} names no folder ({fault})")
+        return _home(env)
 
 
 def _folders(vault_id: str, env: Mapping[str, str]) -> tuple[Path, Path, Path]:
@@ -216,7 +235,7 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
         return {}
     try:
         tree = tomllib.loads(raw.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+    except (ValueError, RecursionError) as fault:
         problems.append(f"{path}: not valid TOML ({fault})")
         return {}
     known = {key.name: key for key in keys()}
@@ -232,7 +251,7 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
         elif misfit := _misfit(key, value):
             problems.append(f"{path}: {name} {misfit}")
         else:
-            found[name] = value
+            found[name] = key.kind(value)
     return found
 
 
@@ -246,28 +265,33 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 def _misfit(key: Key, value: Any) -> str:
     """Why `value` does not fit `key`, or ''."""
     if key.kind in {int, float}:
-        if isinstance(value, bool) or not isinstance(value, int | float) or (key.kind is int and value != int(value)):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             return f"must be a number, not {value!r}"
+        if key.kind is int and isinstance(value, float) and not value.is_integer():
+            return f"must be a whole number, not {value!r}"
         row = next((row for row in rows(Policy()) if row.key == key.name), None)
         if row and not row.low <= value <= row.high:
-            return f"must be {row.low:g} to {row.high:g} {row.unit}, not {value:g}"
+            return f"must be {row.low:g} to {row.high:g} {row.unit}, not {value!r}"
+        if key.most is not None and not 0 <= value <= key.most:
+            return f"must be 0 to {key.most}, not {value!r}"
     elif key.kind is list:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             return "must be a list of texts"
     elif not isinstance(value, key.kind):
         return f"must be of type {key.kind.__name__}, not {value!r}"
     elif key.choices and value not in key.choices:
-        return f"must be one of {', '.join(key.choices)}, not {value!r}"
+        return f"must be one of {', '.join(filter(None, key.choices))}, not {value!r}"
+    elif key.pattern and not re.fullmatch(key.pattern, value):
+        return f"must be letters, digits, - and _ only, not {value!r}"
     return ""
 
 
 def _from_env(key: Key, text: str, problems: list[str]) -> Any:
-    if key.kind is not int:
-        return text
-    if text.isdigit():
-        return int(text)
-    problems.append(f"{key.env}: must be a number, not {text!r}")
-    return key.default
+    value = int(text) if key.kind is int and re.fullmatch("[0-9]{1,18}", text) else text
+    if misfit := _misfit(key, value):
+        problems.append(f"{key.env}: {misfit}")
+        return key.default
+    return value
 
 
 def _zone(name: str, env: Mapping[str, str], problems: list[str]) -> tzinfo:
@@ -276,7 +300,7 @@ def _zone(name: str, env: Mapping[str, str], problems: list[str]) -> tzinfo:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):
         problems.append(f"zone: there is no time zone {name!r}; write one like 'Europe/Berlin' or 'UTC'")
-        return ZoneInfo("UTC")
+        return UTC
 
 
 def _machine_zone() -> str:
@@ -294,7 +318,7 @@ def _api_key(path: str, env: Mapping[str, str], problems: list[str]) -> str | No
         try:
             if key := place.read_text("utf-8").strip():
                 return key
-        except OSError as fault:
+        except (OSError, ValueError) as fault:
             if path and place == places[0]:
-                problems.append(f"model.api_key_file: {place} cannot be read ({os.strerror(fault.errno or 0)})")
+                problems.append(f"model.api_key_file: {place} cannot be read ({fault})")
     return env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None

@@ -164,8 +164,7 @@ def test_a_conversation_that_goes_quiet_is_distilled_by_the_clock(world):
     world.call(
         "observe", turns=[{"text": "Nice to see you."}, {"text": "My favourite tea is jasmine tea.", "session": "q"}]
     )
-    until(lambda: world.call("status")["waiting_turns"] == 0)
-    assert "jasmine" in world.said()
+    until(lambda: "jasmine" in world.said())
 
 
 # row: C1

@@ -1,0 +1,145 @@
+"""What the speeds are measured on: words, turns, notes and questions, the same in every run.
+
+A vocabulary with the skew of real text, sentences that the offline rules understand among such that say
+nothing, turns of a few words to a few hundred. No figure of quality is drawn from it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from engram import config
+from engram.core.records import Fact, FiledTurn, Turn
+from engram.core.text import content_hash, slug, ulid
+from engram.vault import facts, note, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.config import Settings
+
+ZONE = ZoneInfo("Europe/Berlin")
+BEGIN = datetime(2024, 1, 1, 9, tzinfo=UTC)
+OLD = 1_700_000_000
+"""The time of every file: long enough ago for its stat to be trusted."""
+
+STOP = "the to a and of in i it that is was for you my on with have this be at but not we as so".split()
+KNOWN = """Anna Berlin project coffee tea morning plan train garden milk deadline bicycle meeting doctor sister October
+piano holiday allergy birthday budget kitchen river oat""".split()
+SYLLABLES = "ba be bo da de do fa ga go ka ke ko la le lo ma me mo na ne no pa pe po ra re ro sa se so ta te to".split()
+STATEMENTS = (
+    "I prefer {0} {1} over {2}.",
+    "My sister {0} lives in {1}.",
+    "I am allergic to {0} {1}.",
+    "I work at {0} as a {1}.",
+    "We decided to move the {0} {1} to the {2}.",
+    "I will send the {0} {1} tomorrow.",
+    "Remember that the {0} of {1} is {2}.",
+)
+TURNS_PER_SESSION = 10
+
+
+class Writer:
+    """A deterministic author."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        made = dict.fromkeys("".join(self.chance.choices(SYLLABLES, k=self.chance.randint(2, 4))) for _ in range(9000))
+        self.vocabulary = [*STOP, *KNOWN, *made]
+        self.weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
+
+    def words(self, count: int) -> list[str]:
+        """Words, the common ones often."""
+        return self.chance.choices(self.vocabulary, self.weights, k=count)
+
+    def rare(self, count: int) -> list[str]:
+        """Words that carry a meaning."""
+        first = len(STOP)
+        return self.chance.choices(self.vocabulary[first:], self.weights[first:], k=count)
+
+    def sentence(self) -> str:
+        """Five to twenty words."""
+        return " ".join(self.words(self.chance.randint(5, 20))).capitalize() + "."
+
+    def statement(self) -> str:
+        """A sentence from which the offline rules read a fact."""
+        return self.chance.choice(STATEMENTS).format(*(word.capitalize() for word in self.rare(3)))
+
+    def turn_text(self, role: str) -> str:
+        """A user says a sentence or three and states something one time in three; an assistant says more."""
+        count = min(1 + int(self.chance.expovariate(1.0 if role == "user" else 0.25)), 25)
+        said = [self.sentence() for _ in range(count)]
+        if role == "user" and self.chance.random() < 1 / 3:
+            said.insert(0, self.statement())
+        return " ".join(said)
+
+    def question(self) -> str:
+        """Six to twelve words, half of which carry meaning."""
+        form = self.chance.choice(("What did I say about {}?", "When was the {}?", "Which {} do I like?", "{}"))
+        return form.format(" ".join([*self.words(self.chance.randint(1, 4)), *self.rare(self.chance.randint(1, 4))]))
+
+
+def turns(count: int, seed: int = 11, session_turns: int = TURNS_PER_SESSION) -> Iterator[Turn]:
+    """Conversations of `session_turns`, a day apart."""
+    writer = Writer(seed)
+    for number in range(count):
+        session, place = divmod(number, session_turns)
+        role = "user" if place % 2 == 0 else "assistant"
+        when = BEGIN + timedelta(days=session % 600, minutes=place)
+        yield Turn(f"t{number}", f"s{session}", role, writer.turn_text(role), when, "Mira" if role == "user" else "")
+
+
+def vault(root: Path, notes: int) -> None:
+    """A vault of `notes` files: of twenty, eighteen facts, a note of the user's own and a conversation."""
+    writer = Writer(7)
+    said = turns(TURNS_PER_SESSION * (notes // 20 + 1))
+    source = ""
+    for number in range(notes):
+        when = BEGIN + timedelta(minutes=37 * number)
+        day = f"{when.astimezone(ZONE):%Y-%m-%d}"
+        if number % 20 == 0:
+            stem = f"{day}-talk-{number}"
+            filed = [FiledTurn(next(said), stem, f"t{place + 1}") for place in range(TURNS_PER_SESSION)]
+            path, raw, source = sessions.path(stem), sessions.new_session(filed, ZONE), filed[0].key
+        elif number % 20 == 1:
+            text = "\n\n".join(" ".join(writer.sentence() for _ in range(4)) for _ in range(5))
+            path, raw = f"notes/{number // 100}/note {number}.md", f"# Note {number}\n\n{text}\n".encode()
+        else:
+            path, raw = _fact(writer.statement() + " " + writer.sentence(), when, day, source)
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(raw)
+        os.utime(target, (OLD, OLD))
+    (root / "engram.toml").write_text(f'id = "bench-{notes}"\nzone = "{ZONE}"\n')
+
+
+def _fact(text: str, when: datetime, day: str, source: str) -> tuple[str, bytes]:
+    fact = Fact(
+        ulid(when, text),
+        text,
+        category="preference",
+        created=when,
+        about=("Anna Müller", "Berlin"),
+        tags=("preference/drink",),
+        confidence=0.92,
+        importance=0.7,
+        source=source,
+    )
+    path = f"facts/{day}/preference-{slug(text)}-{content_hash(text)[:8]}.md"
+    return path, note.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text, source))
+
+
+def settings(root: Path, home: Path) -> Settings:
+    """The settings of the vault `root`, with everything else below `home`."""
+    return config.load(root, environment(home))
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of every process that is measured: this home and nothing of the user's."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith(("ENGRAM_", "OPENAI_"))}
+    return base | {"ENGRAM_HOME": str(home), "PYTHONPATH": str(Path(__file__).resolve().parents[1])}

@@ -1,0 +1,223 @@
+"""Speeds of the way in: acknowledgement, group commit, scan and redaction, filing, a whole import."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import material
+from figures import Row, milliseconds, quantile, ratio, seconds_of
+
+from engram.core.policy import Policy
+from engram.core.redact import redact
+from engram.core.signals import scan, table
+from engram.memory import Memory
+from engram.serve import feed
+from engram.vault import syscalls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from engram.core.records import Turn
+
+ALONE, CLIENTS, EACH, BATCHES, SCANS, IMPORTED = 200, 64, 20, 60, 200, 10_000
+BATCH = Policy().buffer.turns
+LARGEST = Policy().journal.turn_bytes
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """All rows of writing, each on a vault of its own below `folder`."""
+    with begun(folder / "observe") as memory:
+        yield from observing(memory, folder)
+    with begun(folder / "filing") as memory:
+        yield from filing(memory, folder)
+    yield from scanning()
+    with begun(folder / "import") as memory:
+        yield from importing(memory, folder)
+
+
+@contextmanager
+def begun(root: Path) -> Iterator[Memory]:
+    """A memory of an empty vault."""
+    material.vault(root / "vault", 0)
+    memory = Memory(material.settings(root / "vault", root / "home"))
+    memory.start()
+    memory.warm()
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def said(turns: Sequence[Turn]) -> list[dict[str, str]]:
+    """Turns as `observe` takes them."""
+    return [
+        {"id": turn.id, "session": turn.session, "role": turn.role, "text": turn.text, "speaker": turn.speaker}
+        | {"occurred_at": turn.occurred_at.isoformat()}
+        for turn in turns
+    ]
+
+
+# Acknowledging.
+
+
+def observing(memory: Memory, folder: Path) -> Iterator[Row]:
+    """From the call to the answer, as in the daemon, where batches are distilled by others."""
+    memory.on_turns = lambda: None
+    turns = said(list(material.turns(ALONE + CLIENTS * EACH)))
+    descriptor = os.open(folder / "appended", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    ours, bare = [], []
+    for turn in turns[:ALONE]:
+        ours.append(seconds_of(lambda turn=turn: memory.call("observe", {"turns": [turn]})))
+        bare.append(seconds_of(lambda turn=turn: append(descriptor, f"{turn}\n".encode())))
+    os.close(descriptor)
+    yield ratio("observe, acknowledged", "–", statistics.median(ours), ("append+sync", statistics.median(bare)), 3.0)
+    with counted_syncs() as counter:
+        seconds = crowd(memory, turns[ALONE:])
+    total = CLIENTS * EACH
+    rate = f"{total / seconds:,.0f}/s"
+    yield Row(f"observe, {CLIENTS} clients", "–", rate, f"{counter.syncs} syncs", total / counter.syncs, 20, "/sync", True)
+
+
+def append(descriptor: int, content: bytes) -> None:
+    """The yardstick of an acknowledgement."""
+    os.write(descriptor, content)
+    os.fdatasync(descriptor)
+
+
+class CountingSyscalls(syscalls.Syscalls):
+    """The real calls, with a count of the syncs."""
+
+    def __init__(self) -> None:
+        self.syncs = 0
+
+    def fdatasync(self, descriptor: int) -> None:
+        """Count and sync."""
+        self.syncs += 1
+        super().fdatasync(descriptor)
+
+
+@contextmanager
+def counted_syncs() -> Iterator[CountingSyscalls]:
+    """Count what goes through the one seam to the disk."""
+    counter, before = CountingSyscalls(), syscalls.SYS
+    syscalls.SYS = counter
+    try:
+        yield counter
+    finally:
+        syscalls.SYS = before
+
+
+def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
+    """Seconds until every client, each waiting for its answer before it goes on, has said its turns."""
+
+    def client(number: int) -> None:
+        for turn in turns[number::CLIENTS]:
+            memory.call("observe", {"turns": [turn]})
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
+    begin = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - begin
+
+
+# Filing.
+
+
+def filing(memory: Memory, folder: Path) -> Iterator[Row]:
+    """A batch from the buffer to the vault: session file, offline extraction, all rungs, facts, log, journal.
+
+    The yardstick writes the very files that were written, each with a sync of its own.
+    """
+    memory.on_turns = lambda: None
+    bare = Bare(folder / "bare")
+    ours, yardsticks, facts = [], [], 0
+    for start in range(0, BATCHES * BATCH, BATCH):
+        turns = list(material.turns(BATCHES * BATCH))[start : start + BATCH]
+        memory.call("observe", {"turns": said(turns)})
+        memory.intake.hurry()
+        begin = time.perf_counter()
+        created: list[str] = []
+        for batch in memory.due(datetime.now(UTC) + timedelta(days=1)):
+            created += memory.file(batch, memory.distil(batch)).created
+        ours.append(time.perf_counter() - begin)
+        facts += len(created)
+        written = [memory.index.find(one).path for one in created]
+        written.append(next(known.path for known in memory.index.conversations(turns[0].session, None)))
+        contents = [(memory.settings.vault / path).read_bytes() for path in written]
+        yardsticks.append(seconds_of(lambda contents=contents: [bare.write(content) for content in contents]))
+    beside = (f"{facts / BATCHES + 1:.1f} files", statistics.median(yardsticks))
+    yield ratio(f"filing {BATCH} turns", "–", statistics.median(ours), beside, 3.0)
+
+
+class Bare:
+    """The yardstick of filing: temporary file, sync, rename, sync of the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = os.open(folder, os.O_RDONLY)
+        self.count = 0
+
+    def write(self, content: bytes) -> None:
+        """Write one file."""
+        self.count += 1
+        descriptor = os.open(".tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, dir_fd=self.folder)
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        os.rename(".tmp", f"{self.count}.md", src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        os.fsync(self.folder)
+
+
+# Scanning.
+
+
+def scanning() -> Iterator[Row]:
+    """Signal scan and redaction of every turn, the largest too."""
+    patterns, policy = table(), Policy().signals
+    writer = material.Writer(5)
+    pool = " ".join(writer.turn_text("assistant") for _ in range(LARGEST // 150))
+    for name, length, times, bar in (("2 KB", 2048, SCANS, 1.0), (f"{LARGEST >> 10} KB", LARGEST, SCANS // 10, 10.0)):
+        texts = [pool[start * 997 % (len(pool) - length) :][:length] for start in range(times)]
+        waits = [seconds_of(lambda text=text: (scan(text, patterns, policy), redact(text))) for text in texts]
+        middle, late = statistics.median(waits), quantile(waits, 0.99)
+        beside = f"p50 {milliseconds(middle)}"
+        yield Row(f"scan and redact {name}, p99", "–", milliseconds(late), beside, late * 1e3, bar, " ms")
+
+
+# Importing.
+
+
+def importing(memory: Memory, folder: Path) -> Iterator[Row]:
+    """Turns of conversations of a hundred, by the rules; against the bare writes of the same bytes."""
+    turns = list(material.turns(IMPORTED, session_turns=100))
+    ours = seconds_of(lambda: feed.feed(iter(turns), memory.call))
+    vault = memory.settings.vault
+    yardstick = seconds_of(lambda: bare_import(vault, turns, folder))
+    name = ("bare writes", yardstick)
+    yield ratio(f"import of {IMPORTED:,} turns", "–", ours, name, 1.5)
+
+
+def bare_import(vault: Path, turns: Sequence[Turn], folder: Path) -> None:
+    """An append for each request; a write for each fact, and for each batch one of its session so far."""
+    descriptor = os.open(folder / "imported", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for start in range(0, len(turns), feed.BATCH_TURNS):
+        append(descriptor, "\n".join(map(str, said(turns[start : start + feed.BATCH_TURNS]))).encode())
+    os.close(descriptor)
+    bare, step = Bare(folder / "bare-import"), Policy().buffer.batch_turns
+    for _, group in groupby(turns, lambda turn: turn.session):
+        texts = [turn.text for turn in group]
+        for end in range(step, len(texts) + step, step):
+            bare.write("\n".join(texts[:end]).encode())
+    for path in vault.glob("facts/*/*.md"):
+        bare.write(path.read_bytes())
