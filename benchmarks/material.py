@@ -96,6 +96,7 @@ def turns(count: int, seed: int = 11, session_turns: int = TURNS_PER_SESSION) ->
 
 def vault(root: Path, notes: int) -> None:
     """A vault of `notes` files: of twenty, eighteen facts, a note of the user's own and a conversation."""
+    root.mkdir(parents=True)
     writer = Writer(7)
     said = turns(TURNS_PER_SESSION * (notes // 20 + 1))
     source = ""

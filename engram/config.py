@@ -61,7 +61,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         "",
         "time zone of the dates in the notes, e.g. Europe/Berlin; empty: the machine's",
     ),
-    Key("file_name", "vault", str, "", "pattern for names of new facts; empty: <category>-<slug>-<hash8>"),
+    Key(
+        "file_name",
+        "vault",
+        str,
+        "",
+        "pattern for names of new facts; empty: {category}-{slug}-{hash}",
+        choices=("", "{category}-{timestamp}-{hash}"),
+    ),
     Key("redact", "vault", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
     Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
     Key("vault", "user", str, "", "the folder of the vault", env="ENGRAM_VAULT"),
@@ -311,14 +318,15 @@ def _machine_zone() -> str:
 
 def _api_key(path: str, env: Mapping[str, str], problems: list[str]) -> str | None:
     """The key from its file, systemd's credential folder or the environment, in this order."""
-    places = [Path(path).expanduser()] if path else []
+    places = [Path(path)] if path else []
     if folder := env.get("CREDENTIALS_DIRECTORY"):
         places.append(Path(folder) / "api_key")
     for place in places:
         try:
-            if key := place.read_text("utf-8").strip():
+            if key := place.expanduser().read_text("utf-8").strip():
                 return key
-        except (OSError, ValueError) as fault:
+        except (OSError, ValueError, RuntimeError) as fault:
             if path and place == places[0]:
-                problems.append(f"model.api_key_file: {place} cannot be read ({fault})")
+                why = os.strerror(fault.errno or 0) if isinstance(fault, OSError) else "no text, or no such place"
+                problems.append(f"model.api_key_file: {place} cannot be read ({why})")
     return env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None

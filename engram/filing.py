@@ -17,6 +17,7 @@ from engram.core import dedup
 from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
 from engram.core.records import CATEGORIES, Create, Edit, Fact
 from engram.core.text import content_hash, slug, ulid
+from engram.errors import EngramError
 from engram.vault import facts, sessions
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Filing:
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
         edited = self.index.edited_at(path)
-        if edited is None or now.timestamp() - edited >= rest:
+        if edited is None or abs(now.timestamp() - edited) >= rest:  # a time in the future is a wrong clock
             return None
         return now + timedelta(seconds=rest)
 
@@ -74,13 +75,13 @@ class Filing:
             seed = "\n".join((extraction.extractor, evidence.key, str(ordinals[candidate.turn_id])))
             ordinals[candidate.turn_id] += 1
             fact_id = ulid(evidence.turn.occurred_at, seed)
-            verdict = self._judge(candidate, fact_id, planned, now)
+            verdict = self._judge(candidate, fact_id, planned, batch, now)
             results[verdict.action].append(verdict.met or fact_id)
             if verdict.action == "skip":
                 skipped[verdict.why] += 1
                 continue
             if verdict.action == "confirm":
-                changes += self._confirmation(verdict.met)
+                changes += self.confirmation(verdict.met)
             else:
                 fact = self._fact(candidate, evidence, fact_id, extraction.extractor, verdict, now)
                 changes.append(self._creation(fact, verdict.why, changes))
@@ -108,7 +109,12 @@ class Filing:
 
     def write(self, changes: Sequence[Change], rows: Sequence[Mapping[str, object]]) -> None:
         """Carry out a plan, log it, and let the index see it before anybody asks (`X18`, `C11`)."""
-        self.index.wrote(self.vault.apply(changes))
+        try:
+            held = self.vault.apply(changes)
+        except EngramError:  # what stands already must be known, or the next try makes it twice
+            self.index.refresh([change.path for change in changes if isinstance(change, Create)])
+            raise
+        self.index.wrote(held)
         new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
         if new:
             self.vault.add_hashes(new)
@@ -144,13 +150,18 @@ class Filing:
         lines = islice(unified_diff(held, theirs, conflict.other, conflict.path, lineterm=""), DIFF_LINES)
         return f"{words} Keep one of the two and delete the other.\n\n~~~diff\n" + "\n".join(lines) + "\n~~~\n"
 
-    def _judge(self, candidate: Candidate, fact_id: str, planned: Mapping[str, str], now: datetime) -> Verdict:
+    def _judge(
+        self, candidate: Candidate, fact_id: str, planned: Mapping[str, str], batch: Batch, now: datetime
+    ) -> Verdict:
         digest = content_hash(candidate.text)
-        twin = planned.get(digest) or self.index.active_twin(digest, now)
+        twin = planned.get(digest) or self.index.active_twin(digest, batch.turns[0].persona, now)
+        already = self.index.unit(fact_id) is not None
+        if twin and batch.attempts and not already:  # the batch may have been filed, and confirmed this, before
+            already = bool(self.vault.actions(fact_id))
         return dedup.judge(
             trivial=is_trivial(candidate.text, self.settings.policy.importance),
             grounded=bool(candidate.quote),
-            already=self.index.unit(fact_id) is not None,
+            already=already,
             twin=twin,
             buried=digest in self.index.tombstones,
         )
@@ -196,7 +207,7 @@ class Filing:
         )
         return Create(path, facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text, fact.source), why)
 
-    def _confirmation(self, fact_id: str) -> list[Change]:
+    def confirmation(self, fact_id: str) -> list[Change]:
         """A fact seen again loses its speculative expiry; its file is otherwise left alone (`C17`)."""
         known = self.index.fact(fact_id)
         if known is None or known.expires is None or known.pinned:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from engram.core.buffer import Waiting
 from engram.core.records import FiledTurn, Turn
 from engram.core.redact import redact
 from engram.core.signals import scan, table
-from engram.errors import BadRequestError, BusyError, ConflictError
+from engram.errors import BadRequestError, BusyError, ConflictError, StorageError
 from engram.vault import sessions
 from engram.vault.forms import plain_text
 
@@ -132,6 +133,8 @@ class Intake:
         self._changed = threading.Condition(self._lock)
         self._pending: dict[tuple[str, str], tuple[FiledTurn, Future[None]]] = {}
         self._places: dict[tuple[str, str | None], list[_Place]] = {}
+        self._stems: set[str] = set()
+        self._unplaced: dict[tuple[str, str | None], list[FiledTurn]] = {}
         self._waiting: dict[str, list[Waiting]] = {}
         self._parked: list[tuple[datetime, Batch]] = []
         self._dead: list[tuple[Batch, str]] = []
@@ -218,20 +221,7 @@ class Intake:
         """The session file and block of a new turn: the file active within the gap with room, else new (E10, X1)."""
         policy = self.settings.policy.buffer
         gap = timedelta(minutes=policy.session_gap_minutes)
-        thread = (turn.session, turn.persona)
-        if thread not in self._places:
-            self._places[thread] = [
-                _Place(
-                    known.path.rpartition("/")[2].removesuffix(".md"),
-                    known.started,
-                    known.ended,
-                    known.turns,
-                    known.last_block,
-                )
-                for known in self.index.conversations(*thread)
-                if known.started and known.ended
-            ]
-        places = self._places[thread]
+        places = self._thread(turn.session, turn.persona)
         for place in reversed(places):
             near = place.started - gap <= turn.occurred_at <= place.ended + gap
             if near and place.turns < policy.session_turns:
@@ -239,6 +229,7 @@ class Intake:
         else:
             day = turn.occurred_at.astimezone(self.settings.zone)
             stem = sessions.stem(turn.session, day, self._stem_taken)
+            self._stems.add(stem)
             place = _Place(stem, turn.occurred_at, turn.occurred_at, 0, 0)
             places.append(place)
         place.ended = max(place.ended, turn.occurred_at)
@@ -246,10 +237,27 @@ class Intake:
         place.block += 1
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
+    def _thread(self, session: str, persona: str | None) -> list[_Place]:
+        """The places of a conversation: its files, and those that only the journal has words for."""
+        thread = (session, persona)
+        if thread not in self._places:
+            places = {
+                stem: _Place(stem, known.started, known.ended, known.turns, known.last_block)
+                for known in self.index.conversations(*thread)
+                if known.started and known.ended
+                for stem in [known.path.rpartition("/")[2].removesuffix(".md")]
+            }
+            for filed in self._unplaced.pop(thread, ()):
+                said = filed.turn.occurred_at
+                place = places.setdefault(filed.note, _Place(filed.note, said, said, 0, 0))
+                place.started, place.ended = min(place.started, said), max(place.ended, said)
+                place.block = max(place.block, int(filed.block[1:]))
+                place.turns = max(place.turns, place.block)
+            self._places[thread] = list(places.values())
+        return self._places[thread]
+
     def _stem_taken(self, stem: str) -> bool:
-        return self.index.holds(sessions.path(stem)) or any(
-            place.stem == stem for known in self._places.values() for place in known
-        )
+        return stem in self._stems or self.index.holds(sessions.path(stem))
 
     # -- the buffer -------------------------------------------------------------------------------
 
@@ -263,7 +271,10 @@ class Intake:
         dead = [tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns) for letter in backlog.dead]
         with self._lock:
             for waiting in by_seq.values():
-                self._pending[waiting.filed.turn.session, waiting.filed.turn.id] = (waiting.filed, done)
+                turn = waiting.filed.turn
+                self._pending[turn.session, turn.id] = (waiting.filed, done)
+                self._unplaced.setdefault((turn.session, turn.persona), []).append(waiting.filed)
+                self._stems.add(waiting.filed.note)
             for seq in sorted(free):
                 note = by_seq[seq].filed.note
                 self._waiting.setdefault(note, []).append(by_seq[seq])
@@ -301,7 +312,8 @@ class Intake:
             return batch
         self._recovered.difference_update(batch.seqs)
         batch = replace(batch, attempts=batch.attempts + 1)
-        self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart")
+        with suppress(StorageError):  # a disk that refuses is no reason to hold the batch back: filing it will tell
+            self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart")
         return batch
 
     def next_due(self) -> datetime | None:

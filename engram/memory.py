@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import threading
 import time
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from engram.llm.client import Model
 
 FLUSH_SECONDS = 600.0
+READ_SECONDS = 30.0
 LEDGER = "spend.json"
 
 
@@ -62,6 +64,7 @@ class Memory:
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
         self.deletions_frozen = False
+        self._read = threading.Event()
         self._began = time.monotonic()
         self._model: Model | None = None
         self._model_faults = 0
@@ -88,6 +91,8 @@ class Memory:
             self.index.tombstones = self.vault.tombstones()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
+            if self.index.catalog.complete:
+                self._read.set()
         except BaseException:
             self._lock.release()
             raise
@@ -95,6 +100,7 @@ class Memory:
     def warm(self) -> None:
         """Compare the vault with the catalogue and take in what changed meanwhile."""
         unsure = self.rescan(None)
+        self._read.set()
         if unsure and self.on_turns is None:
             time.sleep(self.settings.policy.files.settle_most_seconds)
             self.rescan(unsure)
@@ -122,7 +128,12 @@ class Memory:
     # -- turns ------------------------------------------------------------------------------------
 
     def observe(self, turns: list[dict[str, Any]], *, trust: str = "user") -> dict[str, Any]:
-        """Take turns of a conversation; when this returns they are on disk and recall finds them."""
+        """Take turns of a conversation; when this returns they are on disk and recall finds them.
+
+        A catalogue that is begun anew is waited for: only it knows which turns are in the vault already.
+        """
+        if not self._read.wait(READ_SECONDS):
+            raise UnavailableError("the vault is still being read", fix="Nothing was stored; send the turns again.")
         now = self.clock()
         origin = "chat" if trust == "user" else trust
         taken = [ingest.turn_from(raw, now, self.settings, self._fresh_id(now), origin) for raw in turns]
@@ -244,6 +255,8 @@ class Memory:
             rows += [_deed(now, "forget", fact.id, "a person deleted the note") for fact in diff.deleted]
         if rows:
             self.vault.log(rows)
+        if diff.added or diff.edited or diff.deleted:
+            self.vault.seed_hashes(self.index.active_hashes())
         self.filing.ask_about(diff.conflicts, now)
         return {self.settings.vault / path for path in diff.pending}
 
@@ -254,7 +267,6 @@ class Memory:
         ]
         self.vault.bury(stones)
         self.index.tombstones |= {str(stone["hash"]) for stone in stones}
-        self.vault.seed_hashes(self.index.active_hashes())
 
     # -- operations on memories ---------------------------------------------------------------------
 
@@ -284,9 +296,13 @@ class Memory:
             raise BadRequestError(f"there is no category {category!r}", fix=f"Use one of: {', '.join(CATEGORIES)}.")
         raw = {"text": text, "session": "remembered", "persona": persona}
         turn = ingest.turn_from(raw, now, self.settings, self._fresh_id(now))
-        twin = self.index.active_twin(content_hash(turn.text), now)
+        if importance is not None and not 0 <= importance <= 1:
+            raise BadRequestError("importance must be 0 to 1")
+        twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
         if twin:
-            self.vault.log([_deed(now, "confirm", twin, "same statement")])
+            self.filing.write(self.filing.confirmation(twin), [_deed(now, "confirm", twin, "same statement")])
+            if pinned:
+                self.update(twin, pinned=True, status=None)
             return {"id": twin, "verdict": "confirmed", "why": "the same statement is already known"}
         category = category or self._category(turn.text)
         policy = self.settings.policy.importance
@@ -300,13 +316,13 @@ class Memory:
             importance=classify.importance_of(turn.text, category, tags or (), policy)[0]
             if importance is None
             else importance,
-            about=tuple(about or ()),
-            tags=tuple(tags or ()),
+            about=tuple(redact(name, self.settings.redact).text for name in about or ()),
+            tags=tuple(redact(tag, self.settings.redact).text for tag in tags or ()),
             source=evidence.key,
             origin="user",
             pinned=pinned,
             expires=self._time(expires),
-            persona=persona,
+            persona=turn.persona,
         )
         self.filing.file_turns([evidence])
         path = self.filing.keep(fact, _deed(now, "store", fact.id, "asked to remember"))
@@ -334,9 +350,10 @@ class Memory:
         fact = self.index.find(id)
         now = self.clock()
         if fact.status != "forgotten":
-            why = reason or "the user asked"
+            why = redact(reason or "the user asked").text
             self._entomb([fact], now, why)
-            self._change(fact, {"status": "forgotten", "end_reason": redact(why).text}, "forget", why)
+            self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", why)
+            self.vault.seed_hashes(self.index.active_hashes())
         return {"id": fact.id, "path": fact.path, "status": "forgotten"}
 
     def update(self, id: str, pinned: bool | None, status: str | None) -> dict[str, Any]:  # noqa: A002, FBT001  see show
@@ -365,7 +382,7 @@ class Memory:
         try:
             self.filing.write([Edit(fact.path, fact.sha, keys, why)], [_deed(self.clock(), action, fact.id, why)])
         except ConflictError:
-            self.index.refresh([fact.path])
+            self.rescan([self.settings.vault / fact.path])
             fact = self.index.find(fact.id)
             self.filing.write([Edit(fact.path, fact.sha, keys, why)], [_deed(self.clock(), action, fact.id, why)])
 

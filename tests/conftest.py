@@ -62,3 +62,8 @@ def opened(settings, clock):
 @pytest.fixture
 def memory(opened):
     return opened()
+
+
+def pytest_addoption(parser):
+    """`--update-golden` writes the golden trees anew; read the difference before you commit it."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden trees anew")

@@ -190,6 +190,7 @@ class Hit:
     status: str = "active"
     confidence: float = 1.0
     source: str = ""
+    session: str = ""
     quote: str = ""
     tokens: int = 0
 

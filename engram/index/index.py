@@ -174,11 +174,11 @@ class Index:
         unit = self.catalog.unit(fact_id)
         return unit if isinstance(unit, Fact) else None
 
-    def active_twin(self, digest: str, now: datetime) -> str | None:
-        """The id of a fact that states the same and may be recalled (`C5`)."""
+    def active_twin(self, digest: str, persona: str | None, now: datetime) -> str | None:
+        """The id of a fact that states the same, may be recalled, and is everybody's or the persona's (`C5`)."""
         for fact_id in self.catalog.active(digest):
             fact = self.fact(fact_id)
-            if fact and hidden(fact, now) is None:
+            if fact and fact.persona in {None, persona} and hidden(fact, now) is None:
                 return fact_id
         return None
 

@@ -353,6 +353,13 @@ def test_a_word_is_found_in_another_form(text, question):
     assert keys(search(lexical, question))[:1] == ["a"]
 
 
+# row: X13
+def test_a_word_that_languages_stem_apart_is_one_word_of_the_question():
+    """Its counts are summed where a unit holds both stems."""
+    lexical = index(fact("a", "das ist eine Katze und die Katzen"), fact("b", "Katzen"), fact("c", "Hunde"))
+    assert set(keys(search(lexical, "Katzen"))) == {"a", "b"}
+
+
 def test_terms_are_stems_without_stop_words():
     """What a caller counts with is what the index counts."""
     assert Lexical().terms("The children's toys were lost") == ["child", "toy", "lose"]
