@@ -66,7 +66,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         "vault",
         str,
         "",
-        "pattern for names of new facts; empty: {category}-{slug}-{hash}",
+        "pattern for names of new facts in place of {category}-{slug}-{hash}",
         choices=("", "{category}-{timestamp}-{hash}"),
     ),
     Key("redact", "vault", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
@@ -110,7 +110,7 @@ def keys() -> list[Key]:
             "user" if row.key.startswith("model.") else "vault",
             type(row.value),
             row.value,
-            f"{row.meaning} ({row.unit}, {row.low:g} to {row.high:g})",
+            f"{row.meaning} ({row.unit}, {row.low:.15g} to {row.high:.15g})",
         )
         for row in rows(Policy())
         if row.key
@@ -272,24 +272,29 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 def _misfit(key: Key, value: Any) -> str:
     """Why `value` does not fit `key`, or ''."""
     if key.kind in {int, float}:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return f"must be a number, not {value!r}"
-        if key.kind is int and isinstance(value, float) and not value.is_integer():
-            return f"must be a whole number, not {value!r}"
-        row = next((row for row in rows(Policy()) if row.key == key.name), None)
-        if row and not row.low <= value <= row.high:
-            return f"must be {row.low:g} to {row.high:g} {row.unit}, not {value!r}"
-        if key.most is not None and not 0 <= value <= key.most:
-            return f"must be 0 to {key.most}, not {value!r}"
-    elif key.kind is list:
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            return "must be a list of texts"
-    elif not isinstance(value, key.kind):
+        return _number_misfit(key, value)
+    if key.kind is list:
+        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return "" if fits else "must be a list of texts"
+    if not isinstance(value, key.kind):
         return f"must be of type {key.kind.__name__}, not {value!r}"
-    elif key.choices and value not in key.choices:
+    if key.choices and value not in key.choices:
         return f"must be one of {', '.join(filter(None, key.choices))}, not {value!r}"
-    elif key.pattern and not re.fullmatch(key.pattern, value):
+    if key.pattern and not re.fullmatch(key.pattern, str(value)):
         return f"must be letters, digits, - and _ only, not {value!r}"
+    return ""
+
+
+def _number_misfit(key: Key, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"must be a number, not {value!r}"
+    if key.kind is int and isinstance(value, float) and not value.is_integer():
+        return f"must be a whole number, not {value!r}"
+    row = next((row for row in rows(Policy()) if row.key == key.name), None)
+    if row and not row.low <= value <= row.high:
+        return f"must be {row.low:.15g} to {row.high:.15g} {row.unit}, not {value!r}"
+    if key.most is not None and not 0 <= value <= key.most:
+        return f"must be 0 to {key.most}, not {value!r}"
     return ""
 
 

@@ -250,6 +250,10 @@ class Memory:
         diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         self.deletions_frozen = diff.frozen
         rows = [_deed(now, "edit", edit.after.id, "a person edited the note") for edit in diff.edited]
+        for edit in diff.edited:
+            was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
+            if was != is_now:
+                self._entomb([edit.after], now, "a person set the status", restored=was)
         if diff.deleted:
             self._entomb(diff.deleted, now, "a person deleted the note")
             rows += [_deed(now, "forget", fact.id, "a person deleted the note") for fact in diff.deleted]
@@ -260,13 +264,15 @@ class Memory:
         self.filing.ask_about(diff.conflicts, now)
         return {self.settings.vault / path for path in diff.pending}
 
-    def _entomb(self, gone: Collection[Fact], now: datetime, why: str) -> None:
+    def _entomb(self, gone: Collection[Fact], now: datetime, why: str, *, restored: bool = False) -> None:
+        """Write tombstones, or take them back: for the statements, and for the turns that say them (X8)."""
+        at = now.isoformat(timespec="seconds")
         stones = [
-            {"at": now.isoformat(timespec="seconds"), "hash": content_hash(fact.text), "memory": fact.id, "reason": why}
+            {"at": at, "hash": content_hash(fact.text), "turn": fact.source, "memory": fact.id, "reason": why}
             for fact in gone
         ]
-        self.vault.bury(stones)
-        self.index.tombstones |= {str(stone["hash"]) for stone in stones}
+        self.vault.bury([stone | {"restored": True} for stone in stones] if restored else stones)
+        self.index.tombstones = self.vault.tombstones()
 
     # -- operations on memories ---------------------------------------------------------------------
 
@@ -368,9 +374,7 @@ class Memory:
             keys["pinned"] = pinned or None
         if status and fact.status != "active":
             keys |= {"status": "active", "end_reason": None}
-            digest = content_hash(fact.text)
-            self.vault.bury([{"at": self.clock().isoformat(timespec="seconds"), "hash": digest, "restored": True}])
-            self.index.tombstones.discard(digest)
+            self._entomb([fact], self.clock(), "the user asked", restored=True)
         if keys:
             self._change(fact, keys, "restore" if status else "pin" if pinned else "unpin", "the user asked")
             if status:

@@ -13,7 +13,7 @@ from engram.errors import BadRequestError
 from engram.index.lexical import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from engram.config import Settings
     from engram.index.index import Index
@@ -67,7 +67,7 @@ def recall(index: Index, settings: Settings, ask: Asked, *, mark: str, complete:
     found = index.search(question, where, max(policy.pool, ask.k))
     filtered = Counter(found.filtered)
     units = index.units([one.key for one in found.hits])
-    known = {key: _ranked(unit) for key, unit in units.items() if not _left_out(unit, ask, filtered)}
+    known = {key: _ranked(unit) for key, unit in units.items() if not _left_out(unit, ask, index.tombstones, filtered)}
     scored = [one for one in found.hits if one.key in known]
     slots = ranking.merged(scored, known, ask.now)
     hits = _verified(index, units, slots, ask, filtered)
@@ -85,11 +85,13 @@ def recall(index: Index, settings: Settings, ask: Asked, *, mark: str, complete:
     )
 
 
-def _left_out(unit: Unit, ask: Asked, filtered: Counter[str]) -> bool:
-    """Whether a fact may not be recalled; counted by reason."""
-    if not isinstance(unit, Fact):
-        return False
-    why = lifecycle.hidden_then(unit, ask.as_of) if ask.as_of else lifecycle.hidden(unit, ask.now)
+def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter[str]) -> bool:
+    """Whether a unit may not be recalled; counted by reason. A turn goes with the fact a person removed (`X8`)."""
+    why = None
+    if isinstance(unit, Fact):
+        why = lifecycle.hidden_then(unit, ask.as_of) if ask.as_of else lifecycle.hidden(unit, ask.now)
+    elif isinstance(unit, FiledTurn) and unit.key in buried:
+        why = "forgotten"
     filtered.update([why] if why else [])
     return why is not None
 
@@ -114,7 +116,7 @@ def _verified(
         unit = index.current(units[slot.key], seen)
         if unit is None:
             filtered["gone from its file"] += 1
-        elif unit is units[slot.key] or not _left_out(unit, ask, filtered):
+        elif unit is units[slot.key] or not _left_out(unit, ask, index.tombstones, filtered):
             hits.append(replace(_hit(index, unit), key=slot.key, score=slot.score, parts=slot.parts))
     return hits
 
@@ -122,7 +124,7 @@ def _verified(
 def _hit(index: Index, unit: Unit) -> Hit:
     if isinstance(unit, Fact):
         source = index.unit(unit.source) if unit.source else None
-        said = source.turn if isinstance(source, FiledTurn) else None
+        said = source.turn if isinstance(source, FiledTurn) and unit.source not in index.tombstones else None
         return Hit(
             key=unit.id,
             kind="fact",

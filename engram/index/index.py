@@ -5,7 +5,6 @@ All of it is derived: deleting the cache folder changes no answer (row X20).
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ class Index:
         self.settings = settings
         self.catalog = Catalog(settings.vault, settings.cache, settings.zone, settings.policy.files)
         self.lexical = Lexical(settings.policy.lexical, settings.zone)
-        self.tombstones: set[str] = set()
+        self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self._pending: dict[str, FiledTurn] = {}
         self._own: dict[str, int] = {}
         self._following = threading.Lock()
@@ -120,7 +119,7 @@ class Index:
 
     def _mtime(self, path: str) -> int:
         try:
-            return os.stat(files.safe_join(self.settings.vault, path), follow_symlinks=False).st_mtime_ns
+            return files.safe_join(self.settings.vault, path).lstat().st_mtime_ns
         except OSError:
             return 0
 

@@ -113,11 +113,11 @@ class Vault:
         return [row for row in self._rows(ACTIONS, memory) if memory in {row.get("memory"), row.get("met")}]
 
     def tombstones(self) -> set[str]:
-        """The content hashes a person removed and did not bring back."""
+        """What a person removed and did not bring back: content hashes, and keys of the turns they came from."""
         buried: set[str] = set()
         for row in self._rows(TOMBSTONES):
-            change = buried.discard if row.get("restored") else buried.add
-            change(str(row.get("hash", "")))
+            stone = {str(row[name]) for name in ("hash", "turn") if row.get(name)}
+            buried = buried - stone if row.get("restored") else buried | stone
         return buried
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
