@@ -3,6 +3,7 @@
     python benchmarks/bench_recall.py              the table
     python benchmarks/bench_recall.py --ablation   what each weight does to both sets
     python benchmarks/bench_recall.py --facts      facts and turns together against turns alone
+    python benchmarks/bench_recall.py --through-product    observe and recall of a vault against the index alone
 
 The data stand in ../shared/bench beside the project; without them the script says so. A retriever is a
 function from a conversation to a function from a question to the ranked ids of turns.
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -24,11 +25,13 @@ from typing import Any
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from engram import config
 from engram.core import ranking
 from engram.core.policy import ExtractionPolicy, LexicalPolicy
 from engram.core.records import Turn
 from engram.index.lexical import Doc, Lexical, Where
 from engram.llm.rules import extract
+from engram.memory import Memory
 
 BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
 POOL = 200
@@ -44,6 +47,8 @@ OFF = {
     "speaker": 0,
     "role": 0,
     "when": 0,
+    "counted": 0,
+    "telling": 0,
     "span": 0,
     "question": 0,
     "faint": 1,
@@ -126,6 +131,44 @@ def read(case: Any) -> Iterator[tuple[Doc, str, float]]:
             for place, fact in enumerate(extract(turns[first : first + 5], ExtractionPolicy()).candidates):
                 doc = Doc(f"fact {fact.turn_id} {place}", "fact", fact.text)
                 yield doc, fact.turn_id, 0.5 if fact.importance is None else fact.importance
+
+
+def product(case: Any) -> Ranker:
+    """Every turn observed by a memory with a vault of its own, filed with its facts; questions are recalls."""
+    with tempfile.TemporaryDirectory() as folder:
+        memory, unit_of = filled(Path(folder), case)
+
+        def recalled(question: Any) -> list[str]:
+            wishes = {"query": question.text, "k": 50, "budget": 100000, "now": instant(question.when).isoformat()}
+            hits = memory.call("recall", wishes)["hits"]
+            return [unit_of[hit["source"] if hit["kind"] == "fact" else hit["key"]] for hit in hits]
+
+        answers = {question.id: recalled(question) for question in case.questions}
+        memory.close()
+    return lambda question: answers[question.id]
+
+
+def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
+    """A memory in `folder` that holds the conversation, and the turns by their keys there."""
+    vault = folder / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text('id = "bench"\nzone = "UTC"\n')
+    settings = config.load(vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)})
+    last = max(instant(turn.when) for turn in case.turns)
+    memory = Memory(settings, clock=lambda: last)
+    memory.start()
+    memory.warm()
+    memory.on_turns = lambda: None
+    unit_of: dict[str, str] = {}
+    for _, said in groupby(case.turns, key=lambda turn: turn.session):
+        turns = [turn for turn in said if turn.text.strip()]  # the product refuses a turn without words
+        raw = [asdict(turn) | {"occurred_at": turn.when} for turn in turns]
+        keys = memory.call("observe", {"turns": raw})["keys"]
+        unit_of |= {key: turn.id for key, turn in zip(keys, turns, strict=True)}
+    memory.flush(background=True)
+    for batch in memory.due(last):
+        memory.file(batch, memory.distil(batch))
+    return memory, unit_of
 
 
 # Measuring.
@@ -213,6 +256,8 @@ def main(flags: list[str]) -> None:
     sets = {"LoCoMo": loader.load_locomo(), "LongMemEval-S": loader.load_longmemeval()}
     if "--ablation" in flags:
         ablation(sets)
+    elif "--through-product" in flags:
+        compare(sets, {"index alone": lexical, "through product": product})
     elif "--facts" in flags:
         together = {"facts, merged": with_facts(merge=True), "facts, as they come": with_facts(merge=False)}
         compare(sets, {"turns alone": lexical, **together})

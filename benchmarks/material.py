@@ -28,10 +28,12 @@ BEGIN = datetime(2024, 1, 1, 9, tzinfo=UTC)
 OLD = 1_700_000_000
 """The time of every file: long enough ago for its stat to be trusted."""
 
-STOP = "the to a and of in i it that is was for you my on with have this be at but not we as so".split()
-KNOWN = """Anna Berlin project coffee tea morning plan train garden milk deadline bicycle meeting doctor sister October
-piano holiday allergy birthday budget kitchen river oat""".split()
-SYLLABLES = "ba be bo da de do fa ga go ka ke ko la le lo ma me mo na ne no pa pe po ra re ro sa se so ta te to".split()
+STOP = "the to a and of in i it that is was for you my on with have this be at but not we as so"
+KNOWN = (
+    "Anna Berlin project coffee tea morning plan train garden milk deadline bicycle meeting doctor sister October "
+    "piano holiday allergy birthday budget kitchen river oat"
+)
+SYLLABLES = [first + second for first in "bdfgklmnprst" for second in "aeo"]
 STATEMENTS = (
     "I prefer {0} {1} over {2}.",
     "My sister {0} lives in {1}.",
@@ -50,7 +52,8 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         made = dict.fromkeys("".join(self.chance.choices(SYLLABLES, k=self.chance.randint(2, 4))) for _ in range(9000))
-        self.vocabulary = [*STOP, *KNOWN, *made]
+        self.common = len(STOP.split())
+        self.vocabulary = [*STOP.split(), *KNOWN.split(), *made]
         self.weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
 
     def words(self, count: int) -> list[str]:
@@ -59,8 +62,7 @@ class Writer:
 
     def rare(self, count: int) -> list[str]:
         """Words that carry a meaning."""
-        first = len(STOP)
-        return self.chance.choices(self.vocabulary[first:], self.weights[first:], k=count)
+        return self.chance.choices(self.vocabulary[self.common :], self.weights[self.common :], k=count)
 
     def sentence(self) -> str:
         """Five to twenty words."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -216,11 +217,18 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
     """What the way through the socket costs, and how soon writes and edits are found behind it."""
     writer = material.Writer(3)
     questions = [writer.question() for _ in range(QUERIES)]
-    with in_process(settings) as memory:
-        inside = [seconds_of(lambda text=text: memory.call("recall", {"query": text})) for text in questions]
+    twin = home.with_name("twin")
+    shutil.copytree(home, twin)
     with daemon(settings, home) as (path, process):
-        waits = [seconds_of(lambda text=text: wire.call(path, "recall", {"query": text})) for text in questions]
-        ours, yardstick = statistics.median(waits), statistics.median(inside)
+        with in_process(material.settings(settings.vault, twin)) as memory:
+            pairs = [
+                (
+                    seconds_of(lambda text=text: wire.call(path, "recall", {"query": text})),
+                    seconds_of(lambda text=text: memory.call("recall", {"query": text})),
+                )
+                for text in questions
+            ]
+        ours, yardstick = (statistics.median(values) for values in zip(*pairs, strict=True))
         beside = f"in process {milliseconds(yardstick)}"
         yield Row("recall over the socket", size, milliseconds(ours), beside, (ours - yardstick) * 1e3, 2.0, " ms")
         resident = rss(process)
@@ -231,7 +239,7 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
 
 @contextmanager
 def in_process(settings: Settings) -> Iterator[Memory]:
-    """The memory of the vault in this process."""
+    """The memory of the vault in this process; it may stand beside a daemon that has another home."""
     memory = Memory(settings)
     memory.start()
     memory.warm()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from engram.core.records import Turn
 
-ALONE, CLIENTS, EACH, BATCHES, SCANS, IMPORTED = 200, 64, 20, 60, 200, 10_000
+ALONE, CLIENTS, EACH, BATCHES, SCANS, IMPORTED = 200, 64, 20, 60, 1000, 10_000
 BATCH = Policy().buffer.turns
 LARGEST = Policy().journal.turn_bytes
 
@@ -83,7 +83,9 @@ def observing(memory: Memory, folder: Path) -> Iterator[Row]:
         seconds = crowd(memory, turns[ALONE:])
     total = CLIENTS * EACH
     rate = f"{total / seconds:,.0f}/s"
-    yield Row(f"observe, {CLIENTS} clients", "–", rate, f"{counter.syncs} syncs", total / counter.syncs, 20, "/sync", True)
+    yield Row(
+        f"observe, {CLIENTS} clients", "–", rate, f"{counter.syncs} syncs", total / counter.syncs, 20, "/sync", True
+    )
 
 
 def append(descriptor: int, content: bytes) -> None:
@@ -187,7 +189,7 @@ def scanning() -> Iterator[Row]:
     patterns, policy = table(), Policy().signals
     writer = material.Writer(5)
     pool = " ".join(writer.turn_text("assistant") for _ in range(LARGEST // 150))
-    for name, length, times, bar in (("2 KB", 2048, SCANS, 1.0), (f"{LARGEST >> 10} KB", LARGEST, SCANS // 10, 10.0)):
+    for name, length, times, bar in (("2 KB", 2048, SCANS, 1.0), (f"{LARGEST >> 10} KB", LARGEST, SCANS // 5, 10.0)):
         texts = [pool[start * 997 % (len(pool) - length) :][:length] for start in range(times)]
         waits = [seconds_of(lambda text=text: (scan(text, patterns, policy), redact(text))) for text in texts]
         middle, late = statistics.median(waits), quantile(waits, 0.99)

@@ -1,8 +1,8 @@
 """Write the pages that follow from the program: configuration, policy and command line."""
 
-# ruff: noqa: INP001 (a script)
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from engram.core.policy import Policy, rows
 from engram.serve.reference import cli_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 DOCS = Path(__file__).parent
 WRITTEN = "This page is written from the program itself by `make docs`."
@@ -64,8 +64,8 @@ def policy_page() -> str:
     parts = [
         "# Numbers\n",
         f"{WRITTEN}\n",
-        "A number with a key may be [set](config.md); the others change in `engram/core/policy.py` only. The source is a",
-        "[capability row](rows.md), or the part of the design that the number comes from.",
+        "A number with a key may be [set](config.md); the others change in `engram/core/policy.py` only. The source is",
+        "a [capability row](rows.md), or the part of the design that the number comes from.",
     ]
     concern = ""
     for row in rows(Policy()):
@@ -80,7 +80,38 @@ def policy_page() -> str:
     return "\n".join([*parts, ""])
 
 
-PAGES = {"config.md": config_page, "policy.md": policy_page, "cli.md": cli_reference}
+def rows_page() -> str:
+    """`docs/rows.md`: as it stands, with the tests that name each row."""
+    named = named_tests()
+    lines = (DOCS / "rows.md").read_text("utf-8").splitlines()
+    return "".join(f"{_with_tests(line, named)}\n" for line in lines)
+
+
+def named_tests() -> dict[str, list[str]]:
+    """Row → node ids of the tests below a comment `# row: …`."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((DOCS.parent / "tests").rglob("test_*.py")):
+        wanted: list[str] = []
+        for line in path.read_text("utf-8").splitlines():
+            if comment := re.fullmatch(r"# row: (\w+)", line):
+                wanted.append(comment[1])
+            elif wanted and (test := re.match(r"def (test_\w+)", line)):
+                for row in wanted:
+                    found.setdefault(row, []).append(f"{path.relative_to(DOCS.parent).as_posix()}::{test[1]}")
+                wanted = []
+    return found
+
+
+def _with_tests(line: str, named: Mapping[str, list[str]]) -> str:
+    cells = line.split(" | ")
+    row = cells[0].removeprefix("| ")
+    if len(cells) < 4 or not re.fullmatch(r"[A-Z]\d+", row):
+        return line
+    tests = "<br>".join(f"`{test}`" for test in named.get(row, []))
+    return " | ".join([*cells[:3], f"{tests} |"])
+
+
+PAGES = {"config.md": config_page, "policy.md": policy_page, "cli.md": cli_reference, "rows.md": rows_page}
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         "pattern for names of new facts in place of {category}-{slug}-{hash}",
         choices=("", "{category}-{timestamp}-{hash}"),
     ),
-    Key("redact", "vault", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
+    Key("redact", "user", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
     Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
     Key("vault", "user", str, "", "the folder of the vault", env="ENGRAM_VAULT"),
     Key(

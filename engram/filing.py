@@ -10,18 +10,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from difflib import unified_diff
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeGuard
 
 from engram.core import dedup
 from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
 from engram.core.records import CATEGORIES, Create, Edit, Fact
+from engram.core.redact import redact
 from engram.core.text import content_hash, slug, ulid
-from engram.errors import EngramError
-from engram.vault import facts, sessions
+from engram.errors import ConflictError, EngramError
+from engram.vault import facts, note, sessions
+from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.config import Settings
     from engram.core.dedup import Verdict
@@ -45,12 +48,13 @@ class Filed:
 
 
 class Filing:
-    """Turns batches into files. Belongs to the one writer."""
+    """Turns batches into files. Belongs to the one writer; what is degraded stands in `faults`."""
 
-    def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
+    def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
+        self.faults = faults
 
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
         """When the batch's session file will have rested after a person's edit; None if it may be written."""
@@ -111,22 +115,42 @@ class Filing:
         """Carry out a plan, log it, and let the index see it before anybody asks (`X18`, `C11`)."""
         try:
             held = self.vault.apply(changes)
-        except EngramError:  # what stands already must be known, or the next try makes it twice
-            self.index.refresh([change.path for change in changes if isinstance(change, Create)])
+        except EngramError as fault:  # what stands already must be known, or the next try makes it twice
+            theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
+            self.index.refresh([change.path for change in changes if isinstance(change, Create) or not theirs])
             raise
         self.index.wrote(held)
         new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
-        if new:
-            self.vault.add_hashes(new)
+        if new and HASHES not in self.faults:
+            self._besides(HASHES, partial(self.vault.add_hashes, new))
+        elif new:
+            self.seed()
+        self.explain(rows)
+
+    def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add to the action log."""
         if rows:
-            self.vault.log(rows)
+            self._besides(ACTIONS, partial(self.vault.log, rows))
+
+    def seed(self) -> None:
+        """Bring the list of hashes to what the index knows (`C5`)."""
+        self._besides(HASHES, lambda: self.vault.seed_hashes(self.index.active_hashes()))
+
+    def _besides(self, path: str, write: Callable[[], object]) -> None:
+        """Write what explains or can be made again: a refusal is reported and holds nothing up."""
+        try:
+            write()
+        except EngramError as fault:
+            self.faults[path] = str(fault)
+        else:
+            self.faults.pop(path, None)
 
     def ask_about(self, conflicts: Sequence[Conflict], now: datetime) -> None:
         """A review note for each file that would have become a second memory, with the difference (`X9`)."""
         for conflict in conflicts:
             digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[:8]
             path = f"review/conflict-{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
-            if not self.vault.exists(path):
+            if not self.vault.exists(path) and self.vault.exists(conflict.path):
                 keys = {
                     "id": ulid(now, path),
                     "category": "fact",
@@ -143,12 +167,18 @@ class Filing:
     def _difference(self, conflict: Conflict) -> str:
         """What a person needs to see to choose between two files."""
         words = f"`{conflict.path}` was not taken in: {conflict.why}."
-        if not conflict.other:
+        other = conflict.other or self._original(conflict.path)
+        if not other:
             return f"{words} Mend the file, or delete it.\n"
-        held = self.vault.read(conflict.other).decode(errors="replace").splitlines()
+        held = self.vault.read(other).decode(errors="replace").splitlines()
         theirs = self.vault.read(conflict.path).decode(errors="replace").splitlines()
-        lines = islice(unified_diff(held, theirs, conflict.other, conflict.path, lineterm=""), DIFF_LINES)
+        lines = islice(unified_diff(held, theirs, other, conflict.path, lineterm=""), DIFF_LINES)
         return f"{words} Keep one of the two and delete the other.\n\n~~~diff\n" + "\n".join(lines) + "\n~~~\n"
+
+    def _original(self, copy: str) -> str:
+        """The path of the memory that a sync tool's copy is a copy of, or ''."""
+        fact = self.index.fact(str(note.read(self.vault.read(copy), self.settings.policy.files).keys.get("id")))
+        return fact.path if fact and fact.path != copy else ""
 
     def _judge(
         self, candidate: Candidate, fact_id: str, planned: Mapping[str, str], batch: Batch, now: datetime
@@ -203,9 +233,15 @@ class Filing:
             self.settings.zone,
             folder=folder,
             pattern=self.settings.file_name,
-            taken=lambda name: name.casefold() in taken or self.vault.exists(name),
+            taken=lambda name: name.casefold() in taken or self._holds_another(name, fact),
         )
         return Create(path, facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text, fact.source), why)
+
+    def _holds_another(self, path: str, fact: Fact) -> bool:
+        """Whether something else than `fact` stands there; it stands itself if the index failed to learn of it."""
+        if not self.vault.exists(path):
+            return False
+        return note.read(self.vault.read(path), self.settings.policy.files).keys.get("id") != fact.id
 
     def confirmation(self, fact_id: str) -> list[Change]:
         """A fact seen again loses its speculative expiry; its file is otherwise left alone (`C17`)."""
@@ -235,3 +271,15 @@ def _row(
     if verdict.met:
         row["met"] = verdict.met
     return row | {"reason": verdict.why, "turn": evidence.key, "quote": candidate.quote, "by": extractor}
+
+
+def deed(now: datetime, action: str, memory: str, why: str) -> dict[str, object]:
+    """A line of the action log for what a person did."""
+    return {
+        "at": now.isoformat(timespec="seconds"),
+        "action": action,
+        "outcome": "applied",
+        "memory": memory,
+        "reason": redact(why).text,
+        "by": "user",
+    }

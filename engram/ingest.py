@@ -97,7 +97,7 @@ def _moment(value: object, now: datetime, settings: Settings) -> datetime:
     if value is None:
         return now.astimezone(settings.zone).replace(microsecond=0)
     try:
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and not isinstance(value, bool):
             moment = datetime.fromtimestamp(value, settings.zone)
         else:
             moment = datetime.fromisoformat(str(value))

@@ -84,16 +84,18 @@ class Memory:
         self._lock = files.lock(settings.state / "lock")
         try:
             self.vault = Vault(settings.vault)
-            self.index = Index(settings)
+            self.index = Index(settings, gone=self._gone)
             self.journal = Journal(settings.state / "journal", settings.policy.journal)
             self.intake = ingest.Intake(self.journal, self.index, settings)
-            self.filing = filing.Filing(self.vault, self.index, settings)
+            self.filing = filing.Filing(self.vault, self.index, settings, self.faults)
             self.index.tombstones = self.vault.tombstones()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
             if self.index.catalog.complete:
                 self._read.set()
         except BaseException:
+            if hasattr(self, "index"):
+                self.index.catalog.close()
             self._lock.release()
             raise
 
@@ -104,15 +106,17 @@ class Memory:
         if unsure and self.on_turns is None:
             time.sleep(self.settings.policy.files.settle_most_seconds)
             self.rescan(unsure)
-        self.vault.seed_hashes(self.index.active_hashes())
+        self.filing.seed()
         self.ready = True
 
     def close(self) -> None:
         """Save the index and let go of the vault. What waits stays in the journal."""
         self.ready = False
-        self.index.close()
-        self.journal.close()
-        self._lock.release()
+        try:
+            self.index.close()
+        finally:
+            self.journal.close()
+            self._lock.release()
 
     def call(self, name: str, params: dict[str, Any], *, trust: str = "user") -> dict[str, Any]:
         """Carry out the operation `name`; its result fits JSON. Raises EngramError.
@@ -163,7 +167,8 @@ class Memory:
         One whose session file a person is editing waits until that rests, unless somebody asked for it.
         """
         ready = []
-        for batch in self.intake.due(now):
+        # Before the vault is compared, what stands in it already is not known and would be filed twice.
+        for batch in self.intake.due(now) if self.ready else ():
             until = None if batch.why == ingest.ASKED else self.filing.quiet_until(batch, now)
             until = until or self._file_turns(batch, now)
             if until is None:
@@ -249,20 +254,22 @@ class Memory:
         self.vault.tidy(now, self.settings.policy.files.quiet_seconds)
         diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         self.deletions_frozen = diff.frozen
-        rows = [_deed(now, "edit", edit.after.id, "a person edited the note") for edit in diff.edited]
+        rows = [filing.deed(now, "edit", edit.after.id, "a person edited the note") for edit in diff.edited]
         for edit in diff.edited:
             was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
             if was != is_now:
                 self._entomb([edit.after], now, "a person set the status", restored=was)
-        if diff.deleted:
-            self._entomb(diff.deleted, now, "a person deleted the note")
-            rows += [_deed(now, "forget", fact.id, "a person deleted the note") for fact in diff.deleted]
-        if rows:
-            self.vault.log(rows)
+        self.filing.explain(rows)
         if diff.added or diff.edited or diff.deleted:
-            self.vault.seed_hashes(self.index.active_hashes())
+            self.filing.seed()
         self.filing.ask_about(diff.conflicts, now)
         return {self.settings.vault / path for path in diff.pending}
+
+    def _gone(self, gone: Collection[Fact]) -> None:
+        """A person deleted these notes: told before the catalogue forgets them, or a crash would forget the deed."""
+        now = self.clock()
+        self._entomb(gone, now, "a person deleted the note")
+        self.filing.explain([filing.deed(now, "forget", fact.id, "a person deleted the note") for fact in gone])
 
     def _entomb(self, gone: Collection[Fact], now: datetime, why: str, *, restored: bool = False) -> None:
         """Write tombstones, or take them back: for the statements, and for the turns that say them (X8)."""
@@ -280,7 +287,7 @@ class Memory:
         """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24)."""
         now = self._time(wishes.pop("now")) or self.clock()
         explain, query = wishes.pop("explain"), wishes.pop("query")
-        ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of")), **wishes)
+        ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         answer = recall.recall(self.index, self.settings, ask, mark=secrets.token_hex(4), complete=self.ready)
         return recall.as_json(answer, ask, explain=explain)
 
@@ -306,7 +313,7 @@ class Memory:
             raise BadRequestError("importance must be 0 to 1")
         twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
         if twin:
-            self.filing.write(self.filing.confirmation(twin), [_deed(now, "confirm", twin, "same statement")])
+            self.filing.write(self.filing.confirmation(twin), [filing.deed(now, "confirm", twin, "same statement")])
             if pinned:
                 self.update(twin, pinned=True, status=None)
             return {"id": twin, "verdict": "confirmed", "why": "the same statement is already known"}
@@ -327,11 +334,11 @@ class Memory:
             source=evidence.key,
             origin="user",
             pinned=pinned,
-            expires=self._time(expires),
+            expires=self._time(expires, end=True),
             persona=turn.persona,
         )
         self.filing.file_turns([evidence])
-        path = self.filing.keep(fact, _deed(now, "store", fact.id, "asked to remember"))
+        path = self.filing.keep(fact, filing.deed(now, "store", fact.id, "asked to remember"))
         return {"id": fact.id, "path": path, "verdict": "created", "category": category}
 
     def show(self, id: str) -> dict[str, Any]:  # noqa: A002  the operation's argument is called so everywhere
@@ -359,7 +366,7 @@ class Memory:
             why = redact(reason or "the user asked").text
             self._entomb([fact], now, why)
             self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", why)
-            self.vault.seed_hashes(self.index.active_hashes())
+            self.filing.seed()
         return {"id": fact.id, "path": fact.path, "status": "forgotten"}
 
     def update(self, id: str, pinned: bool | None, status: str | None) -> dict[str, Any]:  # noqa: A002, FBT001  see show
@@ -378,17 +385,17 @@ class Memory:
         if keys:
             self._change(fact, keys, "restore" if status else "pin" if pinned else "unpin", "the user asked")
             if status:
-                self.vault.seed_hashes(self.index.active_hashes())
+                self.filing.seed()
         return {"id": fact.id, "path": fact.path, "changed": sorted(keys)}
 
     def _change(self, fact: Fact, keys: dict[str, object], action: str, why: str) -> None:
         """Patch the note; where a person was faster, look at their version and patch that."""
         try:
-            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [_deed(self.clock(), action, fact.id, why)])
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [filing.deed(self.clock(), action, fact.id, why)])
         except ConflictError:
             self.rescan([self.settings.vault / fact.path])
             fact = self.index.find(fact.id)
-            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [_deed(self.clock(), action, fact.id, why)])
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [filing.deed(self.clock(), action, fact.id, why)])
 
     def _category(self, text: str) -> str:
         """What the offline rules would call the statement."""
@@ -402,7 +409,7 @@ class Memory:
         """Throw every derived store away and read the vault again (row X20)."""
         began = time.monotonic()
         self.index.rebuild()
-        self.vault.seed_hashes(self.index.active_hashes())
+        self.filing.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
 
     def doctor(self, *, accept_deletions: bool = False) -> dict[str, Any]:
@@ -475,7 +482,8 @@ class Memory:
     def _fresh_id(self, now: datetime) -> str:
         return ulid(now, secrets.token_hex(16))
 
-    def _time(self, text: str | None) -> datetime | None:
+    def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
+        """The moment that `text` writes, local where it has no offset; with `end` a mere date means its last moment."""
         if text is None:
             return None
         try:
@@ -484,21 +492,10 @@ class Memory:
             raise BadRequestError(
                 f"{text!r} is no ISO 8601 time", fix="Write 2026-11-20 or 2026-11-20T21:14."
             ) from None
-        return moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
+        return moment + timedelta(days=1) if end and len(text) == len("2026-11-20") else moment
 
 
 RETRY = "`engram flush` asks the model again"
 FROZEN = "many notes vanished at once; nothing is believed deleted until you say `engram doctor --accept-deletions`"
 LAX = "other users of this machine may read the vault; `chmod 700` closes it"
-
-
-def _deed(now: datetime, action: str, memory: str, why: str) -> dict[str, object]:
-    """A line of the action log for what a person did."""
-    return {
-        "at": now.isoformat(timespec="seconds"),
-        "action": action,
-        "outcome": "applied",
-        "memory": memory,
-        "reason": redact(why).text,
-        "by": "user",
-    }

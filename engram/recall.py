@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, ranking
@@ -13,7 +14,7 @@ from engram.errors import BadRequestError
 from engram.index.lexical import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from engram.config import Settings
     from engram.index.index import Index
@@ -108,54 +109,68 @@ def _verified(
     index: Index, units: dict[str, Unit], slots: Sequence[ranking.Slot], ask: Asked, filtered: Counter[str]
 ) -> list[Hit]:
     """The best slots as hits that say what their files say now (`X19`): twice `k`, for the budget to choose from."""
+    standing = list(islice(_standing(index, units, slots, ask, filtered), 2 * ask.k))
+    sources = {unit.source for _, unit, _ in standing if isinstance(unit, Fact)} - index.tombstones
+    said = index.units(sorted(sources))
+    return [_hit(slot, unit, path, said) for slot, unit, path in standing]
+
+
+def _standing(
+    index: Index, units: dict[str, Unit], slots: Sequence[ranking.Slot], ask: Asked, filtered: Counter[str]
+) -> Iterator[tuple[ranking.Slot, Unit, str]]:
+    """The slots whose unit may be recalled as its file has it now, each with that unit and the file's path."""
     seen: dict[str, bool] = {}
-    hits: list[Hit] = []
-    for slot in slots:
-        if len(hits) >= 2 * ask.k:
-            break
-        unit = index.current(units[slot.key], seen)
-        if unit is None:
-            filtered["gone from its file"] += 1
-        elif unit is units[slot.key] or not _left_out(unit, ask, index.tombstones, filtered):
-            hits.append(replace(_hit(index, unit), key=slot.key, score=slot.score, parts=slot.parts))
-    return hits
+    step = 2 * ask.k
+    for start in range(0, len(slots), step):
+        page = slots[start : start + step]
+        places = index.places([slot.key for slot in page])
+        for slot in page:
+            place = places.get(slot.key, ("", ""))
+            unit = index.current(units[slot.key], place, seen)
+            if unit is None:
+                filtered["gone from its file"] += 1
+            elif unit is units[slot.key] or not _left_out(unit, ask, index.tombstones, filtered):
+                yield slot, unit, place[0]
 
 
-def _hit(index: Index, unit: Unit) -> Hit:
+def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) -> Hit:
+    """A slot as its unit fills it; the turns that facts came from are in `said`."""
     if isinstance(unit, Fact):
-        source = index.unit(unit.source) if unit.source else None
-        said = source.turn if isinstance(source, FiledTurn) and unit.source not in index.tombstones else None
+        source = said.get(unit.source)
+        turn = source.turn if isinstance(source, FiledTurn) else None
         return Hit(
-            key=unit.id,
+            key=slot.key,
             kind="fact",
             text=unit.text,
             path=unit.path,
-            score=0.0,
+            score=slot.score,
+            parts=slot.parts,
             when=unit.created,
             category=unit.category,
             status=unit.status,
             confidence=unit.confidence,
             source=unit.source,
-            speaker=(said.speaker or said.role) if said else "",
-            role=said.role if said else "",
-            session=said.session if said else "",
-            quote=said.text[:QUOTE] if said else "",
+            speaker=(turn.speaker or turn.role) if turn else "",
+            role=turn.role if turn else "",
+            session=turn.session if turn else "",
+            quote=turn.text[:QUOTE] if turn else "",
         )
     if isinstance(unit, FiledTurn):
-        turn, path = unit.turn, index.path_of(unit)
+        turn = unit.turn
         return Hit(
-            unit.key,
+            slot.key,
             "turn",
             turn.text,
             path,
-            0.0,
+            slot.score,
+            slot.parts,
             when=turn.occurred_at,
             speaker=turn.speaker,
             role=turn.role,
             source=unit.key,
             session=turn.session,
         )
-    return Hit(unit.path, "note", unit.text, unit.path, 0.0, when=unit.changed)
+    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed)
 
 
 QUOTE = 280
@@ -178,25 +193,27 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
 
 
 def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:
-    counts = index.counts()
     if not complete:
         return "the vault is still being read"
-    if not counts["facts"] + counts["turns"] + counts["notes"] + counts["waiting"]:
+    if not index.size():
         return "there are no memories yet"
     if filtered:
         return "filtered: " + ", ".join(f"{why} ({number})" for why, number in sorted(filtered.items()))
     return "nothing in memory shares a word with this"
 
 
+_SHOWN = tuple(field.name for field in fields(Hit) if field.name != "parts")
+
+
 def as_json(answer: Recalled, ask: Asked, *, explain: bool) -> dict[str, Any]:
     """The answer as JSON; `explain` adds the parts of each score with their meaning (`X4`)."""
     hits = []
     for hit in answer.hits:
-        row = asdict(hit) | {"when": _iso(hit.when), "score": round(hit.score, 4)}
-        parts = row.pop("parts")
+        row = {name: getattr(hit, name) for name in _SHOWN}
+        row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
         if explain:
-            row["parts"] = {name: round(value, 4) for name, value in parts.items()}
-            row["meaning"] = {name: meaning for name, _, meaning in ranking.explanation(parts)}
+            row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
+            row["meaning"] = {name: meaning for name, _, meaning in ranking.explanation(hit.parts)}
         hits.append(row)
     whole = {"query": answer.query, "hits": hits, "text": answer.text, "tokens": answer.tokens}
     return whole | {

@@ -96,13 +96,24 @@ _SUBJECT = (
     r"|(?:he|she|it|that|there|who|what)'s|(?:they|you)'(?:re|ve|ll))\b"
 )
 _JOIN = r"(?:and|but|so|because|'?cause|plus|also|or|yet|then|though|although|while|whereas|since|as|especially|even)"
+_SPLICE = (
+    r"(?:(?:the|this|that|these|those|my|our|his|her|its|their|your)\s(?:[\w'-]+\s){1,3}?|(?-i:[A-Z])[a-z]+\s)"
+    r"(?:is|isn't|are|aren't|was|were|has|have|had|will|can|can't|do|does|don't|doesn't|did|didn't|makes?|tastes?|gets?"
+    r"|got|went|needs?|takes?|feels?|looks?|comes?|lives?|loves?|works?)\b"
+)
+"""A new main clause after a mere comma."""
 _CUT = re.compile(
     rf"(?:[,;:)]|\s[-–—]+|—)\s*(?:{_JOIN}\s+){{0,2}}(?={_SUBJECT})"
     rf"|\s{_JOIN}\s+(?={_SUBJECT})"
-    r"|,?\s+and\s+(?=(?:so far|since then|everything|things)\b)|,\s+(?=(?:things|everything)\b)"
-    r"|;\s|\s[-–—]+\s|—|\s\(|\)|,?\s(?:but|because|although|though|whereas|unless)\s"
+    r"|,?\s+and\s+(?=(?:so far|(?:i )?need help|(?:i )?could use|looking for|was wondering|am looking"
+    r"|since then|everything|things)\b)|,\s+(?=(?:things|everything)\b)"
+    r"|;\s|\s[-–—]+\s|—|\s\(|\)|,?\s(?:but|because|although|though|whereas|unless)\s|,?\s'cause\s"
     r"|,\s(?=(?:which|who|where|when|maybe|perhaps|since|as|while|so|too|right|even"
-    r"|especially|how|what|do|have|thanks)\b)",
+    r"|especially|how|what|do|have|thanks|just)\b)"
+    r"|(?<! now on)(?<!forward)(?<!future),\s(?=(?:please|always|never|don't|let's)\b)"
+    rf"|,\s(?:(?:and|but|so)\s)?(?={_SPLICE})|,\sand\s(?=(?:[\w'-]+\s){{1,4}}(?:is|are|was|were)\b)"
+    r"|,?\s(?:und|aber)\s(?=(?:ich|wir|meine?)\b)|,?\s(?:et|mais)\s(?=(?:je|mon|ma|mes)\b|j')"
+    r"|,?\s(?:y|pero)\s(?=(?:yo|me|mi|mis)\b)",
     re.IGNORECASE,
 )
 
@@ -196,6 +207,11 @@ def is_game(text: str) -> bool:
         return True
     task = _TASK.search(text)
     return task is not None and ("\n" in text.strip() or ":" in text[task.start() :] or len(text) > 600)
+
+
+def is_task(text: str) -> bool:
+    """Whether a turn asks for a text, so that the people in it may be invented."""
+    return _TASK.search(text) is not None
 
 
 _PERSON = {

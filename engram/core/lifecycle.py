@@ -14,9 +14,7 @@ def hidden(fact: Fact, now: datetime) -> str | None:
     """Why `fact` is not recalled at `now`, or None if it is (rows A30, C23, B16: pinned before expired)."""
     if fact.status != "active":
         return fact.status
-    if fact.expires and fact.expires <= now and not fact.pinned:
-        return "expired"
-    return "no longer valid" if fact.valid_until and fact.valid_until <= now else None
+    return _over(fact, now)
 
 
 def hidden_then(fact: Fact, then: datetime) -> str | None:
@@ -31,4 +29,10 @@ def hidden_then(fact: Fact, then: datetime) -> str | None:
         return "not yet known"
     if fact.valid_from and fact.valid_from > then:
         return "not yet valid"
-    return "no longer valid" if fact.valid_until and fact.valid_until <= then else None
+    return _over(fact, then)
+
+
+def _over(fact: Fact, now: datetime) -> str | None:
+    if fact.expires and fact.expires <= now and not fact.pinned:
+        return "expired"
+    return "no longer valid" if fact.valid_until and fact.valid_until <= now else None

@@ -160,8 +160,12 @@ class LexicalPolicy:
     speaker: float = number(0.4, "share", 0, 10, "recall", "gain of a turn of a speaker that is named")
     role: float = number(0.4, "share", 0, 10, "recall", "gain of a turn of the role that is asked about")
     when: float = number(0.3, "share", 0, 10, "recall", "gain of words for time where the question asks when")
+    counted: float = number(0.2, "share", 0, 10, "recall", "gain of numbers where the question asks how many")
+    telling: float = number(
+        0.2, "share", 0, 10, "recall", "gain of what users say of themselves where the question is about that"
+    )
     span: float = number(
-        0.2, "share", 0, 10, "recall", "gain inside the time the question names, of the best unit's worth"
+        0.6, "share", 0, 10, "recall", "gain inside the time the question names, of the best unit's worth"
     )
     question: float = number(0.15, "share", 0, 1, "recall", "loss of a turn that is a question")
     faint: float = number(0.3, "share", 0, 1, "recall", "weight of words that say how, not what, one asks")

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.dates import resolve
-from engram.core.words import content, fold, language, words
+from engram.core.words import FIRST_PERSON, content, fold, language, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,11 +37,10 @@ _FAINT = frozenset(
 )
 _WHEN = frozenset(("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ"))
 _ASKS_TIME = re.compile(r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日")
-_FIRST_PERSON = frozenset(
-    """
-    i my me mine we our us ich mein meine meinen meinem meiner mir mich wir unser unsere je mon ma mes moi nous
-    yo mi mis me nosotros io mio mia miei mie noi eu meu minha meus minhas ik mijn wij я мой моя мое мои меня
-    """.split()  # noqa: SIM905  # as above
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|often|old|far|big|tall|long)\b|\b(?:what|which) (?:percentage|number|amount|price)\b|\btotal\b"
+    r"|\bwie ?viele?\b|\bwie (?:oft|alt|weit|lange)\b|\bcombien\b|\bcuánt[oa]s?\b|\bquant[oaie]s?\b|\bhoeveel\b"
+    r"|\bсколько\b|多少|几|いくつ|いくら"
 )
 _SAID = (
     "said|told|mentioned|suggested|recommended|provided|gave|wrote|listed|created|shared|described|explained|"
@@ -73,6 +72,7 @@ class Question:
     language: str = ""
     faint: frozenset[str] = frozenset()
     wants_time: bool = False
+    wants_number: bool = False
     about_role: str = ""
     span: Interval | None = None
 
@@ -146,6 +146,7 @@ def ask(text: str, when: datetime) -> Question:
         language=code,
         faint=frozenset(word for word in carrying if word in _FAINT or word in timed),
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
+        wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=_about_role(folded, found),
         span=spans[0] if spans else None,
     )
@@ -154,7 +155,7 @@ def ask(text: str, when: datetime) -> Question:
 def _about_role(folded: str, found: Sequence[str]) -> str:
     if _ABOUT_ASSISTANT.search(folded) and not _ABOUT_SELF.search(folded):
         return "assistant"
-    return "" if _FIRST_PERSON.isdisjoint(found) else "user"
+    return "" if FIRST_PERSON.isdisjoint(found) else "user"
 
 
 def merged(
@@ -282,6 +283,8 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "speaker": "said by someone the question names",
         "role": "said by the side the question is about",
         "when": "holds words for time, and the question asks when",
+        "counted": "holds a number, and the question asks how many",
+        "telling": "tells of who said it, and the question is about that one",
         "span": "falls into the time the question names",
         "question": "is itself a question",
         "importance": "importance",

@@ -122,6 +122,14 @@ _TELLS_NOTHING = frozenset(
     """.split()  # noqa: SIM905  # a table of words reads better as lines
 )
 
+FIRST_PERSON = frozenset(
+    """
+    i my me mine we our us ich mein meine meinen meinem meiner mir mich wir unser unsere je mon ma mes moi nous
+    yo mi mis me nosotros io mio mia miei mie noi eu meu minha meus minhas ik mijn wij я мой моя мое мои меня
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+"""The words by which people mean themselves, in the form `words` gives them."""
+
 _IRREGULAR_FORMS = """
     arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; become became; begin began begun;
     bend bent; bet betted; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken;

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.core.policy import FilePolicy
 from engram.core.text import HASH_VERSION
-from engram.errors import EngramError, StorageError
+from engram.errors import StorageError
 from engram.index.diff import Delta, Diff, Log
 from engram.index.entries import entry_of, read_file, refused
 from engram.index.lookups import Lookups
@@ -24,9 +23,11 @@ from engram.vault import files
 from engram.vault.places import READ_AGAIN, Stat, Walk, kind_of, stat_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
     from datetime import tzinfo
+    from pathlib import Path
 
+    from engram.core.records import Fact
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
 
@@ -41,8 +42,9 @@ _FEW = 8
 class Catalog(Lookups):
     """The catalogue of the vault `root`, kept in the folder `cache`; dates without a zone are in `zone`.
 
-    `clock` counts seconds and need not tell the time. Changes come from one writer thread at a time,
-    look-ups from any.
+    `clock` counts seconds and need not tell the time. `gone` is told of the facts a person deleted, before
+    the catalogue forgets them; if it fails, the next scan tells them again.
+    Changes come from one writer thread at a time, look-ups from any.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Catalog(Lookups):
         zone: tzinfo,
         policy: FilePolicy | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        gone: Callable[[Sequence[Fact]], None] | None = None,
     ) -> None:
         self.root = os.path.realpath(root)
         self.zone = zone
@@ -61,6 +65,7 @@ class Catalog(Lookups):
         stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
         super().__init__(Rows(cache / "catalogue.db", stamp))
         self._scanning = threading.Lock()
+        self._gone = gone
         self._missing: dict[str, float] = {}
         self._seen_whole = ""
 
@@ -106,12 +111,8 @@ class Catalog(Lookups):
 
     def verify(self, path: str, sha: str) -> bytes | None:
         """The bytes now at `path` if their SHA-256 is `sha`, else None (`X19`)."""
-        try:
-            target = files.safe_join(Path(self.root), path)
-            raw = files.read(target, self.policy.note_bytes)
-        except EngramError:
-            return None
-        return raw if files.sha256(raw) == sha else None
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
+        return reading.raw if not reading.fault and files.sha256(reading.raw) == sha else None
 
     def reread(self, key: str, path: str) -> Unit | None:
         """The unit `key` as the file at `path` says now, the rows left as they are; None if it is not there."""
@@ -135,9 +136,9 @@ class Catalog(Lookups):
         """What changed since an index stood at `mark`; everything, if that was another catalogue or ''."""
         with self.rows.lock:
             generation, _, number = mark.partition(":")
-            fresh = generation != self.rows.generation
-            first = 0 if fresh else int(number)
             last = self._last()
+            fresh = generation != self.rows.generation or int(number) > last  # a power cut takes the last rows back
+            first = 0 if fresh else int(number)
             removed = [] if fresh else self.rows.ask("SELECT key FROM gone WHERE seq > ?", (first,))
             keys = tuple(str(key) for (key,) in removed)
             return Delta(f"{self.rows.generation}:{last}", fresh, keys, self._units(first, last))
@@ -150,7 +151,7 @@ class Catalog(Lookups):
 
     def _units(self, first: int, last: int) -> Iterator[Unit]:
         question = "SELECT seq, kind, record FROM unit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
-        while found := self.rows.ask(question, (first, last, self.policy.scan_batch)):
+        while first < last and (found := self.rows.ask(question, (first, last, self.policy.scan_batch))):
             first = found[-1][0]
             yield from (unpack(kind, record) for _, kind, record in found)
 
@@ -183,7 +184,8 @@ class Catalog(Lookups):
             return [""]
         inside = set()
         for path in paths:
-            text = str(Path(self.root, path))
+            text = str(path)
+            text = os.path.normpath(text if text.startswith("/") else f"{self.root}/{text}")
             if text == self.root:
                 return [""]
             if text.startswith(f"{self.root}/"):
@@ -293,6 +295,8 @@ class Catalog(Lookups):
                     if not walk(self.root, path).files:
                         drop(db, path, log)
                     del self._missing[path]
+                if self._gone and log.found["deleted"]:
+                    self._gone(log.found["deleted"])
             self._take(log.heirs, log)
 
     def _too_many(self) -> bool:

@@ -6,6 +6,7 @@ All of it is derived: deleting the cache folder changes no answer (row X20).
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engram.core.lifecycle import hidden
@@ -13,10 +14,11 @@ from engram.core.records import Fact, FiledTurn
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
 from engram.index.lexical import Doc, Lexical
+from engram.index.rows import key_of
 from engram.vault import files
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -27,15 +29,13 @@ if TYPE_CHECKING:
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
 
-_MARK = "mark"
-
 
 class Index:
     """What the vault holds, to look up and to search. Changes come from one thread, questions from any."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, gone: Callable[[Sequence[Fact]], None] | None = None) -> None:
         self.settings = settings
-        self.catalog = Catalog(settings.vault, settings.cache, settings.zone, settings.policy.files)
+        self.catalog = Catalog(settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone)
         self.lexical = Lexical(settings.policy.lexical, settings.zone)
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self._pending: dict[str, FiledTurn] = {}
@@ -46,7 +46,8 @@ class Index:
 
     def close(self) -> None:
         """Save what would be slow to make again."""
-        self.save()
+        with suppress(EngramError):
+            self.save()
         self.catalog.close()
 
     def save(self) -> None:
@@ -54,9 +55,10 @@ class Index:
         with self._following:
             for key in self._pending:
                 self.lexical.remove([key])
-            self.lexical.save(self.settings.cache)
-            files.write_derived(self.settings.cache / _MARK, self._mark.encode())
-            self.lexical.add([_doc(filed) for filed in self._pending.values()])
+            try:
+                self.lexical.save(self.settings.cache, self._mark)
+            finally:
+                self.lexical.add([_doc(filed) for filed in self._pending.values()])
 
     # -- changes ------------------------------------------------------------------------------------
 
@@ -90,6 +92,7 @@ class Index:
 
     def rebuild(self) -> None:
         """Forget everything and read the vault again."""
+        files.make_folders(self.settings.cache)
         self.catalog.start_over()
         self.refresh(None)
 
@@ -97,31 +100,34 @@ class Index:
         """Bring the lexical index to where the catalogue stands; a turn in its file no longer waits."""
         with self._following:
             delta = self.catalog.since(self._mark)
+            if delta.mark == self._mark:
+                return
             if delta.fresh:
                 self.lexical = Lexical(self.settings.policy.lexical, self.settings.zone)
                 self.lexical.add([_doc(filed) for filed in self._pending.values()])
-            self.lexical.remove([key for key in delta.removed if key not in self._pending])
-            self.lexical.add(map(self._arrived, delta.added))
+            if removed := [key for key in delta.removed if key not in self._pending]:
+                self.lexical.remove(removed)
+            self.lexical.add(filter(None, map(self._arrived, delta.added)))
             self._mark = delta.mark
 
-    def _arrived(self, unit: Unit) -> Doc:
-        if isinstance(unit, FiledTurn):
-            self._pending.pop(unit.key, None)
-        return _doc(unit)
+    def _arrived(self, unit: Unit) -> Doc | None:
+        """What is to be told of a unit; nothing of a turn that stands in its file as it was told while it waited."""
+        doc = _doc(unit)
+        waited = self._pending.pop(doc.key, None)
+        return None if waited and _doc(waited) == doc else doc
 
     def _load(self) -> str:
         """The mark at which the saved lexical index stands, or '' where there is none to use."""
-        try:
-            mark = files.read(self.settings.cache / _MARK).decode()
-        except (EngramError, ValueError):
-            return ""
-        return mark if self.lexical.load(self.settings.cache) else ""
+        return self.lexical.mark if self.lexical.load(self.settings.cache) else ""
 
     def _mtime(self, path: str) -> int:
+        """When the file was written, in nanoseconds; 0 if nothing stands there, -1 if the disk does not say."""
         try:
-            return files.safe_join(self.settings.vault, path).lstat().st_mtime_ns
-        except OSError:
+            return (self.settings.vault / path).lstat().st_mtime_ns
+        except (FileNotFoundError, NotADirectoryError):
             return 0
+        except OSError:
+            return -1
 
     # -- questions ----------------------------------------------------------------------------------
 
@@ -138,23 +144,23 @@ class Index:
         known = self.catalog.units(keys)
         return {key: unit for key in keys if (unit := self._pending.get(key) or known.get(key)) is not None}
 
-    def current(self, unit: Unit, seen: dict[str, bool]) -> Unit | None:
+    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
 
-        `seen` remembers which files were found unchanged during one question.
+        `place` is where the catalogue has it; `seen` remembers which files were found unchanged during one
+        question.
         """
-        key = unit.key if isinstance(unit, FiledTurn) else unit.id if isinstance(unit, Fact) else unit.path
+        key = key_of(unit)
         if key in self._pending:
             return unit
-        path, sha = self.catalog.place(key) or ("", "")
+        path, sha = place
         if path not in seen:
             seen[path] = bool(path) and self.catalog.verify(path, sha) is not None
         return unit if seen[path] else self.catalog.reread(key, path)
 
-    def path_of(self, filed: FiledTurn) -> str:
-        """The session file that holds a turn, or '' while it waits."""
-        place = self.catalog.place(filed.key)
-        return place[0] if place else ""
+    def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Path and hash of the files of the units with these keys; turns that wait for their file have none."""
+        return self.catalog.places(keys)
 
     def turn(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`, if its file holds it."""
@@ -193,6 +199,10 @@ class Index:
         """What is wrong with files of the vault, or with one of them."""
         return [problem for problem in self.catalog.problems() if path is None or problem.path == path]
 
+    def size(self) -> int:
+        """How many facts, turns and notes can be found."""
+        return len(self.lexical)
+
     def counts(self) -> dict[str, int]:
         """How many of what; `waiting` turns are in the journal only."""
         return self.catalog.counts() | {"waiting": len(self._pending)}
@@ -200,7 +210,7 @@ class Index:
     def edited_at(self, path: str) -> float | None:
         """When somebody else last wrote the file at `path` (epoch seconds); None: nobody but us, or no file."""
         mtime = self._mtime(path)
-        return None if mtime in {0, self._own.get(path)} else mtime / 1e9
+        return None if mtime in {-1, 0, self._own.get(path)} else mtime / 1e9
 
 
 def _doc(unit: Unit) -> Doc:
@@ -227,10 +237,14 @@ def _doc(unit: Unit) -> Doc:
             persona=unit.persona or "",
             status=unit.status,
             valid_from=_stamp(unit.valid_from),
-            valid_until=min(filter(None, (_stamp(unit.valid_until), _stamp(unit.expires))), default=None),
+            valid_until=min(filter(None, (_stamp(unit.valid_until), _expiry(unit))), default=None),
             created=_stamp(unit.created),
         )
     return Doc(unit.path, "note", f"{unit.title}\n{unit.text}", when=unit.changed.timestamp())
+
+
+def _expiry(fact: Fact) -> float | None:
+    return None if fact.pinned else _stamp(fact.expires)
 
 
 def _stamp(moment: datetime | None) -> float | None:

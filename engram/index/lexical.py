@@ -1,7 +1,7 @@
 """The lexical index: rank_bm25's Okapi over an inverted index, and what conversations add to it.
 
 Plain scores (`get_scores`) equal the parent's to the last bit. `search` adds what helps to find a turn:
-the words of its date, the turns around it, its session, who said it and when, whether it asks. The same
+the words of its date, the turns around it, its session, who said it, when and in what manner. The same
 units give the same answer whatever was added first and whatever was saved between (row X20).
 """
 
@@ -22,6 +22,7 @@ from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Scored
 from engram.core.words import words
 from engram.index import scoring
+from engram.index.manner import asks, holds_number, tells_of_self
 from engram.index.segments import DamagedError, Names, Postings, Rows, pack, unpack
 from engram.index.stems import LANGUAGES, STEMMER_VERSION, analysed, date_word, stemmed
 from engram.vault.files import write_derived
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints
 
-VERSION = "1"
+VERSION = "3"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
 _NAMED = ("kind", "status", "role", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
-_ASKING = ("?", "？", "؟")
 _NOBODY = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
 _REASONS = ("", "status", "not valid then", "not known then")
 _DEAD_ROWS = 1000
@@ -108,6 +108,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """In place of the parent's lists: no documents yet, for they come and go."""
         assert not corpus
         self._names = {name: Names() for name in _NAMED}
+        self.mark = ""
         self._generation = 0
         self._adopt(Rows(), Postings())
         self._recount()
@@ -159,8 +160,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "length": len(stems),
             "language": code,
             "day": 0 if doc.when is None else datetime.fromtimestamp(doc.when, self.zone).toordinal(),
-            "asks": doc.text.rstrip().endswith(_ASKING),
+            "asks": asks(doc.text),
             "timed": has_time_expression(doc.text),
+            "counted": holds_number(doc.text),
+            "telling": tells_of_self(doc.text),
         }
         self._postings.add(self._rows.add(doc.key, values), Counter(stems))
         self._count(len(stems), code, 1)
@@ -210,14 +213,14 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     # On disk.
 
-    def save(self, folder: Path) -> None:
-        """Write the snapshot; other threads go on meanwhile, and what they add stays in the delta."""
+    def save(self, folder: Path, mark: str = "") -> None:
+        """Write the snapshot and in it `mark`, where its source stood; what others add meanwhile stays in the delta."""
         with self._lock:
             generation = self._generation
             rows, postings = self._rows.copy(), self._postings.copy()
             names = {name: list(table.all) for name, table in self._names.items()}
         rows, postings = _folded(rows, postings)
-        tables = {**names, "keys": rows.keys, "terms": list(postings.terms)}
+        tables = {**names, "keys": rows.keys, "terms": list(postings.terms), "mark": [mark]}
         arrays = {
             "columns": rows.columns[: rows.size],
             "starts": postings.starts,
@@ -239,6 +242,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 self._changed()
                 return False
             self._names = {name: Names(tables[name]) for name in _NAMED}
+            self.mark = tables["mark"][0]
             postings = Postings(tables["terms"], arrays["starts"], arrays["rows"], arrays["counts"])
             self._adopt(Rows.of(tables["keys"], arrays["columns"]), postings)
             self._recount()

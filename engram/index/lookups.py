@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
@@ -76,8 +77,8 @@ class Lookups:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """The facts, turns and notes with these keys, as far as there are any."""
-        marks = ",".join("?" * len(keys))
-        found = self.rows.ask(f"SELECT key, kind, record FROM unit WHERE key IN ({marks})", keys)  # noqa: S608  marks only
+        question = "SELECT key, kind, record FROM unit WHERE key IN (SELECT value FROM json_each(?))"
+        found = self.rows.ask(question, (json.dumps(keys),))
         return {key: unpack(kind, record) for key, kind, record in found}
 
     def turn(self, key: str) -> FiledTurn | None:
@@ -98,9 +99,13 @@ class Lookups:
 
     def place(self, key: str) -> tuple[str, str] | None:
         """The path of the unit's file and the SHA-256 the catalogue knows of it."""
-        question = "SELECT file.path, file.sha FROM unit JOIN file ON file.path = unit.path WHERE unit.key = ?"
-        found = self.rows.ask(question, (key,))
-        return (str(found[0][0]), str(found[0][1])) if found else None
+        return self.places([key]).get(key)
+
+    def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """The places of the units with these keys, as far as they have one."""
+        asked = "SELECT value FROM json_each(?)"
+        question = f"SELECT key, path, sha FROM unit JOIN file USING (path) WHERE key IN ({asked})"  # noqa: S608  our own words
+        return {key: (path, sha) for key, path, sha in self.rows.ask(question, (json.dumps(keys),))}
 
     def sessions(self, session: str) -> list[SessionFile]:
         """The files of a conversation, oldest first; the last one is where the next turn may go."""

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Fact, FiledTurn, Turn
-from engram.errors import StorageError
+from engram.errors import EngramError, StorageError
 from engram.vault import files
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ SHAPE = ",".join(_FACT + _TURN)
 """Part of the stamp: records of another shape are not read."""
 
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_read = json.JSONDecoder().raw_decode
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=datetime.isoformat).encode
 
 
@@ -107,10 +108,11 @@ def pack(unit: Unit) -> str:
 
 def unpack(kind: str, record: str) -> Unit:
     """The unit that `pack` wrote."""
-    values: list[Any] = json.loads(record)
+    values: list[Any] = _read(record)[0]
     if kind == "fact":
         for place in _FACT_TIMES:
-            values[place] = time(values[place])
+            if values[place]:
+                values[place] = datetime.fromisoformat(values[place])
         for place in _FACT_LISTS:
             values[place] = tuple(values[place])
         return Fact(*values)
@@ -188,8 +190,13 @@ class Rows:
         with self.lock:
             self.close()
             unsynced: set[Path] = set()
-            for ending in ("", "-wal", "-shm", "-journal"):
-                files.remove(self.path.with_name(self.path.name + ending), unsynced)
+            try:
+                for ending in ("-wal", "-shm", "-journal", ""):
+                    files.remove(self.path.with_name(self.path.name + ending), unsynced)
+            except EngramError:
+                with suppress(sqlite3.DatabaseError):
+                    self._connect()  # what still stands there serves on
+                raise
             try:
                 self._connect()
                 self._db.executescript(SCHEMA)

@@ -149,6 +149,10 @@ def boosts(
         found["role"] = policy.role * (columns["role"][rows] == role)
     if question.wants_time:
         found["when"] = policy.when * columns["timed"][rows]
+    if question.wants_number:
+        found["counted"] = policy.counted * columns["counted"][rows]
+    if role >= 0 and question.about_role == "user":
+        found["telling"] = policy.telling * (columns["telling"][rows] & (columns["role"][rows] == role))
     return found
 
 

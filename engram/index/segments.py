@@ -28,6 +28,8 @@ ROW = np.dtype(
         ("alive", "?"),
         ("asks", "?"),
         ("timed", "?"),
+        ("counted", "?"),
+        ("telling", "?"),
         ("kind", "u1"),
         ("status", "u1"),
         ("role", "u1"),

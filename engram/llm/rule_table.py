@@ -4,15 +4,16 @@ A rule stands on three lines or more: its name with category, strength, the test
 and what else holds (`tag:`, `to-bot` for words spoken to an assistant, `as-of` for what is true at a
 date); its pattern, continued on lines of the same depth; and after `=` the statement. A pattern is matched
 at the beginning of a clause, without regard to case; `<KIN>` is a group of words below. What follows the match
-is the object `{o}`; `{s}` is the subject's name, `{p}` its possessive, `{v}` the present verb matched by the
-group `v`, conjugated, `{w}` and `{x}` the words matched by
-`w` and `x`. The first rule that matches a clause decides.
+is the object `{o}`; `{s}` is the subject's name, `{p}` the speaker's possessive, `{v}` the present verb matched
+by the group `v`, conjugated, `{w}` and `{x}` the words matched by `w` and `x`. The first
+rule that matches a clause and whose object passes decides.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ THING
     (?:(?:native|first) language|mother tongue|home ?town|hometown|birthday|wedding anniversary|anniversary
     |middle name|last name|surname|nickname|nationality|pronouns|blood type|shoe size|star sign|zodiac sign
     |time ?zone|major|degree|employer|company|job title|current job|day job|daily commute|commute|car|diet
-    |budget|salary|rent|hobby|hobbies|main hobb(?:y|ies)|passion|dream job|main goal|goal|sleep schedule|bedtime
+    |salary|rent|hobby|hobbies|main hobb(?:y|ies)|passion|dream job|main goal|goal|sleep schedule|bedtime
     |work hours|email|e-mail|phone|laptop)
 PAST
     (?:adopted|attended|became|began|bought|baked|booked|brought|built|broke|camped|celebrated|chose|climbed
@@ -84,7 +85,7 @@ PAST
     |retired|returned|sang|saw|scored|sent|set up|signed|sold|spent|spoke|sprained|started|stayed|stopped
     |submitted|switched|taught|took|travel+ed|tried|upgraded|visited|volunteered|walked|watched|welcomed|went
     |witnessed|won|worked|wrote|accepted|applied|resigned|planned|was diagnosed|was born|was promoted|was hired
-    |was laid off|was accepted|had to)
+    |was laid off|was accepted|was (?:in|at)(?= (?:<CAP>|the |my ))|called|phoned|emailed|had to)
 PET_OR_HOME
     (?:new |second |first |used |little |cute |beautiful )?(?:house|home|flat|apartment|condo|car|bike
     |motorcycle|boat|piano|guitar|violin|laptop|camera|<PET>)
@@ -98,6 +99,8 @@ MILESTONE
     |my first) (?:\w+ )?(?:half[- ])?marathon|passed (?:my|the)|finished (?:reading|writing|my)|was born (?:in
     |on)|grew up (?:in|on)|studied (?:at|in)?|majored in|served in|broke my|joined (?:a|an|the)
     |stopped (?:eating|drinking|smoking)|gave up)
+ASKED
+    (?:(?:from now on|going forward|in future|in the future),? )?(?:please,? )?
 TO_BOT_VERB
     (?:use|answer|reply|write|call|include|add|ask|give(?! up| in)|keep(?! going)|format|explain|cite|avoid|respond
     |speak|address|show|send|remind|suggest|mention|recommend|assume|translate|refer|share|provide|check)
@@ -107,7 +110,8 @@ DOING
     |building (?:a|an|my)|recovering from|saving (?:up )?for|renovating|majoring in|pursuing|doing (?:a|an
     |my) (?:phd|master's|internship|degree)|living (?:in|with)|staying (?:in|with)|renting)
 BUSY
-    (?:painting|playing|learning|studying|working|teaching|living|dating|running|training|practi[cs]ing
+    (?:painting|playing|learning|studying|working|teaching|living|dating|running|training
+    |practi[cs]ing(?! for| since)
     |collecting|using|taking|volunteering|writing|writing for|reading|listening to|watching|cooking|baking
     |gardening|cycling|swimming|attending|growing|following|doing|going to|making|seeing a|sharing|driving
     |coding|knitting|hiking|climbing)
@@ -202,11 +206,14 @@ has pet: relationship sure trait tag:pet
 has named: fact probable title
     i(?: have|'ve got) (?P<w>an? (?:[\w-]+ ){1,3}(?:named|called))
     = {s} has {w} {o}
+kin is: relationship sure name tag:relationship
+    my (?P<w>(?:<KIN>|<PET>) is)(?: now)?(?= <CAP>[a-z])(?! (?:<TONGUE>|[\w-]*(?:ish|an|ese|ch|eek|ss|ic|im|i))\b)
+    = {p} {w} {o}
 kin age: relationship sure any tag:relationship as-of
-    my (?P<w>(?:<KIN>|<PET>),? (?:<CAP>\w+,? )?(?:is|are) \d{1,3}(?: years old)?)(?=[.!]?$)
+    my (?P<w>(?:<KIN>|<PET>) (?:is|are) \d{1,3}(?: years old)?)(?=[.!]?$)
     = {p} {w} {o}
 kin: relationship probable any tag:relationship
-    my (?P<w>(?:<KIN>|<PET>),? ?(?:<CAP>\w+,? )?(?:lives? (?:in|near|with)|works? (?:as|at|for|in)|was born
+    my (?P<w>(?:<KIN>|<PET>) (?:lives? (?:in|near|with)|works? (?:as|at|for|in)|was born
     |passed away|died|(?:is|are) (?:an? (?:[\w-]+ ){0,2}?<JOB>|called|named|allergic to
     |from <CAP>|vegan|vegetarian|pregnant|married|divorced|retired|autistic|diabetic)
     |loves?|likes|hates?|studies|teaches|owns|got married|graduated|turned \d+|moved to|speaks|plays))
@@ -247,7 +254,8 @@ habit: fact probable open
     |cook|walk|sleep|read|play|watch|listen|wear|buy|train|go to bed|skip|meditate|write)
     = {s} {w} {v} {o}
 every: fact probable open
-    <I>(?P<v>go|run|work|take|cook|walk|read|play|watch|train|practi[cs]e|volunteer|meet|swim|cycle|bike
+    i (?:also |usually |still |always |often |typically |generally )?(?P<v>go
+    |run|work|take|cook|walk|read|play|watch|train|practi[cs]e|volunteer|meet|swim|cycle|bike
     |write|paint|drink|teach)(?= .*\b(?:every (?:other )?(?:day|week|weekend|month|year|morning|evening
     |night|\w+day)|(?:once|twice|three times|\d times) a (?:day|week|month)|on (?:\w+day)s))
     = {s} {v} {o}
@@ -268,7 +276,7 @@ knows how: skill sure open
     i know how to
     = {s} knows how to {o}
 is not: correction probable correction
-    (?:it's|it is|that's)(?= [\w' -]{2,40},? not\b)
+    (?:it's|it is|that's)(?= (?:<CAP>|\d)[\w' -]{1,40},? not (?:<CAP>|\d))
     = {s} corrects: it is {o}
 decided: decision sure open
     (?:<I>|<HAVE>)(?P<w>decided (?:to|on|against|not to)|chosen to|chose to|made up my mind to)
@@ -278,10 +286,10 @@ we decided: decision probable open
     |settled on|chose to)
     = {s} and others {w} {o}
 promise: commitment sure open
-    i promise(?:d)?(?: to| that i will| that i'll| i'll| i will)
+    i promise(?: to| that i will| that i'll| i'll| i will)
     = {s} promises to {o}
 will: commitment probable ahead
-    i(?:'ll| will| shall)(?: definitely| also| just| finally| be sure to)?
+    i(?:'ll| will| shall)(?! try)(?: definitely| also| just| finally| be sure to)?
     = {s} will {o}
 going to: commitment probable ahead
     <AM>(?:going to|gonna|planning to)(?! (?:an?|the|my|our|see|<CAP>))
@@ -333,16 +341,69 @@ doing: fact probable open as-of
 busy: fact weak open as-of
     <HAVE>been (?P<w><BUSY>)(?= .*\b(?:for|since) (?!a while|it|me|so long|ages|some time|long|what))
     = {s} has been {w} {o}
-always: principle sure order to-bot
-    (?:please )?(?P<w>(?:always|never|don't ever|do not ever) <TO_BOT_VERB>)
-    = {s} asks: {w} {o}
-please do not: principle probable order to-bot
-    please (?P<w>(?:don't|do not|stop) (?:<TO_BOT_VERB>|using|calling|adding))
-    = {s} asks: {w} {o}
-from now on: principle sure order to-bot
-    (?:from now on|going forward|in future
-    |in the future),? (?:please )?(?P<w>(?:always |never |only |don't |do not )?<TO_BOT_VERB>)
-    = {s} asks, from now on: {w} {o}
+always: preference sure order to-bot tag:instruction
+    <ASKED>always (?P<w><TO_BOT_VERB>)
+    = {s} wants the assistant always to {w} {o}
+never: preference sure order to-bot tag:instruction
+    <ASKED>(?:never|don't ever|do not ever) (?P<w><TO_BOT_VERB>)
+    = {s} wants the assistant never to {w} {o}
+please do not: preference probable order to-bot tag:instruction
+    (?=please|from now|going forward|in (?:the )?future)<ASKED>(?:don't|do not) (?P<w>use|call
+    |ask|recommend|suggest|remind|address|speak)
+    = {s} wants the assistant not to {w} {o}
+please stop: preference probable order to-bot tag:instruction
+    <ASKED>stop (?P<w>using|calling|adding|suggesting|recommending|asking|writing|including|answering)
+    = {s} wants the assistant to stop {w} {o}
+from now on: preference sure order to-bot tag:instruction
+    (?=from now|going forward|in (?:the )?future)<ASKED>(?P<w>(?:only )?<TO_BOT_VERB>)
+    = {s} wants the assistant to {w} {o}
+"""
+
+
+_OTHERS = r"""
+other lives: fact sure place
+    (?:now |currently )?(?P<w>lives in|is from|comes from)
+    = {s} {w} {o}
+other works: fact sure open
+    (?:now |currently )?(?P<w>works as)(?= an? )
+    = {s} {w} {o}
+other works at: fact probable open
+    (?:now |currently )?(?P<w>works (?:at|for|in))
+    = {s} {w} {o}
+other job: fact sure trait
+    is (?P<w>an? (?:[\w-]+ ){0,3}?<JOB>)
+    = {s} is {w} {o}
+other allergy: fact sure thing tag:health
+    is (?P<w>(?:severely |very )?allergic) to
+    = {s} is {w} to {o}
+other trait: fact probable trait
+    is (?P<w>(?:not )?<TRAIT>)(?!-)(?! (?:in|to|on) )
+    = {s} is {w} {o}
+other age: fact probable any as-of
+    is (?P<w>\d{1,3}(?: years old)?)(?=[.!]?$)
+    = {s} is {w}
+other birthday: fact sure open tag:birthday
+    's (?P<w>birthday is)
+    = {s}'s {w} {o}
+other has: relationship sure trait
+    has (?P<w><COUNT> (?:[\w-]+ ){0,3}?(?:<PET>|<KIN>s?))
+    = {s} has {w} {o}
+other has named: relationship probable title tag:relationship
+    has (?P<w>an? (?:[\w-]+ ){1,3}(?:named|called))
+    = {s} has {w} {o}
+other kin: relationship sure trait tag:relationship
+    is my (?P<w><KIN>|<PET>)(?!'s)
+    = {s} is {p} {w} {o}
+not any more: correction sure any tag:relationship
+    (?:(?:is not|isn't) my (?P<w><KIN>) (?:any ?more|any longer)|is no longer my (?P<x><KIN>))
+    = {s} is no longer {p} {w}{x}
+other likes: preference probable thing tag:preference
+    (?:really |absolutely |just |also )?(?P<w>loves|likes|enjoys|adores|hates|dislikes|prefers)
+    = {s} {w} {o}
+other does: fact probable open
+    (?P<w>lives (?:near|with)|was born|passed away|died|got married|graduated|moved to|speaks|plays|studies|teaches|owns
+    |is married to|is engaged to|turned(?= \d))
+    = {s} {w} {o}
 """
 
 
@@ -368,14 +429,16 @@ def _read_groups(text: str) -> dict[str, str]:
     return groups
 
 
+GROUPS = _read_groups(_GROUPS)
+
+
 def read_rules(text: str) -> tuple[Rule, ...]:
     """The rules of a table in the form above."""
-    groups = _read_groups(_GROUPS)
     rules = []
     for title, lines in _blocks(text):
         name, _, rest = title.partition(": ")
         category, strength, wants, *more = rest.split()
-        pattern = _expanded("".join(lines[:-1]), groups)
+        pattern = _expanded("".join(lines[:-1]), GROUPS)
         rules.append(
             Rule(
                 name,
@@ -392,7 +455,17 @@ def read_rules(text: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-ENGLISH = read_rules(_ENGLISH)
+@cache
+def english() -> tuple[Rule, ...]:
+    """What speakers say of themselves; the patterns are compiled when first asked for."""
+    return read_rules(_ENGLISH)
+
+
+@cache
+def others() -> tuple[Rule, ...]:
+    """What is said of somebody named, matched after the name."""
+    return read_rules(_OTHERS)
+
 
 REMEMBER = re.compile(
     r"(?:please |and |also |so )*(?:remember|keep in mind|don't forget|do not forget|note|make a note|for the record"

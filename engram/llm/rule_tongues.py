@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from engram.llm.rule_table import Rule, read_rules
 
@@ -49,6 +50,10 @@ de has: relationship sure any
     ich habe (?P<w>(?:einen?|zwei|drei|vier) (?:\w+ )?(?:hund|katzen?|kater|hunde|bruder|schwestern?|brüder
     |kind|kinder|sohn|tochter|söhne|töchter))
     = {s} hat {w} {o}
+de learns: fact probable any
+    ich lerne (?:gerade |jetzt |seit [\w ]{2,20}? )?(?P<w>Deutsch|Englisch|Französisch|Spanisch|Italienisch
+    |Portugiesisch|Japanisch|Klavier|Gitarre|Geige)
+    = {s} lernt {w}
 de speaks: skill sure foreign
     ich spreche
     = {s} spricht {o}
@@ -112,36 +117,42 @@ es speaks: skill sure foreign
     = {s} habla {o}
 """
 
-TONGUES = (
-    Tongue(
-        "de",
-        "Die Person",
-        re.compile(
-            r"\b(?:ich|mein\w*|mir|mich|du|dein\w*|dir|dich|Sie|Ihr\w*|wir|uns\w*|nicht|kein\w*|vielleicht|würde|es|das"
-            r"|wenn)\b",
-            re.IGNORECASE,
+
+@cache
+def tongues() -> tuple[Tongue, ...]:
+    """German, French and Spanish; the patterns are compiled when first asked for."""
+    return (
+        Tongue(
+            "de",
+            "Die Person",
+            re.compile(
+                r"\b(?:ich|mein\w*|mir|mich|du|dein\w*|dir|dich|Sie|Ihr\w*|wir|uns\w*|nicht|kein\w*|vielleicht"
+                r"|würde|es|das(?! (?-i:[A-ZÄÖÜ]))"
+                r"|wenn)\b",
+                re.IGNORECASE,
+            ),
+            read_rules(_GERMAN),
         ),
-        read_rules(_GERMAN),
-    ),
-    Tongue(
-        "fr",
-        "La personne",
-        re.compile(
-            r"\b(?:je|j'|mon|ma|mes|me|m'|moi|tu|ton|ta|tes|te|vous|votre|nous|notre|pas|peut-être|ça|cela|que|quand|si)\b",
-            re.IGNORECASE,
+        Tongue(
+            "fr",
+            "La personne",
+            re.compile(
+                r"\b(?:je|j'|mon|ma|mes|me|m'|moi|tu|ton|ta|tes|te|vous|votre|nous|notre|pas|peut-être|ça|cela|que|quand|si)\b",
+                re.IGNORECASE,
+            ),
+            read_rules(_FRENCH),
         ),
-        read_rules(_FRENCH),
-    ),
-    Tongue(
-        "es",
-        "La persona",
-        re.compile(
-            r"\b(?:yo|mi|mis|me|mí|tú|tu|tus|te|usted|nos|nuestro|no|quizás|tal vez|eso|esto|que|cuando|si)\b",
-            re.IGNORECASE,
+        Tongue(
+            "es",
+            "La persona",
+            re.compile(
+                r"\b(?:yo|mi|mis|me|mí|tú|tu|tus|te|usted|nos|nuestro|no|quizás|tal vez|eso|esto|que|cuando|si)\b",
+                re.IGNORECASE,
+            ),
+            read_rules(_SPANISH),
         ),
-        read_rules(_SPANISH),
-    ),
-)
+    )
+
 
 FOREIGN_VERBS = {
     "liebe": "liebt",

@@ -1,10 +1,10 @@
 """The offline extractor: memories from a conversation without a model (rows X2, C3, X17).
 
 Precision before recall. A turn is read sentence by sentence and clause by clause; a clause that begins
-with a known assertion of the speaker about themselves becomes a statement in the third person, with the
-dates it names put into words and the clause kept as the quote. Questions, hedges, conditions, mockery,
-quotations, other people's words, role-play and pasted text give nothing; the turns themselves stay
-searchable, so a fact that is missed here is not lost.
+with a known assertion of the speaker about themselves, or about somebody they name, becomes a statement in
+the third person, with the dates it names put into words and the clause kept as the quote. Questions,
+hedges, conditions, mockery, quotations, other people's words, role-play and pasted text give nothing; the
+turns themselves stay searchable, so a fact that is missed here is not lost.
 
 Who is asked: turns of the user, and of an assistant whose speaker is a person's name (an imported
 conversation between two people), the latter with less confidence. What an assistant says about the user
@@ -18,11 +18,24 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core.dates import MONTHS, Span, day_in_words, in_words, spans
-from engram.core.grammar import MASK, clauses, conjugated, is_doubtful, is_game, plain, refusal, sentences, third_person
+from engram.core.dates import Span, day_in_words, in_words, spans
+from engram.core.grammar import (
+    MASK,
+    clauses,
+    conjugated,
+    is_doubtful,
+    is_game,
+    is_task,
+    plain,
+    refusal,
+    sentences,
+    third_person,
+)
 from engram.core.records import Candidate, Extraction
-from engram.llm.rule_table import ENGLISH, REMEMBER, Rule
-from engram.llm.rule_tongues import FOREIGN_VERBS, TONGUES
+from engram.llm.rule_objects import NAME_ONLY, bare, fits, is_apart, is_pointing, is_untied, is_whole
+from engram.llm.rule_people import Other, bindings, names, other, relatives
+from engram.llm.rule_table import REMEMBER, Rule, english, others
+from engram.llm.rule_tongues import FOREIGN_VERBS, tongues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,8 +55,10 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy) -> Extraction:
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
     seen: set[str] = set()
+    to_bot = not any(turn.role == "assistant" and _is_somebody(turn) for turn in turns)
+    known = relatives(turn.text for turn in turns if turn.role == "user")
     for turn in turns:
-        for one in _from_turn(turn, policy, dropped):
+        for one in _from_turn(turn, policy, dropped, _speaker(turn, policy, to_bot=to_bot, known=known)):
             key = one.text.casefold()
             if key in seen:
                 _count(dropped, "repeated")
@@ -76,20 +91,31 @@ def is_person(speaker: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Speaker:
-    """The subject of a turn's statements."""
+    """The subject of a turn's statements; `to_bot` where an assistant listens, `known` the names of relatives."""
 
     name: str
     to_bot: bool
     share: float
+    known: frozenset[str]
+
+    @property
+    def possessive(self) -> str:
+        """Whose, within a sentence."""
+        name = self.name or "the user"
+        return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
-def _speaker(turn: Turn, policy: ExtractionPolicy) -> _Speaker | None:
-    named = is_person(turn.speaker)
-    if turn.role == "user":
-        return _Speaker(turn.speaker.strip() if named else "", to_bot=not named, share=1.0)
+def _is_somebody(turn: Turn) -> bool:
+    """Whether the label of a turn is a person's name and no persona."""
     is_persona = turn.persona is not None and turn.persona.casefold() == turn.speaker.strip().casefold()
-    if turn.role == "assistant" and named and not is_persona:
-        return _Speaker(turn.speaker.strip(), to_bot=False, share=policy.rules_other)
+    return is_person(turn.speaker) and not is_persona
+
+
+def _speaker(turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]) -> _Speaker | None:
+    if turn.role == "user":
+        return _Speaker(turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known)
+    if turn.role == "assistant" and _is_somebody(turn):
+        return _Speaker(turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known)
     return None
 
 
@@ -98,13 +124,14 @@ def _speaker(turn: Turn, policy: ExtractionPolicy) -> _Speaker | None:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause with its surroundings: `text[start:end]` of the masked turn."""
+    """A clause with its surroundings: `text[start:end]` of the masked turn, and the sentence `before` it begins at."""
 
     turn: Turn
     speaker: _Speaker
     text: str
     start: int
     end: int
+    before: int
     corrects: bool
     dates: tuple[Span, ...]
     lead: Span | None
@@ -120,8 +147,9 @@ class _Clause:
         return dates[0].interval if len(dates) == 1 else None
 
 
-def _from_turn(turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int]) -> Iterator[Candidate]:
-    speaker = _speaker(turn, policy)
+def _from_turn(
+    turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int], speaker: _Speaker | None
+) -> Iterator[Candidate]:
     if speaker is None:
         return
     if len(turn.text) > policy.rules_turn or is_game(turn.text):
@@ -129,7 +157,9 @@ def _from_turn(turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int]) ->
         return
     text = plain(turn.text)
     dates = spans(text.replace(MASK, " "), turn.occurred_at)
+    before, begun = 0, 0
     for first, last in sentences(text):
+        before, begun = begun, first
         sentence = text[first:last]
         reason = "too long" if last - first > policy.rules_sentence else refusal(sentence)
         if reason:
@@ -139,17 +169,18 @@ def _from_turn(turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int]) ->
         lead: Span | None = None
         for start, end in clauses(text, first, last):
             here = tuple(date for date in dates if start <= date.start and date.end <= end)
-            clause = _begun(_Clause(turn, speaker, text, start, end, corrects, here, lead))
+            clause = _begun(_Clause(turn, speaker, text, start, end, before, corrects, here, lead))
             lead = clause.lead if clause.start >= clause.end else None
-            if lead is None and (candidate := _from_clause(clause, policy)):
-                yield candidate
+            if lead is None:
+                yield from _from_clause(clause, policy)
 
 
-_CORRECTS = re.compile(r"(?:no|nope|actually|correction|sorry|i meant)\b[,.: ]", re.IGNORECASE)
+_CORRECTS = re.compile(r"(?:no|nope|actually|correction|sorry|i meant|(?:small |quick )?update)\b[,.: ]", re.IGNORECASE)
 _LEAD = re.compile(
     r"(?:(?:and|but|so|because|'?cause|plus|also|well|oh|ah|yeah|yes|yep|yup|no(?=[,.!:])|nope|hi|hey"
     r"|hello|ok|okay|haha+|lol|wow"
-    r"|hmm+|um|uh|btw|by the way|actually|honestly|tbh|to be honest|personally|for me|fun fact|guess what|in fact"
+    r"|hmm+|um|uh|ugh|ha|(?:(?:small|quick) )?update|btw|by the way"
+    r"|actually|honestly|tbh|to be honest|personally|for me|fun fact|guess what|in fact"
     r"|anyways?|sure|thanks|thank you|right now|currently|lately|recently|these days|nowadays|unfortunately|luckily"
     r"|sadly|fortunately|finally|on a side note|sorry|correction|since|though|although|while"
     r"|as for me|especially|even|just|i mean|you know|it's true,?|for now|at the moment)[,.!: ]+)",
@@ -174,111 +205,139 @@ def _begun(clause: _Clause) -> _Clause:
     return replace(clause, start=start, dates=dates, lead=lead)
 
 
-def _from_clause(clause: _Clause, policy: ExtractionPolicy) -> Candidate | None:
-    """The statement of one clause, if a rule reads it."""
+def _from_clause(clause: _Clause, policy: ExtractionPolicy) -> Iterator[Candidate]:
+    """The statements of one clause: of the speaker, of a person they name, as asked to keep, in another language."""
     asked = REMEMBER.match(clause.text, clause.start, clause.end) if clause.speaker.to_bot else None
     if asked:
         clause = replace(clause, start=asked.end())
-    words = clause.words
-    if MASK in words or is_doubtful(words):
-        return None
-    for rule in ENGLISH:
-        found = rule.head.match(words)
+    if MASK in clause.words or is_doubtful(clause.words):
+        return
+    found = list(_first(clause, english(), clause.start, policy))
+    person = None if found else other(clause.text, clause.start, clause.end)
+    if person and _SPEAKS_OF_SELF.search(clause.text) and not is_task(clause.text):
+        found = list(_of_other(clause, person, policy))
+    if not found:
+        found = list(_asked_to_keep(clause, policy) if asked else _foreign(clause, policy))
+    yield from found
+
+
+_SPEAKS_OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|we|our)\b", re.IGNORECASE)
+
+
+def _first(
+    clause: _Clause, rules: Sequence[Rule], place: int, policy: ExtractionPolicy, subject: str = ""
+) -> Iterator[Candidate]:
+    """The statement of the first rule that reads the clause from `place` on."""
+    for rule in rules:
+        found = rule.head.match(clause.text, place, clause.end)
         if not found or (rule.to_bot and not clause.speaker.to_bot):
             continue
-        if candidate := _candidate(clause, rule, found, policy):
-            return candidate
-    return _asked_to_keep(clause, policy) if asked else _foreign(clause, policy)
+        if candidate := _candidate(clause, rule, found, policy, subject):
+            yield candidate
+            return
+
+
+def _of_other(clause: _Clause, person: Other, policy: ExtractionPolicy) -> Iterator[Candidate]:
+    """What is said of somebody with a name; of a name alone, which may be a brand, only what is sure."""
+    if person.kin:
+        yield _built(
+            clause, _KINSHIP, f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}", policy, person.name
+        )
+    place = person.end
+    while place < clause.end and clause.text[place] in ", ":
+        place += 1
+    is_known = bool(person.kin) or person.name in clause.speaker.known
+    rules = [rule for rule in others() if is_known or rule.strength == "sure"]
+    yield from _first(clause, rules, place, policy, person.name)
 
 
 # From a clause to a statement.
 
 
-def _candidate(clause: _Clause, rule: Rule, found: re.Match[str], policy: ExtractionPolicy) -> Candidate | None:
-    place = clause.start + found.end()
-    raw, when = _object(clause.text, place, clause.end), clause.when()
-    if not _fits(rule, raw, when, clause) or _is_untied(raw, place, clause.dates):
+def _candidate(
+    clause: _Clause, rule: Rule, found: re.Match[str], policy: ExtractionPolicy, other_name: str
+) -> Candidate | None:
+    place = found.end()
+    raw, when = bare(clause.text, place, clause.end), clause.when()
+    is_annual = _ANNUAL.search(clause.words) is not None
+    if not is_whole(raw) or not _fits(rule, raw, when, clause):
+        return None
+    if is_untied(raw, place, clause.dates, is_annual=is_annual):
+        return None
+    meant = bindings(raw, clause.text[clause.start : place], clause.text[clause.before : clause.start])
+    if meant is None or (other_name and _SPEAKS_OF_SELF.search(raw)):
         return None
     said = _reworded(raw, place, clause)
+    for pronoun, name in meant.items():
+        said = re.sub(rf"\b{pronoun}\b", name, said)
     if clause.lead and not clause.dates:
-        said = f"{said} {' '.join(in_words(clause.lead.interval))}"
-    subject = clause.speaker.name or ("The user" if rule.says.startswith("{") and rule.says[1] in "sp" else "the user")
+        date = " ".join(in_words(clause.lead.interval))
+        said = f"{said} ({date})" if is_apart(said) else f"{said} {date}"
     words = {name: found.groupdict().get(name) or "" for name in "vwx"}
     text = rule.says.format(
-        s=subject,
-        p=_possessive(subject),
+        s=other_name or clause.speaker.name or "the user",
+        p=clause.speaker.possessive,
         v=conjugated(words["v"]) if words["v"] else "",
         w=third_person(_lowered(words["w"])),
         x=third_person(_lowered(words["x"]) if words["x"].casefold().startswith("my ") else words["x"]),
         o=said,
     )
-    return _built(
-        clause,
-        rule,
-        text + (f" (as of {day_in_words(clause.turn.occurred_at)})" if rule.as_of and when is None else ""),
-        policy,
-    )
+    if rule.as_of and when is None:
+        text += f" (as of {day_in_words(clause.turn.occurred_at)})"
+    return _built(clause, rule, text, policy, other_name) if len(text) < _LONGEST else None
 
 
-def _built(clause: _Clause, rule: Rule, text: str, policy: ExtractionPolicy) -> Candidate | None:
-    text = _tidy(text)
-    if len(text) > policy.fact_chars:
-        return None
+_ANNUAL = re.compile(r"\b(?:birthday|anniversary)\b", re.IGNORECASE)
+_LONGEST = 200
+"""Characters of a statement, which is a note's title as well."""
+
+
+def _built(clause: _Clause, rule: Rule, text: str, policy: ExtractionPolicy, other_name: str = "") -> Candidate:
     share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[rule.strength]
-    first = (clause.speaker.name,) if clause.speaker.name else ()
-    names = _names(clause.words) if rule.category == "relationship" else ()
+    first = (other_name, clause.speaker.name) if "{p}" in rule.says or not other_name else (other_name,)
+    named = names(clause.words) if rule.category == "relationship" and rule is not _KINSHIP else ()
     return Candidate(
-        text=text,
+        text=_tidy(text),
         category="correction" if clause.corrects and rule.category in _CORRECTABLE else rule.category,
         confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
         turn_id=clause.turn.id,
         quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
-        about=tuple(dict.fromkeys((*first, *names)))[: policy.max_entities],
+        about=tuple(dict.fromkeys(name for name in (*first, *named) if name))[: policy.max_entities],
         tags=rule.tags,
         when=clause.when(),
     )
 
 
 _CORRECTABLE = frozenset({"fact", "preference", "relationship", "skill"})
-_TRAIL = re.compile(
-    r"(?:[\s.!,;:~*)]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]|\b(?:too|as well|and all|lol"
-    r"|haha+|though|tho|so much|right now|now"
-    r"|actually|anyway|btw|you know|of course|for sure|these days|at the moment|currently"
-    r"|lately|recently|myself)(?=[\s.!,;]*$))+$",
-    re.IGNORECASE,
-)
-
-
-def _object(text: str, start: int, end: int) -> str:
-    """What a rule's head leaves, without closing signs and fillers."""
-    return _TRAIL.sub("", text[start:end])
 
 
 def _reworded(raw: str, start: int, clause: _Clause) -> str:
     """`raw`, which stands at `start`, in the third person with its relative dates resolved."""
     out, place = [], 0
     for date in clause.dates:
-        first, last = date.start - start, date.end - start
-        if first < place or last > len(raw):
+        first, last = date.start - start, min(date.end - start, len(raw))
+        if first < place or first >= last:
             continue
         before, words = raw[place:first], raw[first:last]
         out.append(third_person(before) + _dated(before, words, raw[last : last + 2], date.interval))
         place = last
     out.append(third_person(raw[place:]))
-    said = _AND_VERB.sub(lambda found: found[1] + conjugated(found[2]), "".join(out))
+    said = _AND_VERB.sub(
+        lambda found: found[1] + " ".join((conjugated(found[2].split()[0]), *found[2].split()[1:])), "".join(out)
+    )
     return _VAGUE.sub(lambda found: f"{found[1]} before {day_in_words(clause.turn.occurred_at)}", said)
 
 
 _GOVERNED = re.compile(
-    r"\b(?:by|since|until|till|before|after|for|from|of|to|during|around|about|due"
+    r"\b(?:on|by|since|until|till|before|after|for|from|of|to|during|around|about|due"
     r"|through|the|a)\s+$",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(?:by|since|until|till|before|after|due)\s+$", re.IGNORECASE)
 _BARE_DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
 _AND_VERB = re.compile(
-    r"(\band (?:also |really |just |still )?)(need|want|have|am|love|like|hope|plan|know|think"
-    r"|enjoy|prefer|hate)\b"
+    r"(\band (?:also |really |just |still |already |often |usually )?)(need|want|have|am|love|like|hope|plan|know|think"
+    r"|go to bed|wake up|get up|enjoy|prefer|hate|feel)\b"
 )
 _VAGUE = re.compile(
     r"\b((?:a few|a couple of|a couple|several|some|many) (?:days|weeks|months|years)) (?:ago|back)\b", re.IGNORECASE
@@ -294,171 +353,65 @@ def _dated(before: str, words: str, after: str, interval: Interval) -> str:
     return date if governed else f"{preposition} {date}"
 
 
-def _possessive(name: str) -> str:
-    return f"{name}'" if name.endswith("s") else f"{name}'s"
-
-
 def _lowered(words: str) -> str:
     return words[:1].lower() + words[1:] if words[:2].istitle() else words
 
 
 def _tidy(text: str) -> str:
     text = re.sub(r"\s+([,.])", r"\1", re.sub(r"\s+", " ", text)).strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")
-
-
-_NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?"
-_NAMED = re.compile(
-    r"(?:\b(?:named|called|names? (?:is|are)|married to|engaged to|dating)|^[Mm]y (?:[a-z-]+ ){0,2}[a-z-]+,?)"
-    rf" ({_NAME}(?:(?:, and |, | and ){_NAME}){{0,4}})"
-)
-
-
-def _names(words: str) -> tuple[str, ...]:
-    """The names that a clause gives to people and animals."""
-    found = _NAMED.search(words)
-    return tuple(re.findall(_NAME, found[1])) if found else ()
-
-
-# What an object must be.
-
-_YOU = re.compile(r"\b(?:you|your|yours|y'all|yourself|u|ur)\b", re.IGNORECASE)
-_DANGLING = re.compile(
-    r"\b(?:and|or|but|the|an?|to|of|with|for|my|in|at|on|is|are|was|that|which|who|when|from"
-    r"|because|so|as|than|by|about)$",
-    re.IGNORECASE,
-)
-_POINTING = re.compile(
-    r"(?:it|its|it's|that|that's|this|these|those|them|him|her|his|he|she|they|their|there"
-    r"|here|how|what|when|where|why"
-    r"|who|everything|everyone|every|all|one|some|both|any|something|someone|stuff|things?"
-    r"|the way|the idea|the thought"
-    r"|the fact|the sound of that|seeing|hearing|being|to see|to hear|to know|to be|to have"
-    r"|to help|to chat|to talk|to say"
-    r"|to share|to go|to come|to try|to do|to get|to make|to think|to believe|to ask"
-    r"|to imagine|getting|having|knowing|us"
-    r"|our|so|too|more|another|such|me|not|much)\b",
-    re.IGNORECASE,
-)
-_SHOWN = re.compile(
-    r"the (?!outdoors|ocean|sea|beach|mountains?|rain|snow|cold|heat|gym"
-    r"|theat|cinema|forest|woods|countryside|city|piano"
-    r"|guitar|violin|smell of|taste of|feeling of|color \w+$|colour \w+$|peace"
-    r"|(?:[A-Z][\w']*(?: of| the|$)? ?){1,3}$|\"[A-Z])"
-)
-_EVAL = re.compile(
-    r"(?:so|very|really|such|quite|pretty|great|amazing|awesome|happy|good|doing|coming"
-    r"|the best|also|always|here|there)\b",
-    re.IGNORECASE,
-)
-_NAME_ONLY = re.compile(rf"{_NAME}(?: [A-Z][\w'-]+)?\Z")
-_PLACE = re.compile(
-    r"(?:the |a |an |downtown |south |north |east |west |central )*(?:[A-Z]|(?:small|big|tiny"
-    r"|quiet) (?:town|city|village))"
-)
-
-
-_UNTIED = re.compile(
-    r"\b(?:it|them|one|ones|another|this|that(?=\s*(?:$|x{3}|on\b|in\b|at\b|too|later|soon))|these|those|that stuff"
-    r"|that one|here|there|on the \d{1,2}(?:st|nd|rd|th)|since then|since the \w+$|a ton|a lot$|a few more"
-    r"|some more|some(?=\s*(?:$|x{3})))\b(?!')",
-    re.IGNORECASE,
-)
-
-
-_APART = re.compile(r"\b(?:that|which|who|where|when|(?:she|he|they|i)'\w+|(?:before|after) \w+ \w)", re.IGNORECASE)
-_UNREAD = re.compile(rf"\b(?:{'|'.join(MONTHS)}) \d")
-
-
-def _is_untied(raw: str, start: int, dates: Sequence[Span]) -> bool:
-    """Whether something outside the clause is meant, or a date of another clause; `it` after `and` may be inside."""
-    for date in dates:
-        first, last = max(0, date.start - start), max(0, date.end - start)
-        if _APART.search(raw[:first]):
-            return True
-        raw = raw[:first] + "x" * (last - first) + raw[last:]
-    if dates and _UNREAD.search(raw):
-        return True
-    found = _UNTIED.search(raw)
-    return found is not None and not (found.group().casefold() in {"it", "them"} and " and " in raw[: found.start()])
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", '."', '!"')) else ".")
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: _Clause) -> bool:
-    """Whether the object passes the test that its rule wants."""
-    if _YOU.search(raw) or _DANGLING.search(raw) or len(raw.split()) > _LONGEST:
-        return False
+    """Whether the object passes the test that its rule wants, some of which look at the clause around it."""
     if rule.wants == "then-i":
         return _THEN_I.match(clause.text, clause.end) is not None
-    if rule.wants in {"order", "correction"}:
-        return bool(raw) and (clause.corrects or rule.wants == "order")
-    if rule.wants == "trait":
-        return not raw or _TAIL.match(raw) is not None
+    if rule.wants == "correction":
+        return bool(raw) and clause.corrects
     if rule.wants == "word":
-        return len(raw.split()) <= 4 and not _POINTING.match(clause.text, clause.start, clause.end)
-    if rule.wants in _FORMS:
-        return _FORMS[rule.wants].match(raw) is not None
-    if not raw:
-        return rule.wants == "any"
-    return not _JOINED.match(raw) and not _POINTING.match(raw) and _fits_open(rule, raw, when, clause)
+        return len(raw.split()) <= 4 and not is_pointing(clause.words)
+    is_own_name = rule.wants == "name" and set(raw.casefold().split()) <= set(clause.speaker.name.casefold().split())
+    return not is_own_name and fits(rule.wants, raw, when, clause.turn.occurred_at)
 
 
-_LONGEST = 26
-_TAIL = re.compile(
-    r"(?:[,]|at|in|for|from|with|by|who|working|and|named|called|to|on|since|of|about|as|fluently|\(|that|which|very"
-    r"|a bit|fluent|[Ss]panish|[Ff]rench|[Gg]erman|[Ii]talian|the)\b|(?!I\b)[,A-Z\d(]"
-)
 _THEN_I = re.compile(r",?\s*i\b", re.IGNORECASE)
-_JOINED = re.compile(r"(?:and|or|but|like|as)\b")
-_FORMS = {"number": re.compile(r"\d{1,3}\b"), "name": _NAME_ONLY, "place": _PLACE}
 
 
-def _fits_open(rule: Rule, raw: str, when: Interval | None, clause: _Clause) -> bool:
-    """Whether open words name a thing to like, a title, what has happened by now or what is ahead."""
-    spoken = clause.turn.occurred_at
-    if rule.wants == "thing":
-        return not _SHOWN.match(raw) and len(raw.split()) <= 16
-    if rule.wants == "title":
-        return not _EVAL.match(raw)
-    if rule.wants == "event":
-        return when is not None and when.start <= spoken and len(raw.split()) >= 2
-    if rule.wants == "ahead":
-        return (
-            when is not None and when.end > spoken and len(raw.split()) >= 2 and not raw.startswith(("not ", "never "))
-        )
-    return True
-
-
-def _asked_to_keep(clause: _Clause, policy: ExtractionPolicy) -> Candidate | None:
+def _asked_to_keep(clause: _Clause, policy: ExtractionPolicy) -> Iterator[Candidate]:
     """`Remember that …` with a clause no other rule reads: kept as it was asked."""
-    raw = _object(clause.text, clause.start, clause.end)
-    if _YOU.search(raw) or _DANGLING.search(raw) or len(raw.split()) < 3 or _POINTING.match(raw):
-        return None
-    text = f"{clause.speaker.name or 'The user'} asks to remember that {_lowered(_reworded(raw, clause.start, clause))}"
-    return _built(clause, _KEEP, text, policy)
+    raw = bare(clause.text, clause.start, clause.end)
+    if is_task(clause.text) or is_pointing(raw) or not is_whole(raw) or len(raw.split()) < _FEWEST:
+        return
+    if bindings(raw, "", "") is not None:
+        said = _lowered(_reworded(raw, clause.start, clause))
+        yield _built(clause, _KEEP, f"{clause.speaker.name or 'the user'} asks to remember that {said}", policy)
 
 
+_FEWEST = 3
+"""Words worth keeping as they are."""
 _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
+_KINSHIP = Rule("kinship", "relationship", "sure", "any", REMEMBER, "{s} is {p} {o}", ("relationship",))
 
 
-def _foreign(clause: _Clause, policy: ExtractionPolicy) -> Candidate | None:
+def _foreign(clause: _Clause, policy: ExtractionPolicy) -> Iterator[Candidate]:
     """German, French, Spanish: the few patterns that need no rewriting of what follows."""
-    for tongue in TONGUES:
+    for tongue in tongues():
         for rule in tongue.rules:
-            found = rule.head.match(clause.words)
+            found = rule.head.match(clause.text, clause.start, clause.end)
             if not found:
                 continue
-            raw = _object(clause.text, clause.start + found.end(), clause.end)
+            raw = bare(clause.text, found.end(), clause.end)
             if not _fits_foreign(rule, raw) or tongue.refused.search(raw):
-                return None
+                return
             verb, words = found.groupdict().get("v") or "", found.groupdict().get("w") or ""
             text = rule.says.format(
                 s=clause.speaker.name or tongue.subject, v=FOREIGN_VERBS.get(verb.casefold(), verb), w=words, o=raw
             )
-            return _built(clause, rule, text, policy)
-    return None
+            yield _built(clause, rule, text, policy)
+            return
 
 
 def _fits_foreign(rule: Rule, raw: str) -> bool:
     if rule.wants == "name":
-        return _NAME_ONLY.match(raw) is not None
-    return (bool(raw) or rule.wants == "any") and len(raw.split()) <= 10 and not _YOU.search(raw)
+        return NAME_ONLY.match(raw) is not None
+    return (bool(raw) or rule.wants == "any") and len(raw.split()) <= 10 and is_whole(raw)

@@ -43,7 +43,7 @@ def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
     if not folder:
         folder = "." if os.path.isfile("engram.toml") else f"{home}/Engram"
     vault_id = plain_text(f"{os.path.expanduser(folder)}/engram.toml", "id")
-    if not vault_id:
+    if not vault_id or not vault_id.replace("-", "").replace("_", "").isalnum():
         return None
     if own:
         runtime = f"{os.path.expanduser(own)}/run"

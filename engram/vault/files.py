@@ -105,7 +105,8 @@ def read(path: Path, most: int | None = None) -> bytes:
 
 def make_folders(path: Path, pending: set[Path] | None = None) -> None:
     """Create `path` and its missing parents, 0700, durably, or with `pending` by a later `sync`."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    with worded(path):
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         with worded(folder), folder_of(folder) as parent:
             with suppress(FileExistsError):

@@ -92,7 +92,9 @@ class Vault:
             left = files.settle(hidden, now.timestamp(), grace)
             if left.state == "open":
                 continue
-            if left.state == "theirs":
+            if left.state == "theirs" and hidden.parent == self.root / "state":
+                files.remove(hidden)  # the list of hashes, as a power cut left it
+            elif left.state == "theirs":
                 path = f"review/{now:%Y-%m-%d}-late-words-{files.sha256(left.content)[:8]}.md"
                 self.create(path, left.content)
                 files.remove(hidden)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,91 +13,9 @@ import pytest
 from engram import Memory
 from engram.daemon import Writer
 from engram.errors import BusyError, EngramError, LockedError, NotFoundError
-from engram.serve import wire
-from tests.fakes.answers import ID
+from tests.fakes.world import World, until
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 20.0
 SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
-
-
-class World:
-    """A vault and a home of its own, the command, and at most one daemon."""
-
-    def __init__(self, tmp_path):
-        self.vault = tmp_path / "vault"
-        self.env = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(tmp_path),
-            "PYTHONPATH": str(ROOT),
-            "ENGRAM_HOME": str(tmp_path / "home"),
-            "ENGRAM_VAULT": str(self.vault),
-            "TZ": "UTC",
-        }
-        self.engram("init")
-        self.configure("")
-        self.socket = str(tmp_path / "home" / "run" / ID / "engram.sock")
-        self.process = None
-        self.log = tmp_path / "daemon.log"
-
-    def configure(self, more):
-        (self.vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n{more}')
-
-    def command(self, *argv):
-        return [sys.executable, "-P", "-m", "engram", *argv]
-
-    def engram(self, *argv, code=0, stdin=""):
-        done = subprocess.run(
-            self.command(*argv),
-            env=self.env,
-            cwd=self.vault.parent,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout if code == 0 else done.stderr
-
-    def json(self, *argv):
-        return json.loads(self.engram(*argv, "--json"))
-
-    def start(self):
-        with self.log.open("ab") as log:
-            command = self.command("daemon", "--foreground")
-            self.process = subprocess.Popen(command, env=self.env, cwd=self.vault.parent, stderr=log)
-        until(self.ready)
-
-    def ready(self):
-        assert self.process.poll() is None, self.log.read_text()
-        try:
-            return wire.call(self.socket, "status", {})["ready"]
-        except wire.AbsentError:
-            return False
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        code = self.process.wait(timeout=60)
-        self.process = None
-        return code
-
-    def call(self, name, **params):
-        return wire.call(self.socket, name, params, timeout=PATIENCE)
-
-    def facts(self):
-        return [path.read_text() for path in sorted(self.vault.glob("facts/*/*.md"))]
-
-    def said(self):
-        return "".join(path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md")))
-
-
-def until(condition, seconds=PATIENCE):
-    """Wait for something to become true; how long it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds, "it did not happen"
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 @pytest.fixture
@@ -242,14 +157,16 @@ def test_sighup_takes_over_a_new_configuration_without_refusing_anybody(world):
     stop = threading.Event()
     asking = threading.Thread(target=keep_asking)
     asking.start()
-    world.process.send_signal(signal.SIGHUP)
-    until(lambda: len(world.call("recall", query="door colour")["hits"]) == 2)
-    world.configure("[recall]\nk = 'many'\n")
-    world.process.send_signal(signal.SIGHUP)
-    until(lambda: "stays as it was" in world.log.read_text())
-    assert len(world.call("recall", query="door colour")["hits"]) == 2
-    stop.set()
-    asking.join()
+    try:
+        world.process.send_signal(signal.SIGHUP)
+        until(lambda: len(world.call("recall", query="door colour")["hits"]) == 2)
+        world.configure("[recall]\nk = 'many'\n")
+        world.process.send_signal(signal.SIGHUP)
+        until(lambda: "stays as it was" in world.log.read_text())
+        assert len(world.call("recall", query="door colour")["hits"]) == 2
+    finally:
+        stop.set()
+        asking.join()
     assert faults == []
     assert world.stop() == 0
 

@@ -43,6 +43,7 @@ class FilesWork:
     """Every function of `files`, over `rounds` notes."""
 
     name = "files"
+    kept = "."
 
     def __init__(self, rounds: int = 3, names: str = "ab") -> None:
         self.rounds = rounds
@@ -121,6 +122,7 @@ class JournalWork:
     """The journal through its whole life: turns, settled out of order, parked, buried, carried on."""
 
     name = "journal"
+    kept = "."
 
     def __init__(self, rounds: int = 8) -> None:
         self.rounds = rounds
@@ -205,6 +207,7 @@ class FilingWork:
     """Turns are journalled and acknowledged, then each becomes a note, then the journal lets go of it."""
 
     name = "filing"
+    kept = "."
 
     def __init__(self, rounds: int = 6) -> None:
         self.rounds = rounds

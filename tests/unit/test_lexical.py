@@ -11,7 +11,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
-from engram.core.ranking import ask
+from engram.core.ranking import MEANING, ask
 from engram.index.lexical import Doc, Lexical, Where
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
@@ -194,19 +194,22 @@ def test_as_of_answers_from_what_was_known_and_valid_then():
 
 # row: X4
 def test_parts_sum_to_the_score():
-    """Own words, date, neighbours, session, speaker, role, when, span and question: nothing is unexplained."""
+    """Own words, date, neighbours, session, who says it, how and when: nothing is unexplained."""
     lexical = index(
         turn("t1", "Where did you buy the lamp, Anna?", 1, speaker="Bob", role="user", when=at(2026, 11, 20)),
         turn("t2", "In Oslo, last May.", 2, speaker="Anna", role="assistant", when=at(2026, 11, 20)),
-        turn("t3", "A lamp from Oslo!", 3, speaker="Bob", role="user", when=at(2026, 11, 20)),
+        turn("t3", "My two lamps from Oslo!", 3, speaker="Bob", role="user", when=at(2026, 11, 20)),
         fact("f", "Anna has a lamp"),
     )
-    found = search(lexical, "When did you say that Anna bought the lamp, yesterday, on 20 November?")
     seen = set()
-    for hit in found.hits:
-        assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-9)
-        seen |= set(hit.parts)
-    assert seen == {"text", "date", "neighbours", "session", "speaker", "role", "when", "span", "question"}
+    for asked in (
+        "When did you say that Anna bought the lamp, yesterday, on 20 November?",
+        "How many lamps do I have from Oslo?",
+    ):
+        for hit in search(lexical, asked).hits:
+            assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-9)
+            seen |= set(hit.parts)
+    assert seen == set(MEANING) - {"importance", "recency"}
 
 
 def test_an_answer_is_found_by_the_words_of_the_question_before_it():
@@ -299,6 +302,26 @@ def test_a_question_when_prefers_turns_that_hold_a_time():
     lexical = index(turn("a", "met Bob", thread="a"), turn("b", "met Bob last Friday", thread="b"))
     assert "when" in parts(lexical, "When was Bob met?", "b")
     assert "when" not in parts(lexical, "Where was Bob met?", "b")
+
+
+def test_a_question_how_many_prefers_turns_that_hold_a_number():
+    """In digits or in words; and only such a question."""
+    docs = [turn(key, text, thread=key) for key, text in (("a", "a lamp"), ("b", "two lamps"), ("c", "12 lamps"))]
+    lexical = index(*docs)
+    assert keys(search(lexical, "How many lamps?")) == ["b", "c", "a"]
+    assert "counted" not in parts(lexical, "Which lamps?", "b")
+
+
+def test_a_question_about_oneself_prefers_what_one_told_of_oneself():
+    """A turn that only asks tells less; neither does what another role says of itself."""
+    lexical = index(
+        turn("asks", "Where would one put a lamp? Thanks", thread="a", role="user"),
+        turn("tells", "My lamp is by the bed. Thanks", thread="b", role="user"),
+        turn("other", "My lamp is by the bed. Thanks", thread="c", role="assistant"),
+    )
+    assert keys(search(lexical, "Where is my lamp?"))[0] == "tells"
+    assert [key for key in keys(search(lexical, "my lamp")) if "telling" in parts(lexical, "my lamp", key)] == ["tells"]
+    assert "telling" not in parts(lexical, "Where is the lamp?", "tells")
 
 
 # row: X14
@@ -489,6 +512,8 @@ def test_policy_without_weights_is_plain_okapi():
         speaker=0,
         role=0,
         when=0,
+        counted=0,
+        telling=0,
         span=0,
         question=0,
         least_idf=-100,

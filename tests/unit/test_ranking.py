@@ -70,6 +70,23 @@ def test_asking_when_is_noticed(text, wanted):
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("How many cats does she have?", True),
+        ("What is the total of my gifts?", True),
+        ("Wie viele Katzen hat sie?", True),
+        ("¿Cuántos gatos tiene?", True),
+        ("她有多少只猫", True),
+        ("Which cats does she have?", False),
+        ("How does she feed the cats?", False),
+    ],
+)
+def test_asking_for_a_number_is_noticed(text, wanted):
+    """By a word for how many, how much, or for the total."""
+    assert ask(text, NOW).wants_number is wanted
+
+
+@pytest.mark.parametrize(
     ("text", "role"),
     [
         ("What did you recommend for the trip?", "assistant"),

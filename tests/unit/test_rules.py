@@ -56,7 +56,15 @@ TAKEN = [
     ("I have two brothers.", "relationship", "The user has two brothers."),
     ("I have a dog named Rex.", "relationship", "The user has a dog named Rex."),
     ("We talked a lot and I have three cats.", "relationship", "The user has three cats."),
-    ("My brother Paul lives in Oslo.", "relationship", "The user's brother Paul lives in Oslo."),
+    ("My brother lives in Oslo.", "relationship", "The user's brother lives in Oslo."),
+    ("Paul is my brother.", "relationship", "Paul is the user's brother."),
+    ("My boss is called Tomás Ferreira.", "relationship", "The user's boss is called Tomás Ferreira."),
+    ("Actually, my boss is now Inês Duarte.", "correction", "The user's boss is Inês Duarte."),
+    ("Small update: Tomás is not my boss any more, he left.", "correction", "Tomás is no longer the user's boss."),
+    ("Anna's birthday is on 4 May and I still have no present.", "fact", "Anna's birthday is on 4 May."),
+    ("I met Anna, Anna lives in Porto.", "fact", "Anna lives in Porto."),
+    ("Anna is allergic to cats, so I vacuum.", "fact", "Anna is allergic to cats."),
+    ("Tomás works as a diver, I like that.", "fact", "Tomás works as a diver."),
     ("My mother is a retired teacher.", "relationship", "The user's mother is a retired teacher."),
     ("My wife is pregnant.", "relationship", "The user's wife is pregnant."),
     ("My son hates broccoli.", "relationship", "The user's son hates broccoli."),
@@ -78,6 +86,17 @@ TAKEN = [
     ("I love the Beatles.", "preference", "The user loves the Beatles."),
     # habits and abilities
     ("I usually wake up at 6 am.", "fact", "The user usually wakes up at 6 am."),
+    (
+        "I usually wake up at 7 am and go to bed at 11 pm.",
+        "fact",
+        "The user usually wakes up at 7 am and goes to bed at 11 pm.",
+    ),
+    (
+        "I love learning about art, and Chinese painting is fascinating.",
+        "preference",
+        "The user loves learning about art.",
+    ),
+    ("I decided to treat myself.", "decision", "The user decided to treat themselves."),
     ("I never drink alcohol.", "fact", "The user never drinks alcohol."),
     ("I go to yoga every Tuesday.", "fact", "The user goes to yoga every Tuesday."),
     ("I speak Portuguese and a little Greek.", "skill", "The user speaks Portuguese and a little Greek."),
@@ -85,11 +104,7 @@ TAKEN = [
     ("I play the piano.", "skill", "The user plays the piano."),
     ("I know how to sail.", "skill", "The user knows how to sail."),
     ("I'm learning Japanese.", "fact", "The user is learning Japanese (as of 21 November 2026)."),
-    (
-        "My daughter Mia is 5 years old.",
-        "relationship",
-        "The user's daughter Mia is 5 years old (as of 21 November 2026).",
-    ),
+    ("My son is 5 years old.", "relationship", "The user's son is 5 years old (as of 21 November 2026)."),
     ("Python is my favourite language.", "preference", "Python is the user's favourite language."),
     ("Note: the meeting is on Friday.", "fact", "The user asks to remember that the meeting is on 27 November 2026."),
     # decisions, plans
@@ -111,8 +126,12 @@ TAKEN = [
         "commitment",
         "The user has a dentist appointment at 10:00 on 22 November 2026.",
     ),
-    ("I promise to call her more often.", "commitment", "The user promises to call her more often."),
+    ("I promise to call my mother more often.", "commitment", "The user promises to call their mother more often."),
     ("My goal is to run a marathon.", "fact", "The user's goal is to run a marathon."),
+    ("I decided to sell my car, the tram is enough.", "decision", "The user decided to sell their car."),
+    ("I called the shelter on Friday.", "moment", "The user called the shelter on 20 November 2026."),
+    ("I was in Porto with Anna yesterday.", "moment", "The user was in Porto with Anna on 20 November 2026."),
+    ("My birthday is on 4 May.", "fact", "The user's birthday is on 4 May."),
     ("My commute takes 45 minutes.", "fact", "The user's commute takes 45 minutes."),
     # what happened
     ("I adopted a dog yesterday.", "moment", "The user adopted a dog on 20 November 2026."),
@@ -131,10 +150,20 @@ TAKEN = [
     ("My sister and I went to Rome in May 2024.", "moment", "The user and their sister went to Rome in May 2024."),
     ("I bought a bike a few weeks ago.", "moment", "The user bought a bike a few weeks before 21 November 2026."),
     # words to the assistant
-    ("Please always answer in English.", "principle", "The user asks: always answer in English."),
-    ("Never use emojis.", "principle", "The user asks: never use emojis."),
-    ("Please don't use bullet points.", "principle", "The user asks: don't use bullet points."),
-    ("From now on, keep answers short.", "principle", "The user asks, from now on: keep answers short."),
+    ("Please always answer in English.", "preference", "The user wants the assistant always to answer in English."),
+    ("Always use metric units please.", "preference", "The user wants the assistant always to use metric units."),
+    ("Never use emojis.", "preference", "The user wants the assistant never to use emojis."),
+    ("Please don't use bullet points.", "preference", "The user wants the assistant not to use bullet points."),
+    (
+        "From now on, please answer in short sentences, I read you on the boat.",
+        "preference",
+        "The user wants the assistant to answer in short sentences.",
+    ),
+    (
+        "Yes, remember that the secret is a spoon of miso at the end.",
+        "fact",
+        "The user asks to remember that the secret is a spoon of miso at the end.",
+    ),
     ("Remember that I'm allergic to nuts.", "fact", "The user is allergic to nuts."),
     (
         "Please remember that the gate code changes on Mondays.",
@@ -146,6 +175,8 @@ TAKEN = [
     ("Ich heiße Jonas.", "fact", "Die Person heißt Jonas."),
     ("Ich wohne in Leipzig.", "fact", "Die Person wohnt in Leipzig."),
     ("Ich bin allergisch gegen Nüsse.", "fact", "Die Person ist allergisch gegen Nüsse."),
+    ("Ich mag das Meer.", "preference", "Die Person mag das Meer."),
+    ("Ich lerne seit Januar Deutsch.", "fact", "Die Person lernt Deutsch."),
     ("Ich hasse Koriander.", "preference", "Die Person hasst Koriander."),
     ("Je m'appelle Claire.", "fact", "La personne s'appelle Claire."),
     ("J'adore le chocolat noir.", "preference", "La personne adore le chocolat noir."),
@@ -203,6 +234,30 @@ LEFT = [
     "I made this last week.",
     "I like the sound of that recipe.",
     "Remember that my code is [redacted: secret].",
+    "I promise to call her more often.",
+    "I'm going to meet him on 28 March 2027.",
+    "I will visit them next weekend.",
+    "I will go there tomorrow.",
+    "They have a two-year-old dog named Figo.",
+    "I talked with Anna and Mia. I will visit her tomorrow.",
+    "Anna told me about Ben. I will call her tomorrow.",
+    "Tomás is not my boss.",
+    "My boss is German.",
+    # of others, without a person
+    "Netflix loves cancelling my shows.",
+    "Google works for me.",
+    "Write me a story. Anna lives in Porto.",
+    "Anna lives in Porto.",
+    "Include personal anecdotes.",
+    "Please don't include the scores.",
+    "I took a similar trip last month.",
+    "I'm still recovering from last week's delay on Wednesday morning.",
+    "I bought a laptop on 12 December.",
+    "We had a great time last weekend.",
+    "I moved to Tokyo six months ago, on 10 February 2026.",
+    "I promised to stop by soon.",
+    "I'll try to check the shop next week.",
+    "No, it's real life, not a game.",
     # unfinished
     "I live in...",
     "I work at the",
@@ -349,7 +404,11 @@ def test_a_second_person_is_believed_about_themselves_a_little_less():
 
 def test_orders_are_read_only_where_an_assistant_listens():
     """Between two people `never use emojis` is no standing instruction."""
-    assert facts("Never use emojis.", speaker="Anna") == ()
+    order = turn("Never use emojis.", speaker="Anna")
+    assert [one.text for one in extract([order], POLICY).candidates] == [
+        "Anna wants the assistant never to use emojis."
+    ]
+    assert extract([order, turn("Hi!", name="t2", role="assistant", speaker="Ben")], POLICY).candidates == ()
 
 
 @pytest.mark.parametrize("label", ["Caroline", "Jean-Luc", "José", "李雷", "Anna Müller"])

@@ -1,0 +1,106 @@
+"""A vault and a home of their own, the command line, and the real daemon in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from engram.serve import wire
+from tests.fakes.answers import ID
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 20.0
+
+
+class World:
+    """A vault and a home of its own, the command, and at most one daemon."""
+
+    def __init__(self, tmp_path):
+        self.vault = tmp_path / "vault"
+        self.home = tmp_path / "home"
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "PYTHONPATH": str(ROOT),
+            "ENGRAM_HOME": str(self.home),
+            "ENGRAM_VAULT": str(self.vault),
+            "TZ": "UTC",
+        }
+        self.engram("init")
+        self.configure("")
+        self.socket = str(self.home / "run" / ID / "engram.sock")
+        self.cache = self.home / "cache" / ID
+        self.journal = self.home / "state" / ID / "journal"
+        self.process = None
+        self.log = tmp_path / "daemon.log"
+
+    def configure(self, more):
+        (self.vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n{more}')
+
+    def command(self, *argv):
+        return [sys.executable, "-P", "-m", "engram", *argv]
+
+    def run(self, *argv, stdin=""):
+        return subprocess.run(
+            self.command(*argv),
+            env=self.env,
+            cwd=self.vault.parent,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def engram(self, *argv, code=0, stdin=""):
+        done = self.run(*argv, stdin=stdin)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    def json(self, *argv):
+        return json.loads(self.engram(*argv, "--json"))
+
+    def launch(self):
+        """Another daemon process, not waited for."""
+        with self.log.open("ab") as log:
+            command = self.command("daemon", "--foreground")
+            return subprocess.Popen(command, env=self.env, cwd=self.vault.parent, stderr=log)
+
+    def start(self):
+        self.process = self.launch()
+        until(self.ready)
+
+    def ready(self):
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return wire.call(self.socket, "status", {})["ready"]
+        except wire.AbsentError:
+            return False
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=60)
+        self.process = None
+        return code
+
+    def call(self, name, **params):
+        return wire.call(self.socket, name, params, timeout=PATIENCE)
+
+    def facts(self):
+        return [path.read_text() for path in sorted(self.vault.glob("facts/*/*.md"))]
+
+    def said(self):
+        return "".join(path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md")))
+
+
+def until(condition, seconds=PATIENCE):
+    """Wait for something to become true; how long it took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, "it did not happen"
+        time.sleep(0.02)
+    return time.monotonic() - began

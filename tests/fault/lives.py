@@ -1,0 +1,548 @@
+"""The whole path for the batteries: a real memory, driven in one thread as the daemon drives it.
+
+Every recovery begins with another cache: kept, wiped, half written, that of an earlier day, or a catalogue of
+an earlier day under the present snapshot. The second recovery of a case never has an older cache, for what
+changed since then looks like a person's doing.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from harness import STRIKES, Bench, BrokenPromiseError, Counting, Failing, Seam, installed
+
+from engram import config
+from engram.core.policy import ExtractionPolicy
+from engram.core.records import FiledTurn, Turn
+from engram.core.text import content_hash
+from engram.errors import EngramError, ModelError
+from engram.llm import rules
+from engram.memory import Memory
+from engram.vault import facts, files, note, sessions
+from engram.vault.journal import Journal
+from engram.vault.store import HASHES, Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from engram.config import Settings
+    from engram.core.records import Extraction, Fact
+    from engram.ingest import Batch
+
+SAID = datetime(2026, 11, 20, 21, 14, tzinfo=UTC)
+LATE = datetime(2041, 1, 1, 12, 0, tzinfo=UTC)
+"""Where the clock stands: later than the time of any file on the disk."""
+
+TOML = 'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
+MINE = "# Mine\n\nA note that a person wrote, with *words* that nobody touches.\n"
+THINGS = ("nuts", "cats", "pollen", "mould", "lupins", "wasps", "latex", "figs", "soy", "shrimps", "celery", "milk")
+
+OLDER = ("kept", "old", "wiped", "mixed", "half")
+FRESH = ("kept", "wiped", "half")
+
+
+def text_of(name: str) -> str:
+    """What the turn with that id says; the number in it chooses the statement; after twelve they repeat."""
+    return f"I am allergic to {THINGS[int(name[1:]) % len(THINGS)]}."
+
+
+EVERYTHING = [text_of(f"t{number}") for number in range(len(THINGS))]
+NEVER = 1 << 40
+
+
+def said(session: str, *names: str) -> list[dict[str, Any]]:
+    """Turns for a request, a minute apart."""
+    times = [SAID + timedelta(minutes=int(name[1:])) for name in names]
+    return [
+        {"id": name, "session": session, "text": text_of(name), "occurred_at": time.isoformat()}
+        for name, time in zip(names, times, strict=True)
+    ]
+
+
+def statements(text: str) -> list[str]:
+    """What the offline rules make of a turn."""
+    found = rules.extract([Turn("x", "x", "user", text, SAID)], ExtractionPolicy())
+    return [candidate.text for candidate in found.candidates]
+
+
+def settings_at(root: Path) -> Settings:
+    """Settings with short segments and no waiting for a person's rest."""
+    loaded = config.load(root / "vault", {"ENGRAM_HOME": str(root / "home"), "HOME": str(root)})
+    policy = loaded.policy
+    return replace(
+        loaded,
+        policy=replace(
+            policy,
+            files=replace(policy.files, quiet_seconds=0, settle_most_seconds=0),
+            journal=replace(policy.journal, segment_bytes=1500),
+            model=replace(policy.model, attempts=3),
+        ),
+    )
+
+
+def tried(step: Callable[[], object]) -> bool:
+    """Whether the step was done; a refusal is no end of the world."""
+    try:
+        step()
+    except EngramError:
+        return False
+    return True
+
+
+AWAY, NO = ModelError("the model is away"), ModelError("the model refuses", retryable=False)
+
+
+class Life:
+    """One life of a memory. `script` holds what the model answers instead of the rules, first things first."""
+
+    def __init__(self, root: Path, script: Sequence[ModelError] = ()) -> None:
+        self.now = LATE
+        self.memory = Memory(settings_at(root), clock=lambda: self.now)
+        self.memory.on_turns = lambda: None
+        self.script = list(script)
+        self.held: list[tuple[Batch, Extraction | ModelError]] = []
+
+    def begin(self) -> None:
+        self.memory.start()
+        self.memory.warm()
+
+    def observe(self, turns: list[dict[str, Any]], ack: Callable[[str], object]) -> bool:
+        """Send turns, and once more if they were refused."""
+        call = {"turns": turns}
+        if tried(lambda: self.memory.call("observe", call)) or tried(lambda: self.memory.call("observe", call)):
+            for turn in turns:
+                ack(f"turn {turn['id']}")
+            return True
+        return False
+
+    def look(self, **later: float) -> None:
+        """What the daemon's writer does when it looks: distil and file what is due; what fails is kept."""
+        self.now += timedelta(**later)
+        self.held += [(batch, self.outcome(batch)) for batch in self.memory.due(self.now)]
+        held, self.held = self.held, []
+        self.held += [item for item in held if not tried(lambda item=item: self.memory.file(*item))]
+
+    def outcome(self, batch: Batch) -> Extraction | ModelError:
+        return self.script.pop(0) if self.script else self.memory.distil(batch)
+
+    def rescan(self) -> None:
+        """Twice, since a file must be missed twice before it is believed gone."""
+        self.memory.rescan(None)
+        self.memory.rescan(None)
+
+    def rest(self) -> None:
+        """Until nothing waits, dead letters too."""
+        self.script.clear()
+        for _ in range(3):
+            self.memory.call("flush", {"background": True})
+            self.look(days=1)
+        self.rescan()
+        left = {name: number for name, number in self.memory.intake.counts().items() if number}
+        assert not left, f"still there: {left}; {self.memory.faults}"
+
+    def end(self) -> None:
+        self.memory.close()
+
+    def drop(self) -> None:
+        """The process is gone; what it had open of the database goes with it."""
+        if hasattr(self.memory, "index"):
+            self.memory.index.catalog.close()
+
+    def known(self) -> set[str]:
+        """The ids of the turns that recall would give."""
+        wishes = {"kinds": ["turn"], "k": 50, "budget": 5000}
+        answers = [self.memory.call("recall", {"query": text, **wishes}) for text in EVERYTHING]
+        units = [self.memory.index.unit(hit["key"]) for answer in answers for hit in answer["hits"]]
+        return {unit.turn.id for unit in units if isinstance(unit, FiledTurn) and unit.turn.session != "remembered"}
+
+    def recalled(self, texts: Sequence[str]) -> set[tuple[str, str]]:
+        """The hits on these texts, as (kind, text); a fact brings the turn it is quoted from."""
+        answers = [self.memory.call("recall", {"query": text, "k": 20}) for text in texts]
+        hits = [hit for answer in answers for hit in answer["hits"]]
+        return {(hit["kind"], hit["text"]) for hit in hits} | {("turn", hit["quote"]) for hit in hits}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the notes hold, read without the catalogue."""
+
+    turns: list[FiledTurn]
+    facts: list[Fact]
+
+
+def read_vault(root: Path, settings: Settings) -> Kept:
+    """Every note of ours; one that cannot be understood is a broken promise."""
+    kept = Kept([], [])
+    vault = root / "vault"
+    assert (vault / "notes/mine.md").read_text() == MINE, "a person's note was changed"
+    assert not list(files.leftovers(vault)), "a hidden file was left"
+    for path in sorted(vault.rglob("*.md")):
+        name = str(path.relative_to(vault))
+        read = note.read(path.read_bytes(), settings.policy.files)
+        if name.startswith("sessions/"):
+            talk, problems = sessions.conversation_from(read, name, settings.zone)
+            assert talk, f"{name} is not whole"
+            assert not problems, f"{name}: {problems}"
+            assert read.keys["turns"] == len(talk.turns), f"{name} counts its turns wrong"
+            kept.turns.extend(talk.turns)
+        elif not name.startswith("notes/"):
+            fact, problems = facts.fact_from(read, name, "", settings.zone)
+            assert fact, f"{name} is not whole"
+            assert not problems, f"{name}: {problems}"
+            kept.facts.append(fact)
+    return kept
+
+
+class MemoryWork:
+    """A scenario of the whole path. `work` acknowledges `turn <id>`, and of facts what is tried and what holds."""
+
+    name = ""
+    kept = "vault"
+    taken_away: tuple[str, ...] = ()
+    """Turns whose file a person took away: what they said has no evidence any more."""
+
+    def __init__(self, rounds: int = 1, caches: Sequence[str] = OLDER) -> None:
+        self.rounds = rounds
+        self.checked = False
+        self.caches = {False: itertools.cycle(caches), True: itertools.cycle(FRESH)}
+        self.cache = "kept"
+        self.found: set[tuple[str, str]] = set()
+
+    # -- what a scenario says of itself ---------------------------------------------------------------
+
+    def before(self, life: Life) -> None:
+        """What is there already."""
+        life.observe(said("talk", "t0"), lambda _: None)
+        life.look(hours=1)
+
+    def work(self, life: Life, ack: Callable[[str], object]) -> None:
+        raise NotImplementedError
+
+    def life(self, root: Path) -> Life:
+        return Life(root)
+
+    # -- the protocol of the harness ------------------------------------------------------------------
+
+    def setup(self, root: Path) -> None:
+        (root / "vault/notes").mkdir(parents=True, mode=0o700)
+        (root / "vault/engram.toml").write_text(TOML)
+        (root / "vault/notes/mine.md").write_text(MINE)
+        life = Life(root)
+        life.begin()
+        self.before(life)
+        life.end()
+        shutil.copytree(settings_at(root).cache, root / "old")
+
+    def run(self, root: Path, ack: Callable[[str], object]) -> None:
+        life = self.life(root)
+        try:
+            life.begin()
+            self.work(life, ack)
+            life.end()
+        finally:
+            life.drop()
+
+    def recover(self, root: Path) -> None:
+        self.cache = next(self.caches[self.checked])
+        age(settings_at(root).cache, root / "old", self.cache)
+        life = Life(root)
+        try:
+            life.begin()
+            life.rest()
+            self.found = set() if self.checked else life.recalled(EVERYTHING)
+            life.end()
+        finally:
+            life.drop()
+        self.checked = False
+
+    def check(self, root: Path, acked: Sequence[str]) -> None:
+        self.checked = True
+        settings = settings_at(root)
+        kept = read_vault(root, settings)
+        backlog = Journal(settings.state / "journal", settings.policy.journal).replay()
+        assert not backlog.turns, "the journal still holds turns"
+        assert not backlog.dead, "a dead letter was not settled"
+        self.check_turns(kept, acked)
+        self.check_facts(kept, acked)
+        self.check_promises(root, kept, acked)
+        hashes = (root / "vault" / HASHES).read_text().splitlines()[1:]
+        assert set(hashes) == {content_hash(fact.text) for fact in kept.facts if fact.status == "active"}
+
+    def check_turns(self, kept: Kept, acked: Sequence[str]) -> None:
+        """Each once, in its words; the promised ones are there and are recalled."""
+        names = [(filed.turn.session, filed.turn.id) for filed in kept.turns]
+        assert len(names) == len(set(names)), f"a turn stands twice: {sorted(names)}"
+        assert len({filed.key for filed in kept.turns}) == len(names), "a block id stands twice"
+        there = {}
+        for filed in kept.turns:
+            if filed.turn.session != "remembered":
+                assert filed.turn.text == text_of(filed.turn.id), f"turn {filed.turn.id} is not whole"
+                there[filed.turn.id] = filed.turn.text
+        for name in [word.removeprefix("turn ") for word in acked if word.startswith("turn ")]:
+            assert name in there, f"turn {name} is lost"
+            assert ("turn", text_of(name)) in self.found, f"turn {name} is not recalled ({self.cache} cache)"
+
+    def check_facts(self, kept: Kept, acked: Sequence[str]) -> None:
+        """One for a candidate, with evidence that stands; what a filed turn says has one."""
+        words = {filed.key: filed.turn.text for filed in kept.turns}
+        ids = [fact.id for fact in kept.facts]
+        assert len(ids) == len(set(ids)), "an id stands in two facts"
+        pairs = [(fact.source, fact.text) for fact in kept.facts]
+        assert len(pairs) == len(set(pairs)), f"a candidate became two facts: {sorted(pairs)}"
+        active = [fact.text for fact in kept.facts if fact.status == "active"]
+        assert len(active) == len(set(active)), f"a statement is active twice: {sorted(active)}"
+        orphans = {text for name in self.taken_away for text in statements(text_of(name))}
+        for fact in kept.facts:
+            if fact.source not in words and fact.text in orphans:
+                continue
+            assert fact.source in words, f"the evidence of {fact.text!r} is gone"
+            assert fact.text in {words[fact.source], *statements(words[fact.source])}
+        known = {fact.text for fact in kept.facts} | {
+            word.split(" ", 2)[2] for word in acked if word.startswith("trying gone")
+        }
+        for filed in kept.turns:
+            if filed.turn.session != "remembered":
+                missing = set(statements(filed.turn.text)) - known
+                assert not missing, f"turn {filed.turn.id} was filed without {missing}"
+
+    def check_promises(self, root: Path, kept: Kept, acked: Sequence[str]) -> None:
+        """What was said of a fact last holds; while something was being tried, either."""
+        allowed: dict[str, set[str]] = {}
+        for word in acked:
+            what, _, rest = word.partition(" ")
+            state, _, text = rest.partition(" ")
+            if what == "holds":
+                allowed[text] = {state}
+            elif what == "trying":
+                allowed.setdefault(text, {"gone"}).add(state)
+        buried = Vault(root / "vault").tombstones()
+        for text, states in allowed.items():
+            now = {_state(fact) for fact in kept.facts if fact.text == text and fact.status != "review"} or {"gone"}
+            assert now <= states, f"{text!r} is {now}, promised was {states}"
+            if states in ({"gone"}, {"forgotten"}):
+                assert content_hash(text) in buried, f"{text!r} has no tombstone"
+            if now == {"gone"} and f"trying gone {text}" in acked and self.cache == "kept":
+                assert content_hash(text) in buried, f"{text!r} was deleted and may come back"
+            recalled = ("fact", text) in self.found
+            assert recalled is bool(now & {"active", "pinned"}), f"{text!r} is {now}, recalled: {recalled}"
+
+
+def _state(fact: Fact) -> str:
+    return "pinned" if fact.pinned else fact.status
+
+
+def age(cache: Path, old: Path, how: str) -> None:
+    """Make the cache what it may be at a start."""
+    names = [path for path in cache.glob("*") if path.is_file()] if cache.exists() else []
+    if how == "wiped":
+        shutil.rmtree(cache, ignore_errors=True)
+    elif how == "half":
+        for path in names:
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    elif how in {"old", "mixed"} and cache.exists():
+        for path in names:
+            if how == "old" or path.name.startswith("catalogue"):
+                path.unlink()
+        for path in old.glob("catalogue*" if how == "mixed" else "*"):
+            shutil.copy(path, cache)
+    elif how != "kept":
+        shutil.copy(old / "lexical.bin", cache)
+
+
+# ---------------------------------------------------------------------------- batteries of their own
+
+
+def heal_everywhere(bench: Bench, every: int) -> int:
+    """Each errno at (every `every`-th of) the calls of the work, once and for good, in one life.
+
+    While it lasts recall answers, and nothing unacknowledged is claimed to be stored. When it is over, the same
+    life brings everything to rest.
+    """
+    kinds = _calls_of_work(bench)
+    cases = [
+        (point, code, sticky)
+        for code, struck in STRIKES.items()
+        for point, kind in enumerate(kinds)
+        for sticky in (True, False)
+        if kind in struck
+    ][::every]
+    for point, code, sticky in cases:
+        where = f"{errno.errorcode[code]} {'from' if sticky else 'at'} call {point} of the work ({kinds[point]})"
+        _heal(bench, bench.seam(Failing, NEVER, code, sticky=sticky), point, where)
+    return len(cases)
+
+
+def _calls_of_work(bench: Bench) -> list[str]:
+    seam = bench.seam(Counting)
+    life = bench.scenario.life(bench.fresh())
+    try:
+        with installed(seam):
+            life.begin()
+            seam.kinds.clear()
+            bench.scenario.work(life, lambda _: None)
+    finally:
+        life.drop()
+        seam.bury()
+    return seam.kinds
+
+
+def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
+    acked: list[str] = []
+    life = bench.scenario.life(bench.fresh())
+    try:
+        with installed(seam):
+            life.begin()
+            before = life.known()
+            seam.left = point
+            bench.scenario.work(life, acked.append)
+            stored = {word.removeprefix("turn ") for word in acked if word.startswith("turn ")}
+            claimed = life.known() - before - stored
+            assert not claimed, f"claimed to be stored: {claimed}"
+            lost = {text_of(name) for name in stored} - {text for _, text in life.recalled(EVERYTHING)}
+            assert not lost, f"not recalled while the disk refuses: {lost}"
+            seam.left = NEVER
+            seam.sticky = False
+            life.rest()
+            life.end()
+    except (AssertionError, OSError, KeyError, ValueError, EngramError) as error:
+        raise BrokenPromiseError(f"{bench.scenario.name}, {where}: {type(error).__name__}: {error}") from error
+    finally:
+        life.drop()
+        seam.bury()
+    bench.judge(bench.work, acked, f"{where}, healed")
+
+
+def any_cache(bench: Bench) -> int:
+    """After a good end each older cache, and a snapshot of an earlier day beside the present catalogue."""
+    for how in (*OLDER, "snapshot of an earlier day"):
+        acked: list[str] = []
+        root = bench.fresh()
+        assert bench.attempt(bench.seam(Seam), root, acked)
+        bench.scenario.caches[False] = iter([how])
+        bench.judge(root, acked, f"with a cache that is {how}")
+    return len(OLDER) + 1
+
+
+# ------------------------------------------------------------------------------------------- scenarios
+
+
+class IngestWork(MemoryWork):
+    """Two conversations come in, are distilled and filed; the last turns wait in the journal."""
+
+    name = "ingest"
+
+    def work(self, life: Life, ack: Callable[[str], object]) -> None:
+        for number in range(1, 5 * self.rounds, 5):
+            names = [f"{n}" for n in range(number, number + 5)]
+            life.observe(said("talk", *(f"t{n}" for n in names[:3])), ack)
+            life.observe(said("walk", f"w{number}", f"w{number + 3}"), ack)
+            life.look(hours=1)
+            life.observe(said("talk", *(f"t{n}" for n in names[3:])), ack)
+
+
+class DeedsWork(MemoryWork):
+    """A person remembers, forgets, restores, pins and deletes; what is forgotten or deleted is said again."""
+
+    name = "deeds"
+
+    def before(self, life: Life) -> None:
+        life.observe(said("talk", "t0", "t1", "t2", "t3"), lambda _: None)
+        life.look(hours=1)
+
+    def work(self, life: Life, ack: Callable[[str], object]) -> None:
+        texts = [statements(text_of(f"t{number}"))[0] for number in range(4)]
+        ids = [self.id_of(life, text) for text in texts]
+        for text in texts:
+            ack(f"holds active {text}")
+        call, new = life.memory.call, text_of("t7")
+        self.deed(ack, "active", new, lambda: call("remember", {"text": new}))
+        self.deed(ack, "forgotten", texts[0], lambda: call("forget", {"id": ids[0]}))
+        self.deed(ack, "forgotten", texts[1], lambda: call("forget", {"id": ids[1], "reason": "no longer so"}))
+        self.deed(ack, "active", texts[1], lambda: call("update", {"id": ids[1], "status": "active"}))
+        self.deed(ack, "pinned", texts[2], lambda: call("update", {"id": ids[2], "pinned": True}))
+        self.deed(ack, "gone", texts[3], lambda: self.delete(life, ids[3]))
+        life.observe(said("talk", "t12", "t15"), ack)
+        life.look(hours=1)
+
+    def id_of(self, life: Life, text: str) -> str:
+        found = life.memory.index.active_twin(content_hash(text), None, life.now)
+        assert found, f"{text!r} is not known"
+        return found
+
+    def deed(self, ack: Callable[[str], object], state: str, text: str, call: Callable[[], object]) -> None:
+        ack(f"trying {state} {text}")
+        if tried(call):
+            ack(f"holds {state} {text}")
+
+    def delete(self, life: Life, fact_id: str) -> None:
+        """A person takes the note away, and the daemon sees it."""
+        files.remove(life.memory.settings.vault / life.memory.index.find(fact_id).path)
+        life.rescan()
+
+
+class BacklogWork(MemoryWork):
+    """A start with turns in the journal: some in a file already, some in a file that a person took away."""
+
+    name = "backlog"
+    taken_away = ("g1",)
+
+    def before(self, life: Life) -> None:
+        super().before(life)
+        life.observe(said("gone", "g1"), lambda _: None)
+        life.look(hours=1)
+        for number in range(2, 2 + 3 * self.rounds, 3):
+            life.observe(said("talk", f"t{number}", f"t{number + 1}"), lambda _: None)
+            life.observe(said("gone", f"g{number + 2}"), lambda _: None)
+        life.memory.flush(background=True)
+        life.held = []
+        for batch in life.memory.intake.due(life.now)[:1]:
+            life.memory.filing.file_turns([item.filed for item in batch.waiting])
+        for path in (life.memory.settings.vault / "sessions").rglob("*gone.md"):
+            path.rename(path.with_name("elsewhere.txt"))
+
+    def work(self, life: Life, ack: Callable[[str], object]) -> None:
+        for number in range(2, 2 + 3 * self.rounds, 3):
+            for name in (f"t{number}", f"t{number + 1}", f"g{number + 2}"):
+                ack(f"turn {name}")
+        life.look()
+        life.look(hours=1)
+
+
+class ReindexWork(MemoryWork):
+    """Derived stores are thrown away and made again between turns."""
+
+    name = "reindex"
+
+    def work(self, life: Life, ack: Callable[[str], object]) -> None:
+        for number in range(1, 1 + 2 * self.rounds, 2):
+            life.observe(said("talk", f"t{number}"), ack)
+            tried(lambda: life.memory.call("reindex", {}))
+            life.look(hours=1)
+            tried(life.memory.index.save)
+            life.observe(said("talk", f"t{number + 1}"), ack)
+
+
+class ParkWork(MemoryWork):
+    """The model fails: a batch is parked, tried again, buried, and asked for once more."""
+
+    name = "park"
+
+    def life(self, root: Path) -> Life:
+        return Life(root, (AWAY, NO, *[AWAY] * 3))
+
+    def work(self, life: Life, ack: Callable[[str], object]) -> None:
+        for number in range(1, 1 + 3 * self.rounds, 3):
+            life.observe(said("talk", f"t{number}", f"t{number + 1}"), ack)
+            life.observe(said("walk", f"w{number + 2}"), ack)
+            for _ in range(3):
+                life.look(days=1)
+        with suppress(EngramError):
+            life.memory.call("flush", {"background": True})
+        life.look(days=1)

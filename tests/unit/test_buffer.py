@@ -1,0 +1,53 @@
+"""The buffer as a value: keep, batch, now."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core.buffer import Waiting, due, due_at
+from engram.core.policy import BufferPolicy
+from engram.core.records import FiledTurn, Turn
+
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+POLICY = BufferPolicy()
+
+
+def waiting(*levels, minutes=0.0):
+    """Turns with these signals; the first has waited so long, the others have just come."""
+    turn = FiledTurn(Turn("1", "s", "user", "words", NOW), "note", "t1")
+    ages = [minutes, *[0.0] * len(levels)]
+    return [Waiting(n, turn, level, NOW - timedelta(minutes=ages[n])) for n, level in enumerate(levels)]
+
+
+# row: C2
+@pytest.mark.parametrize(
+    ("turns", "why"),
+    [
+        (waiting(), None),
+        (waiting("none"), None),
+        (waiting("medium", "medium", "low", "none"), None),
+        (waiting("high"), "high signal"),
+        (waiting("none", "none", "high"), "high signal"),
+        (waiting(*["none"] * 5), "5 turns"),
+        (waiting(*["high"] * 5), "high signal"),
+        (waiting("none", minutes=14.99), None),
+        (waiting("none", minutes=15), "15 minutes"),
+        (waiting("none", "none", minutes=60), "15 minutes"),
+        (waiting(*["none"] * 5, minutes=60), "5 turns"),
+    ],
+)
+def test_a_high_signal_then_the_number_then_the_age_of_the_oldest(turns, why):
+    """The first rule that holds gives the reason; otherwise the turns are kept."""
+    assert due(turns, NOW, POLICY) == why
+
+
+# row: C2
+def test_turns_are_due_by_the_clock_when_the_oldest_has_waited():
+    """A later turn does not put it off."""
+    turns = waiting("none", "none", minutes=10)
+    moment = due_at(turns, POLICY)
+    assert moment == NOW + timedelta(minutes=5)
+    assert due(turns, moment - timedelta(microseconds=1), POLICY) is None
+    assert due(turns, moment, POLICY) == "15 minutes"

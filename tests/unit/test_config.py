@@ -1,0 +1,238 @@
+"""Settings: two files, the environment, and every problem at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram import config
+from engram.errors import ConfigError
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A home with a vault in it; `load` reads them with more of the environment."""
+
+    class World:
+        home = tmp_path / "home"
+        vault = tmp_path / "vault"
+
+        def load(self, **more):
+            return config.load(self.vault, {"HOME": str(self.home), "TZ": "UTC", **more})
+
+        def of_user(self, text):
+            path = self.home / ".config" / "engram" / "config.toml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+        def of_vault(self, text):
+            (self.vault / "engram.toml").write_text(text)
+
+        def refused(self, **more):
+            with pytest.raises(ConfigError) as fault:
+                self.load(**more)
+            return fault.value.what
+
+    World.home.mkdir()
+    World.vault.mkdir()
+    return World()
+
+
+def test_no_file_is_needed(world):
+    """Every key has a default: no model, no port, redaction on."""
+    settings = world.load()
+    assert (settings.model, settings.tcp_port, settings.redact) == (None, None, "redact")
+    assert settings.policy.buffer.turns == 5
+
+
+def test_every_problem_in_every_place_is_named_at_once(world):
+    """One start shows all there is to mend."""
+    world.of_vault('zone = "Mars/Olympus"\nbuffer.turns = 0\nredcat = "off"\n')
+    world.of_user("[model]\napi = 'soap'\ntimeout = true\n")
+    words = world.refused(ENGRAM_PORT="many")
+    for part in ("Mars/Olympus", "buffer.turns", "'redcat'", "model.api", "model.timeout", "ENGRAM_PORT"):
+        assert part in words
+
+
+def test_an_unknown_key_comes_with_the_nearest_known_one(world):
+    """A slip of the finger is told with its cure."""
+    world.of_vault("[buffer]\nturn = 3\n")
+    assert "did you mean 'buffer.turns'?" in world.refused()
+
+
+@pytest.mark.parametrize(
+    "line", ["tcp_port = 8080", 'vault = "/"', 'model.base_url = "http://evil"', 'model.name = "m"']
+)
+def test_a_vault_cannot_say_where_words_go(world, line):
+    """What names a place or a server is refused in a file that travels."""
+    world.of_vault(line)
+    assert "belongs in the user's configuration file" in world.refused()
+
+
+def test_a_key_of_the_vault_is_refused_in_the_users_file(world):
+    """Each key has one home."""
+    world.of_user("[recall]\nk = 3\n")
+    assert "belongs in the vault's engram.toml" in world.refused()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "buffer.turns = 201",
+        "buffer.turns = 2.5",
+        "buffer.turns = nan",
+        "buffer.turns = inf",
+        f"buffer.turns = 1{'0' * 400}",
+        'buffer.turns = "5"',
+        "buffer.minutes = true",
+        "buffer.minutes = nan",
+        "patterns = [1]",
+        'patterns = "one"',
+        "zone = 5",
+        'redact = "perhaps"',
+        'file_name = "../{hash}"',
+        f"zone = {'[' * 5000}",
+        "zone = 'a' 'b'",
+    ],
+)
+def test_a_value_that_does_not_fit_is_a_problem_and_no_surprise(world, line):
+    """Kinds, ranges and choices; no value stops the reading."""
+    world.of_vault(line)
+    assert str(world.vault / "engram.toml") in world.refused()
+
+
+@pytest.mark.parametrize("name", ["../../other", "a/b", "a\\\\b", ".", "x" * 65, "ä"])
+def test_an_id_cannot_lead_out_of_the_state_folder(world, name):
+    """The id of a vault that came from elsewhere names folders here."""
+    world.of_vault(f'id = "{name}"\n')
+    assert "letters, digits" in world.refused()
+
+
+@pytest.mark.parametrize("port", ["70000", "-1", "²", "8e3", "9" * 5000])
+def test_a_port_is_a_port(world, port):
+    """From the environment as from the file."""
+    assert "ENGRAM_PORT" in world.refused(ENGRAM_PORT=port)
+
+
+def test_whole_numbers_may_be_written_with_a_point(world):
+    """TOML tells 5.0 from 5; a person does not."""
+    world.of_vault("buffer.turns = 7.0\nbuffer.minutes = 2\n")
+    world.of_user("tcp_port = 8080.0\n")
+    settings = world.load()
+    assert (repr(settings.policy.buffer.turns), repr(settings.policy.buffer.minutes)) == ("7", "2.0")
+    assert repr(settings.tcp_port) == "8080"
+
+
+def test_the_environment_goes_before_the_users_file(world, tmp_path):
+    """For one call, without an edit."""
+    world.of_user(f'vault = "{tmp_path}"\ntcp_port = 1\n[model]\nname = "a"\n')
+    settings = world.load(ENGRAM_PORT="2", ENGRAM_MODEL="b", ENGRAM_BASE_URL="http://127.0.0.1:1/v1")
+    assert (settings.tcp_port, settings.model.name, settings.model.base_url) == (2, "b", "http://127.0.0.1:1/v1")
+
+
+def test_the_vault_is_chosen_in_a_fixed_order(world, tmp_path, monkeypatch):
+    """The argument, the environment, the user's file, this folder, ~/Engram."""
+    env = {"HOME": str(world.home), "TZ": "UTC"}
+    monkeypatch.chdir(tmp_path)
+    assert config.load(None, env).vault == world.home / "Engram"
+    (tmp_path / "engram.toml").write_text("")
+    assert config.load(None, env).vault == tmp_path
+    world.of_user(f'vault = "{tmp_path}/named"\n')
+    assert config.load(None, env).vault == tmp_path / "named"
+    assert config.load(None, env | {"ENGRAM_VAULT": f"{tmp_path}/env"}).vault == tmp_path / "env"
+    assert config.load(world.vault, env | {"ENGRAM_VAULT": f"{tmp_path}/env"}).vault == world.vault
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-that-name/vault", "a\\u0000b"])
+def test_a_vault_that_no_folder_can_be_is_a_problem(world, name):
+    """In words, not as a trace."""
+    world.of_user(f'vault = "{name}"\n')
+    with pytest.raises(ConfigError, match="names no folder"):
+        config.load(None, {"HOME": str(world.home), "TZ": "UTC"})
+
+
+def test_one_folder_may_hold_everything(world, tmp_path):
+    """ENGRAM_HOME stands for configuration, state, cache and socket."""
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "config.toml").write_text("tcp_port = 3\n")
+    world.of_vault('id = "abc"\n')
+    settings = world.load(ENGRAM_HOME=str(own), XDG_STATE_HOME="/nowhere", XDG_RUNTIME_DIR="/nowhere")
+    assert (settings.state, settings.cache) == (own / "state" / "abc", own / "cache" / "abc")
+    assert (settings.socket, settings.tcp_port) == (own / "run" / "abc" / "engram.sock", 3)
+
+
+def test_the_folders_follow_xdg(world, tmp_path):
+    """State, cache and runtime have each their own; without a runtime folder the socket stands in the state."""
+    world.of_vault('id = "abc"\n')
+    plain = world.load()
+    assert plain.state == world.home / ".local/state/engram/abc"
+    assert plain.cache == world.home / ".cache/engram/abc"
+    assert plain.runtime == world.home / ".local/state/engram/run/abc"
+    set_ = world.load(**{f"XDG_{name}": str(tmp_path / name) for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")})
+    folders = [set_.state, set_.cache, set_.runtime]
+    assert folders == [tmp_path / name / "engram" / "abc" for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")]
+
+
+def test_two_vaults_without_an_id_share_no_folder(world, tmp_path):
+    """The path stands for the id, the same one each time."""
+    other = config.load(tmp_path / "other", {"HOME": str(world.home), "TZ": "UTC"})
+    assert world.load().state == world.load().state != other.state
+
+
+def test_the_key_comes_from_its_file_then_the_credential_then_the_environment(world, tmp_path):
+    """And never shows in a repr."""
+    (tmp_path / "key").write_text("of-the-file\n")
+    (tmp_path / "api_key").write_text("of-systemd\n")
+    env = {"ENGRAM_MODEL": "m", "OPENAI_API_KEY": "of-another-tool"}
+    assert world.load(**env).model.api_key == "of-another-tool"
+    assert world.load(**env, ENGRAM_API_KEY="ours").model.api_key == "ours"
+    env |= {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    assert world.load(**env).model.api_key == "of-systemd"
+    world.of_user(f'[model]\napi_key_file = "{tmp_path}/key"\n')
+    settings = world.load(**env)
+    assert settings.model.api_key == "of-the-file"
+    assert "of-the-file" not in repr(settings)
+
+
+def test_a_key_alone_starts_no_model(world):
+    """It may lie there for another tool."""
+    assert world.load(OPENAI_API_KEY="k", ENGRAM_API_KEY="k").model is None
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_key_file_that_cannot_be_read_is_a_problem(world, tmp_path, content):
+    """Missing or no text; its bytes are not shown."""
+    if content:
+        (tmp_path / "key").write_bytes(content)
+    world.of_user(f'[model]\napi_key_file = "{tmp_path}/key"\n')
+    assert "cannot be read" in world.refused()
+
+
+def test_a_file_that_cannot_be_read_is_a_problem(world):
+    """A folder in its place, or bytes that are no text."""
+    (world.vault / "engram.toml").mkdir()
+    assert "cannot be read" in world.refused()
+    (world.vault / "engram.toml").rmdir()
+    (world.vault / "engram.toml").write_bytes(b"\xff")
+    assert "not valid TOML" in world.refused()
+
+
+def test_the_zone_is_the_vaults_then_the_environments(world):
+    """A vault that travels keeps its dates."""
+    assert str(world.load(TZ="Asia/Tokyo").zone) == "Asia/Tokyo"
+    world.of_vault('zone = "Europe/Berlin"\n')
+    assert str(world.load(TZ="Asia/Tokyo").zone) == "Europe/Berlin"
+
+
+def test_a_zone_that_does_not_exist_is_a_problem(world):
+    """Whoever named it."""
+    assert "there is no time zone 'Nowhere'" in world.refused(TZ="Nowhere")
+    world.of_vault('zone = "/etc/passwd"\n')
+    assert "there is no time zone '/etc/passwd'" in world.refused()
+
+
+def test_every_key_has_a_meaning_and_a_home():
+    """And no name stands twice."""
+    keys = config.keys()
+    assert len({key.name for key in keys}) == len(keys)
+    assert all(key.meaning and key.place in {"vault", "user"} for key in keys)

@@ -1,0 +1,316 @@
+"""From a distilled batch to files: names, ids, confirmations, review notes, and doing it twice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from engram.core.records import Candidate, Extraction, Interval
+from engram.core.text import content_hash
+from engram.errors import StorageError
+from engram.index.diff import Conflict
+from engram.vault import syscalls
+
+WORDS = "Anna maybe moved to Porto, I really like the sea there, and we decided to visit her."
+
+
+@pytest.fixture
+def held(memory):
+    memory.on_turns = lambda: None
+    return memory
+
+
+def batch_of(memory, *texts, session="coffee plans", persona=None):
+    """A batch as it is handed out: its turns stand in their session file."""
+    number = memory.index.counts()["turns"]
+    raw = [
+        {"id": f"m{number + n}", "session": session, "text": text, "persona": persona} for n, text in enumerate(texts)
+    ]
+    memory.call("observe", {"turns": raw})
+    memory.intake.hurry()
+    (batch,) = memory.due(memory.clock())
+    return batch
+
+
+def said(batch, *statements, extractor="test/1", **more):
+    """An extraction with these statements, all with the batch's first turn as evidence."""
+    first = batch.turns[0]
+    given = {"category": "fact", "confidence": 0.8, "turn_id": first.id, "quote": first.text[:20]} | more
+    return Extraction(tuple(Candidate(text=text, **given) for text in statements), extractor)
+
+
+def facts(memory, folder="facts"):
+    return sorted((memory.settings.vault / folder).rglob("*.md"))
+
+
+def tree(memory):
+    """Every file of the vault with its bytes."""
+    return {str(path): path.read_bytes() for path in memory.settings.vault.rglob("*") if path.is_file()}
+
+
+def decisions(memory):
+    lines = (memory.settings.vault / "state" / "memory-actions.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+# row: C7
+def test_file_names_are_unique_in_a_plan_and_on_the_disk(held):
+    """Two statements that one slug and hash would name alike, and one that a person put there before."""
+    pattern = replace(held.settings, file_name="{category}-{timestamp}-{hash}")
+    held.filing.settings = pattern
+    batch = batch_of(held, WORDS)
+    taken = held.settings.vault / "facts" / "2026-11-20"
+    taken.mkdir(parents=True)
+    name = f"fact-20261120t200000z-{content_hash('Anna lives in Porto.')[:8]}"
+    (taken / f"{name}.md").write_text("A person's own words.")
+    held.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."))
+    assert (taken / f"{name}.md").read_text() == "A person's own words."
+    assert (taken / f"{name}-2.md").exists()
+    assert len(facts(held)) == 3
+
+
+# row: C5
+def test_one_batch_that_says_a_thing_twice_keeps_it_once(held):
+    """The second confirms the first, before either is on the disk."""
+    batch = batch_of(held, WORDS)
+    filed = held.file(batch, said(batch, "Anna lives in Porto.", "anna lives in  PORTO"))
+    assert filed.confirmed == filed.created
+    assert len(facts(held)) == 1
+
+
+# row: C5
+def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
+    """Else it would never learn it; what everybody knows it confirms."""
+    for persona, created in (("Kapitän", 1), ("Bootsmann", 1), ("Kapitän", 0), (None, 1), ("Smutje", 0)):
+        batch = batch_of(held, WORDS, persona=persona, session=f"{persona}")
+        assert len(held.file(batch, said(batch, "Anna lives in Porto.")).created) == created
+    found = held.call("recall", {"query": "Porto", "persona": "Bootsmann", "kinds": ["fact"]})["hits"]
+    assert len(found) == 2
+
+
+# row: C17
+# row: C4
+def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held, clock):
+    """30 days from the day it was learned; seen again it stays."""
+    batch = batch_of(held, WORDS)
+    held.file(batch, said(batch, "Anna moved to Porto.", "Anna is moody.", confidence=0.39))
+    held.file(batch_of(held, "Hm."), Extraction((), "test/1"))
+    assert all("expires: 2026-12-20T21:00:00" in path.read_text() for path in facts(held))
+    again = batch_of(held, WORDS)
+    held.file(again, said(again, "Anna moved to Porto.", extractor="test/2"))
+    clock.advance(days=30)
+    hits = held.call("recall", {"query": "Anna", "kinds": ["fact"]})
+    assert [hit["text"] for hit in hits["hits"]] == ["Anna moved to Porto."]
+    assert hits["filtered"] == {"expired": 1}
+
+
+# row: C17
+def test_a_person_who_says_it_confirms_it_too(held):
+    """And a pin that comes with it is set."""
+    batch = batch_of(held, WORDS)
+    (known,) = held.file(batch, said(batch, "Anna moved to Porto.", confidence=0.3)).created
+    answer = held.call("remember", {"text": "Anna moved to Porto", "pinned": True})
+    assert (answer["id"], answer["verdict"]) == (known, "confirmed")
+    (note,) = facts(held)
+    assert "expires" not in note.read_text()
+    assert "pinned: true" in note.read_text()
+
+
+def test_an_expiry_that_a_person_set_is_not_cleared(held):
+    """Only a speculation is waiting to be confirmed."""
+    kept = held.call("remember", {"text": "The key lies under the mat.", "expires": "2026-12-24T00:00:00"})
+    batch = batch_of(held, WORDS)
+    assert held.file(batch, said(batch, "The key lies under the mat.")).confirmed == (kept["id"],)
+    assert "expires: 2026-12-24T00:00:00" in facts(held)[0].read_text()
+
+
+def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
+    """The same batch gives the same ids, another extractor others."""
+    batch = batch_of(held, WORDS)
+    first = held.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."))
+    ids = first.created
+    assert len(set(ids)) == 2
+    for path in facts(held):
+        path.unlink()
+    held.index.rebuild()
+    held.vault.seed_hashes(set())
+    assert (
+        held.filing.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."), held.clock()).created == ids
+    )
+    other = held.filing.file(batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock())
+    assert other.created[0] not in ids
+
+
+# row: A1
+@pytest.mark.parametrize("known", [False, True])
+def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known):
+    """The process ended between the files and the checkpoint; creations, confirmations and doubts are as they were."""
+    if known:
+        held.call("remember", {"text": "Anna likes the sea."})
+    batch = batch_of(held, WORDS)
+    ungrounded = replace(said(batch, "Anna is rich.").candidates[0], quote="")
+    good = said(batch, "Anna lives in Porto.", "Anna likes the sea.", "anna lives in porto", "ok")
+    outcome = replace(good, candidates=(*good.candidates, ungrounded))
+    held.filing.file(batch, outcome, held.clock())
+    before = tree(held)
+    later = opened()
+    later.on_turns = lambda: None
+    (again,) = later.due(later.clock())
+    assert again.turns == batch.turns
+    filed = later.file(again, outcome)
+    assert (filed.created, filed.confirmed, filed.review) == ((), (), ())
+    assert tree(later) == before
+    assert later.intake.counts()["waiting_turns"] == 0
+
+
+def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
+    """What was written before the fault is known to the next try."""
+    batch = batch_of(held, WORDS)
+    outcome = said(batch, "Anna lives in Porto.", "Anna likes the sea.", "Anna has a boat.")
+
+    class Full(syscalls.Syscalls):
+        left = 1
+
+        def write(self, descriptor, content):
+            if b"Anna likes" in content:
+                raise OSError(28, "No space left on device")
+            return super().write(descriptor, content)
+
+    monkeypatch.setattr(syscalls, "SYS", Full())
+    with pytest.raises(StorageError):
+        held.file(batch, outcome)
+    monkeypatch.undo()
+    held.file(batch, outcome)
+    assert len(facts(held)) == 3
+    assert not held.index.problems()
+    assert not facts(held, "review")
+
+
+# row: X17
+# row: A32
+def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
+    """It is not recalled, and each decision has its reason, turn and quote."""
+    batch = batch_of(held, WORDS)
+    filed = held.file(batch, said(batch, "Anna is rich.", quote=""))
+    (note,) = facts(held, "review")
+    assert "status: review" in note.read_text()
+    assert "end_reason: no evidence in the turn" in note.read_text()
+    assert not held.call("recall", {"query": "rich", "kinds": ["fact"]})["hits"]
+    (row,) = decisions(held)
+    assert (row["action"], row["memory"], row["reason"]) == ("review", filed.review[0], "no evidence in the turn")
+    assert row["turn"].endswith("#^t1")
+
+
+# row: C6
+# row: C10
+# row: X14
+def test_a_note_says_kind_importance_and_time(held):
+    """As the rules of classification say, unless the extractor weighed the statement itself."""
+    batch = batch_of(held, WORDS)
+    day = held.clock().replace(hour=0)
+    when = Interval(day, day.replace(hour=23), "day", "today")
+    held.file(batch, said(batch, "I always prefer tea", category="preference", when=when))
+    text = facts(held)[0].read_text()
+    assert "kind: note\n" in text
+    assert "importance: 0.77\n" in text
+    assert "valid_from: 2026-11-20T01:00:00\n" in text
+    other = batch_of(held, WORDS)
+    held.file(other, said(other, "Anna deployed it yesterday", importance=0.9))
+    note = next(path for path in facts(held) if "deployed" in path.name)
+    assert "kind: episode\n" in note.read_text()
+    assert "importance: 0.9\n" in note.read_text()
+
+
+# row: C11
+def test_what_was_filed_is_found_by_the_next_question(held):
+    """The index follows the write; nobody has to ask for it."""
+    batch = batch_of(held, WORDS)
+    held.file(batch, said(batch, "Anna owns a lighthouse."))
+    assert held.call("recall", {"query": "lighthouse"})["hits"][0]["text"] == "Anna owns a lighthouse."
+    (note,) = facts(held)
+    note.write_text(note.read_text().replace("lighthouse", "windmill"))
+    held.rescan([note])
+    assert held.call("recall", {"query": "windmill"})["hits"][0]["kind"] == "fact"
+    assert not held.call("recall", {"query": "lighthouse"})["hits"]
+
+
+# row: X9
+def test_a_conflict_copy_becomes_a_review_note_that_shows_the_difference(held):
+    """Once, however often it is looked at; both files stay."""
+    kept = held.call("remember", {"text": "Anna drinks tea."})
+    note = held.settings.vault / kept["path"]
+    copy = note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md")
+    copy.write_text(note.read_text().replace("tea", "oat milk"))
+    held.rescan(None)
+    held.rescan(None)
+    (asks,) = facts(held, "review")
+    text = asks.read_text()
+    assert "-Anna drinks tea." in text
+    assert "+Anna drinks oat milk." in text
+    assert f"`{copy.relative_to(held.settings.vault)}` was not taken in" in text
+    assert copy.exists()
+    assert [hit["text"] for hit in held.call("recall", {"query": "Anna drinks", "kinds": ["fact"]})["hits"]] == [
+        "Anna drinks tea."
+    ]
+
+
+def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
+    """Merge markers stand in one file."""
+    (held.settings.vault / "facts").mkdir(exist_ok=True)
+    (held.settings.vault / "facts" / "x.md").write_text("<<<<<<< ours\ntea\n=======\nmilk\n>>>>>>> theirs\n")
+    held.rescan(None)
+    assert "Mend the file, or delete it." in facts(held, "review")[0].read_text()
+
+
+def test_a_conflict_that_is_settled_meanwhile_asks_nothing(held):
+    """The file is gone before anybody wrote about it."""
+    held.filing.ask_about([Conflict("facts/x.md", "sync-conflict")], held.clock())
+    assert not facts(held, "review")
+
+
+@pytest.mark.parametrize(("age", "waits"), [(0, True), (59, True), (61, False), (-30, True), (-3600, False)])
+def test_a_session_file_rests_after_a_persons_edit(held, clock, age, waits):
+    """A minute by default; a time far in the future is a wrong clock and no reason to wait."""
+    import os
+
+    files = replace(held.settings.policy.files, quiet_seconds=60)
+    held.filing.settings = replace(held.settings, policy=replace(held.settings.policy, files=files))
+    batch = batch_of(held, WORDS)
+    held.file(batch, said(batch))
+    (session,) = facts(held, "sessions")
+    assert held.filing.quiet_until(batch, clock()) is None
+    os.utime(session, (clock().timestamp() - age,) * 2)
+    assert (held.filing.quiet_until(batch, clock()) is not None) == waits
+
+
+# row: C5
+# row: X8
+def test_the_hash_list_follows_what_people_do(held, clock):
+    """Edited, forgotten, restored: it holds the active facts and no others."""
+    listed = held.settings.vault / "state" / "fact-hashes.txt"
+
+    def hashes():
+        return set(listed.read_text().splitlines()[1:])
+
+    kept = held.call("remember", {"text": "Anna drinks tea."})
+    assert hashes() == {content_hash("Anna drinks tea.")}
+    note = held.settings.vault / kept["path"]
+    note.write_text(note.read_text().replace("tea", "oat milk"))
+    held.rescan([note])
+    assert hashes() == {content_hash("Anna drinks oat milk.")}
+    held.call("forget", {"id": kept["id"]})
+    assert hashes() == set()
+    held.call("update", {"id": kept["id"], "status": "active"})
+    assert hashes() == {content_hash("Anna drinks oat milk.")}
+
+
+# row: X11
+def test_a_secret_in_any_argument_stays_off_the_disk(held, tmp_path):
+    """Names, tags and reasons are redacted as turns are."""
+    secret = "sk-" + "proj-" + "a1B2c3D4e5" * 4
+    kept = held.call("remember", {"text": "Anna drinks tea.", "about": [f"Anna {secret}"], "tags": [secret]})
+    held.call("forget", {"id": kept["id"], "reason": f"it held {secret}"})
+    held.index.save()
+    assert secret.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

@@ -1,0 +1,165 @@
+"""Catalogue and lexical index as one: what is saved, what is lost, what heals."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from engram.core import ranking
+from engram.index.index import Index
+from engram.index.lexical import Where
+
+WORDS = ("The tide is high in Porto.", "Anna owns a lighthouse.", "Porto has a new lighthouse keeper.")
+QUESTIONS = ("tide", "Porto", "lighthouse keeper", "Who is Anna?")
+
+
+@pytest.fixture
+def told(memory):
+    """A memory with facts, turns that stand in a file, and turns that wait."""
+    for words in WORDS:
+        memory.call("remember", {"text": words})
+    memory.on_turns = lambda: None
+    memory.call("observe", {"turns": [{"id": "w", "text": "The waiting tide of Porto."}]})
+    return memory
+
+
+def answers(memory):
+    return [memory.call("recall", {"query": question})["hits"] for question in QUESTIONS]
+
+
+def scores(index, clock):
+    """Keys and scores of every unit, straight from the index."""
+    where = Where(("fact", "turn", "note"), ("active",), "", None)
+    found = (index.search(ranking.ask(question, clock()), where, 50) for question in QUESTIONS)
+    return [[(one.key, round(one.score, 9)) for one in each.hits] for each in found]
+
+
+# row: X20
+def test_a_snapshot_answers_as_a_rebuild_does(told, opened, clock):
+    """To the last unit and score, the waiting turn included."""
+    before = answers(told)
+    later = opened()
+    later.on_turns = lambda: None
+    saved = scores(later.index, clock)
+    assert answers(later) == before
+    later.call("reindex", {})
+    assert scores(later.index, clock) == saved
+    assert answers(later) == before
+
+
+# row: X20
+def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
+    """The catalogue is ahead of the saved index: what came since is taken in."""
+    told.index.save()
+    told.call("remember", {"text": "The ferry leaves Porto at noon."})
+    kept = told.call("remember", {"text": "A statement that goes."})
+    told.call("forget", {"id": kept["id"]})
+    expected = scores(told.index, clock)
+    crashed = Index(settings)
+    waiting = told.index.unit(next(key for each in expected for key, _ in each if key in told.index._pending))
+    crashed.add_turns([waiting])
+    assert scores(crashed, clock) == expected
+    crashed.catalog.close()
+
+
+# row: X20
+@pytest.mark.parametrize("damage", ["mark", "snapshot", "catalogue", "all"])
+def test_a_lost_part_of_the_cache_is_made_again(told, opened, settings, damage):
+    """Each part alone, and all of it."""
+    before = answers(told)
+    told.close()
+    told.close = lambda: None
+    for path in sorted(settings.cache.rglob("*"), reverse=True):
+        part = "mark" if path.name == "mark" else "catalogue" if "catalogue" in path.name else "snapshot"
+        if damage in {part, "all"}:
+            path.unlink() if path.is_file() else path.rmdir()
+    later = opened()
+    assert answers(later) == before
+
+
+# row: X20
+def test_a_snapshot_of_another_catalogue_is_not_believed(told, opened, settings, tmp_path):
+    """A mark from elsewhere names another generation."""
+    told.index.save()
+    shutil.copytree(settings.cache, tmp_path / "older")
+    told.call("reindex", {})
+    before = answers(told)
+    told.close()
+    told.close = lambda: None
+    for path in (tmp_path / "older").iterdir():
+        if "catalogue" not in path.name:
+            target = settings.cache / path.name
+            shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
+            shutil.copytree(path, target) if path.is_dir() else shutil.copy(path, target)
+    assert answers(opened()) == before
+
+
+# row: X18
+def test_a_turn_counts_once_while_it_waits_and_when_it_is_filed(told):
+    """It moves from the journal to its file without being lost or doubled."""
+    before = told.index.counts()
+    (hit,) = [hit for hit in told.call("recall", {"query": "waiting tide"})["hits"] if "waiting" in hit["text"]]
+    told.intake.hurry()
+    told.due(told.clock())
+    after = told.index.counts()
+    assert (before["waiting"], after["waiting"]) == (1, 0)
+    assert after["turns"] == before["turns"] + 1
+    found = [one for one in told.call("recall", {"query": "waiting tide"})["hits"] if "waiting" in one["text"]]
+    assert [(one["key"], one["score"]) for one in found] == [(hit["key"], hit["score"])]
+
+
+# row: C5
+def test_a_twin_is_active_and_may_be_recalled(told, clock):
+    """Forgotten and expired facts do not keep a statement from being learned again."""
+    from engram.core.text import content_hash
+
+    digest = content_hash(WORDS[0])
+    twin = told.index.active_twin(digest, None, clock())
+    assert told.index.fact(twin).text == WORDS[0]
+    kept = told.call("remember", {"text": "Gone tomorrow.", "expires": "2026-11-21"})
+    assert told.index.active_twin(content_hash("Gone tomorrow."), None, clock()) == kept["id"]
+    clock.advance(days=2)
+    assert told.index.active_twin(content_hash("Gone tomorrow."), None, clock()) is None
+    told.call("forget", {"id": twin})
+    assert told.index.active_twin(digest, None, clock()) is None
+
+
+# row: X5
+def test_a_pinned_fact_outlives_its_expiry_in_every_question(told, clock):
+    """Now and as of a day."""
+    told.call("remember", {"text": "The pinned heron stays.", "expires": "2026-11-22", "pinned": True})
+    told.call("remember", {"text": "The other heron leaves.", "expires": "2026-11-22"})
+    clock.advance(days=10)
+    for wish in ({}, {"as_of": "2026-11-25"}):
+        hits = told.call("recall", {"query": "heron", "kinds": ["fact"], **wish})["hits"]
+        assert [hit["text"] for hit in hits] == ["The pinned heron stays."]
+    both = told.call("recall", {"query": "heron", "kinds": ["fact"], "as_of": "2026-11-21"})["hits"]
+    assert len(both) == 2
+
+
+def test_our_own_write_is_no_edit_of_a_person(told, settings):
+    """A change of the same file by somebody else is."""
+    kept = told.call("remember", {"text": "Our own words."})
+    assert told.index.edited_at(kept["path"]) is None
+    assert told.index.edited_at("facts/none.md") is None
+    note = settings.vault / kept["path"]
+    note.write_text(note.read_text() + "More.\n")
+    assert told.index.edited_at(kept["path"]) == pytest.approx(note.stat().st_mtime)
+
+
+def test_a_unit_that_changed_is_read_from_its_file(told, settings):
+    """Unchanged: itself; edited: as it says now; gone: nothing (row X19)."""
+    kept = told.call("remember", {"text": "Anna rows a boat."})
+    fact = told.index.fact(kept["id"])
+    note = settings.vault / kept["path"]
+    place = told.index.places([fact.id])[fact.id]
+    assert told.index.current(fact, place, {}) is fact
+    note.write_text(note.read_text().replace("boat", "canoe"))
+    assert told.index.current(fact, place, {}).text == "Anna rows a canoe."
+    note.unlink()
+    assert told.index.current(fact, place, {}) is None
+    waiting = told.index.unit(next(iter(told.index._pending)))
+    assert told.index.current(waiting, ("", ""), {}) is waiting
+    assert told.index.current(replace(waiting, block="t99"), ("", ""), {}) is None

@@ -1,0 +1,85 @@
+"""The table of operations checks what it is given."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.errors import BadRequestError
+from engram.memory import Memory
+from engram.operations import BY_NAME, OPERATIONS, checked
+
+
+def test_every_operation_is_a_method_of_memory():
+    """The table promises nothing that nobody does."""
+    assert not [operation.name for operation in OPERATIONS if not callable(getattr(Memory, operation.name, None))]
+
+
+def test_no_name_and_no_way_in_stands_twice():
+    """A request finds one operation."""
+    assert len(BY_NAME) == len(OPERATIONS) == len({(operation.method, operation.path) for operation in OPERATIONS})
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_what_stands_in_a_path_is_an_argument(operation):
+    """And positional arguments come first."""
+    names = {param.name for param in operation.params}
+    assert all(part[1:-1] in names for part in operation.path.split("/") if part.startswith("{"))
+    order = [param.positional for param in operation.params]
+    assert order == sorted(order, reverse=True)
+
+
+def test_defaults_are_filled_in():
+    """Every argument of the operation is there, in its order."""
+    assert checked("forget", {"id": "x"}) == {"id": "x", "reason": None}
+    assert checked("recall", {"query": "q", "explain": None})["explain"] is False
+
+
+def test_every_fault_is_named_at_once():
+    """Missing, unknown and of the wrong kind."""
+    with pytest.raises(BadRequestError) as fault:
+        checked("recall", {"k": "ten", "colour": 1})
+    assert fault.value.what.split("; ") == [
+        "unknown argument 'colour'",
+        "missing argument 'query'",
+        "argument 'k' is not of kind int",
+    ]
+
+
+def test_an_unknown_operation_is_told_with_the_known_ones():
+    """Also one that is a method but no operation."""
+    with pytest.raises(BadRequestError, match="recall"):
+        checked("close", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("recall", {"query": 5}),
+        ("recall", {"query": "q", "k": True}),
+        ("recall", {"query": "q", "k": 1.5}),
+        ("recall", {"query": "q", "explain": 1}),
+        ("recall", {"query": "q", "kinds": "fact"}),
+        ("recall", {"query": "q", "kinds": [1]}),
+        ("recall", {"query": "q", "as_of": 20261120}),
+        ("remember", {"text": "t", "importance": "high"}),
+        ("remember", {"text": "t", "importance": True}),
+        ("observe", {"turns": {}}),
+        ("observe", {"turns": ["hello"]}),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(name, given):
+    """JSON's kinds are kept apart; true is no number."""
+    with pytest.raises(BadRequestError, match="is not of kind"):
+        checked(name, given)
+
+
+@pytest.mark.parametrize("importance", [-0.1, 1.1, 7, float("nan"), float("inf")])
+def test_an_importance_is_zero_to_one(memory, importance):
+    """A note would be read back on another scale."""
+    with pytest.raises(BadRequestError, match="0 to 1"):
+        memory.call("remember", {"text": "Anna drinks tea.", "importance": importance})
+
+
+def test_whole_numbers_are_numbers():
+    """1 is an importance too."""
+    assert checked("remember", {"text": "t", "importance": 1})["importance"] == 1

@@ -1,0 +1,139 @@
+"""The one way to change the vault."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.core.records import Create, Edit
+from engram.errors import ConflictError, ForbiddenError
+from engram.vault import files
+from engram.vault.store import RETRIES, Vault
+
+NOTE = b"---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nstatus: active\n---\nAnna drinks tea.\n"
+
+
+@pytest.fixture
+def vault(tmp_path):
+    return Vault(tmp_path)
+
+
+@pytest.fixture
+def note(vault):
+    vault.create("facts/x.md", NOTE)
+    return vault.root / "facts" / "x.md"
+
+
+# row: X3
+def test_a_rewrite_is_made_again_on_a_persons_newer_bytes(vault, note):
+    """The patch sees their version, and both changes stand."""
+    seen = []
+
+    def patch(raw):
+        seen.append(raw)
+        if len(seen) < 3:
+            note.write_bytes(raw + b"A person's line %d.\n" % len(seen))
+        return raw + b"Ours.\n"
+
+    held = vault.rewrite("facts/x.md", patch)
+    assert note.read_bytes() == held == NOTE + b"A person's line 1.\nA person's line 2.\nOurs.\n"
+    assert len(seen) == 3
+
+
+# row: X3
+def test_a_person_who_never_stops_is_left_alone(vault, note):
+    """After some tries their bytes stand and the caller is told."""
+
+    def patch(raw):
+        note.write_bytes(raw + b"More.\n")
+        return raw + b"Ours.\n"
+
+    with pytest.raises(ConflictError, match="being edited"):
+        vault.rewrite("facts/x.md", patch)
+    assert note.read_bytes() == NOTE + b"More.\n" * RETRIES
+
+
+def test_a_patch_that_changes_nothing_writes_nothing(vault, note):
+    """Not even the time of the file."""
+    before = note.stat()
+    assert vault.rewrite("facts/x.md", lambda raw: raw) == NOTE
+    assert note.stat() == before
+
+
+def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
+    """What came before it in the plan stands."""
+    note.write_bytes(NOTE + b"More.\n")
+    plan = [
+        Create("facts/y.md", {"status": "active"}, "Words.\n", "new"),
+        Edit("facts/x.md", files.sha256(NOTE), {"pinned": True}, "pin"),
+    ]
+    with pytest.raises(ConflictError, match="changed since"):
+        vault.apply(plan)
+    assert note.read_bytes() == NOTE + b"More.\n"
+    assert vault.read("facts/y.md").endswith(b"Words.\n")
+
+
+def test_a_plan_says_what_each_path_holds(vault, note):
+    """The index is told the bytes, not to look again."""
+    sha = files.sha256(NOTE)
+    held = vault.apply([Edit("facts/x.md", sha, {"pinned": True}, "pin"), Create("facts/y.md", {}, "Words.\n", "new")])
+    assert held == {path: vault.read(path) for path in ("facts/x.md", "facts/y.md")}
+
+
+def test_a_name_that_a_person_took_is_not_written_over(vault, note):
+    """The same bytes again are no fault, since a replay writes them."""
+    vault.create("facts/x.md", NOTE)
+    with pytest.raises(ConflictError):
+        vault.create("facts/x.md", b"Other words.\n")
+    assert note.read_bytes() == NOTE
+
+
+@pytest.mark.parametrize("path", ["../x.md", "/etc/x.md", "facts/../../x.md", "facts//x.md", ""])
+def test_no_path_leads_out(vault, path):
+    """Reading, writing and asking alike."""
+    for act in (vault.read, vault.exists, lambda name: vault.create(name, b"x")):
+        with pytest.raises(ForbiddenError):
+            act(path)
+
+
+# row: X8
+def test_a_tombstone_stands_until_a_person_restores_the_statement(vault):
+    """The rows are only added to, and the last one counts."""
+    assert vault.tombstones() == set()
+    vault.bury([{"hash": "a"}, {"hash": "b"}])
+    vault.bury([{"hash": "a", "restored": True}])
+    assert vault.tombstones() == {"b"}
+    vault.bury([{"hash": "a"}])
+    assert vault.tombstones() == {"a", "b"}
+
+
+# row: X8
+def test_tombstones_survive_torn_and_foreign_lines(vault):
+    """A line cut short by a power cut, a merge, an editor: the others count."""
+    vault.bury([{"hash": "a"}])
+    path = vault.root / "state" / "tombstones.jsonl"
+    path.write_bytes(path.read_bytes() + b'[1]\n\xff\xfe\n{"hash": "b"}\n{"hash": "c"')
+    vault.bury([{"hash": "d"}])
+    assert vault.tombstones() == {"a", "b", "d"}
+
+
+# row: A32
+def test_the_log_tells_what_happened_to_a_memory(vault):
+    """As itself, or as the one that another met; oldest first."""
+    vault.log([{"memory": "m1", "action": "store"}, {"memory": "m2", "action": "store", "reason": "like m1"}])
+    vault.log([{"memory": "m3", "met": "m1", "action": "confirm"}])
+    assert [row["action"] for row in vault.actions("m1")] == ["store", "confirm"]
+    assert vault.actions("m9") == []
+
+
+# row: C5
+def test_the_hash_list_is_made_to_hold_exactly_the_active_facts(vault):
+    """Written only when it has to be."""
+    listed = vault.root / "state" / "fact-hashes.txt"
+    assert vault.seed_hashes({"b", "a"})
+    vault.add_hashes(["c"])
+    assert not vault.seed_hashes({"a", "b", "c"})
+    assert vault.seed_hashes({"a"})
+    assert listed.read_text().splitlines()[1:] == ["a"]
+    listed.write_bytes(b"\xff\n")
+    assert vault.seed_hashes({"a"})
+    assert listed.read_text().splitlines()[1:] == ["a"]
