@@ -293,9 +293,10 @@ class Daemon:
             self._scheduler.add_job(partial(self.changed, unsure), "date", run_date=again)
 
     def _rescan_all(self) -> None:
-        """The hourly look; it also mends a start whose warm-up failed."""
+        """The hourly look, and a snapshot for the next start; it also mends a start whose warm-up failed."""
         if self.memory.ready:
             self.changed(None)
+            self.writer.post("snapshot", self.memory.save)
         else:
             self.writer.post("warm-up", self.memory.warm)
         self.look()

@@ -6,12 +6,11 @@ thread at a time: the daemon's writer, or the caller where no daemon runs.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import threading
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +21,13 @@ from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
-    BudgetSpentError,
     ConflictError,
     EngramError,
     ModelError,
     NotFoundError,
     UnavailableError,
 )
+from engram.extraction import Extractor
 from engram.index.index import Index
 from engram.llm import rules
 from engram.operations import checked
@@ -37,16 +36,14 @@ from engram.vault.journal import Journal
 from engram.vault.store import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from engram.config import Settings
     from engram.ingest import Batch
-    from engram.llm.client import Model
 
 FLUSH_SECONDS = 600.0
 READ_SECONDS = 30.0
-LEDGER = "spend.json"
 
 
 def utc_now() -> datetime:
@@ -66,8 +63,8 @@ class Memory:
         self.deletions_frozen = False
         self._read = threading.Event()
         self._began = time.monotonic()
-        self._model: Model | None = None
         self._model_faults = 0
+        self.extractor = Extractor(settings, clock)
 
     # -- life -------------------------------------------------------------------------------------
 
@@ -108,6 +105,10 @@ class Memory:
             self.rescan(unsure)
         self.filing.seed()
         self.ready = True
+
+    def save(self) -> None:
+        """Write down what would be slow to make again after a crash."""
+        self.index.save()
 
     def close(self) -> None:
         """Save the index and let go of the vault. What waits stays in the journal."""
@@ -192,14 +193,8 @@ class Memory:
         return self.intake.next_due()
 
     def distil(self, batch: Batch) -> Extraction:
-        """What the batch says: by the model; by the offline rules without one, after its last try, or if short."""
-        policy = self.settings.policy
-        if self.settings.model is None or batch.attempts >= policy.model.attempts:
-            return rules.extract(batch.turns, policy.extraction)
-        from engram.llm import tasks
-
-        found = tasks.extract(batch.turns, self._asked_model(), policy.extraction, policy.model)
-        return rules.extract(batch.turns, policy.extraction) if "too short" in found.dropped else found
+        """What the batch says; slow with a model, in any thread. Raises ModelError."""
+        return self.extractor.distil(batch)
 
     def file(self, batch: Batch, outcome: Extraction | ModelError) -> filing.Filed:
         """Write the batch into the vault; after a model's failure park it, in the end use the rules (C3, X2)."""
@@ -207,11 +202,11 @@ class Memory:
         if isinstance(outcome, ModelError):
             self._model_faults += 1
             self.faults["model"] = str(outcome)
-            again = self._again(batch, outcome, now)
+            again = self.extractor.again(batch, outcome, now)
             if again is not None:
                 self.intake.parked(*again, outcome.what)
                 return filing.Filed()
-            filed = self.filing.file(batch, rules.extract(batch.turns, self.settings.policy.extraction), now)
+            filed = self.filing.file(batch, self.extractor.by_rules(batch), now)
             self.intake.buried(batch, outcome.what)
             return filed
         if outcome.extractor != rules.EXTRACTOR:
@@ -219,19 +214,6 @@ class Memory:
         filed = self.filing.file(batch, outcome, now)
         self.intake.settled(batch)
         return filed
-
-    def _again(self, batch: Batch, fault: ModelError, now: datetime) -> tuple[Batch, datetime] | None:
-        """The batch with one more try counted and when to try it, or None after the last."""
-        policy = self.settings.policy.model
-        if isinstance(fault, BudgetSpentError):
-            local = now.astimezone(self.settings.zone)
-            return batch, (local + timedelta(days=1)).replace(hour=0, minute=1, second=0, microsecond=0)
-        tries = batch.attempts + 1
-        if not fault.retryable or tries >= policy.attempts:
-            return None
-        wait = policy.retry_seconds * 2**batch.attempts
-        wait = min(max(wait, getattr(fault, "retry_after", None) or 0), policy.retry_most_seconds)
-        return replace(batch, attempts=tries), now + timedelta(seconds=wait)
 
     def _drain(self) -> None:
         """Without a daemon: distil and file at once what waits."""
@@ -254,6 +236,8 @@ class Memory:
         self.vault.tidy(now, self.settings.policy.files.quiet_seconds)
         diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         self.deletions_frozen = diff.frozen
+        if paths is None:  # git and sync tools bring tombstones of another time or machine
+            self.index.tombstones = self.vault.tombstones()
         rows = [filing.deed(now, "edit", edit.after.id, "a person edited the note") for edit in diff.edited]
         for edit in diff.edited:
             was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
@@ -449,7 +433,7 @@ class Memory:
             "pid": os.getpid(),
             "ready": self.ready,
             "uptime_seconds": round(time.monotonic() - self._began, 1),
-            "extractor": self.settings.model.name if self.settings.model else rules.EXTRACTOR,
+            "extractor": self.extractor.name,
             "faults": dict(self.faults),
             "model_faults": self._model_faults,
             **self.index.counts(),
@@ -457,27 +441,6 @@ class Memory:
         }
 
     # -- small things ---------------------------------------------------------------------------------
-
-    def _asked_model(self) -> Model:
-        if self._model is None:
-            from engram.llm.client import Model
-            from engram.llm.spend import Spend
-
-            assert self.settings.model
-            spend = Spend(self._ledger, self._write_ledger)
-            self._model = Model(self.settings.model, self.settings.policy.model, spend, self.clock)
-        return self._model
-
-    def _ledger(self) -> dict[str, Any]:
-        """What the model cost today (row X24), as it was last written."""
-        try:
-            saved: dict[str, Any] = json.loads(files.read(self.settings.state / LEDGER))
-        except (NotFoundError, ValueError):
-            return {}
-        return saved
-
-    def _write_ledger(self, day: Mapping[str, Any]) -> None:
-        files.write_derived(self.settings.state / LEDGER, json.dumps(day).encode())
 
     def _fresh_id(self, now: datetime) -> str:
         return ulid(now, secrets.token_hex(16))

@@ -51,14 +51,12 @@ class Index:
         self.catalog.close()
 
     def save(self) -> None:
-        """Write the snapshot of the lexical index; without it the next start makes it from the catalogue."""
+        """Write the snapshot of the lexical index; without it the next start makes it from the catalogue.
+
+        Waiting turns are left out: the journal brings them back.
+        """
         with self._following:
-            for key in self._pending:
-                self.lexical.remove([key])
-            try:
-                self.lexical.save(self.settings.cache, self._mark)
-            finally:
-                self.lexical.add([_doc(filed) for filed in self._pending.values()])
+            self.lexical.save(self.settings.cache, self._mark, tuple(self._pending))
 
     # -- changes ------------------------------------------------------------------------------------
 

@@ -213,12 +213,17 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     # On disk.
 
-    def save(self, folder: Path, mark: str = "") -> None:
-        """Write the snapshot and in it `mark`, where its source stood; what others add meanwhile stays in the delta."""
+    def save(self, folder: Path, mark: str = "", without: Collection[str] = ()) -> None:
+        """Write the snapshot, `without` some units, and in it `mark`, where its source stood.
+
+        What others add meanwhile stays in the delta, and every unit is found all the time.
+        """
         with self._lock:
             generation = self._generation
             rows, postings = self._rows.copy(), self._postings.copy()
             names = {name: list(table.all) for name, table in self._names.items()}
+        for key in rows.by_key.keys() & set(without):
+            rows.remove(key)
         rows, postings = _folded(rows, postings)
         tables = {**names, "keys": rows.keys, "terms": list(postings.terms), "mark": [mark]}
         arrays = {
@@ -229,7 +234,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         }
         write_derived(folder / _FILE, pack(self._version, tables, arrays))
         with self._lock:
-            if generation == self._generation:
+            if generation == self._generation and not without:
                 self._adopt(rows, postings)
 
     def load(self, folder: Path) -> bool:

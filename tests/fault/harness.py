@@ -346,9 +346,10 @@ def _changing(kind: str) -> bool:
     return kind not in ASKING
 
 
-def kill_everywhere(bench: Bench) -> int:
-    """Virtual kills before and after every changing call; the number of points."""
-    points = [(point, after) for point in range(sum(map(_changing, bench.kinds()))) for after in (False, True)]
+def kill_everywhere(bench: Bench, every: int = 1) -> int:
+    """Virtual kills before and after (every `every`-th of) the changing calls; the number of points."""
+    calls = sum(map(_changing, bench.kinds()))
+    points = [(point, after) for point in range(calls) for after in (False, True)][::every]
     for point, after in points:
         acked: list[str] = []
         root = bench.fresh()
@@ -407,10 +408,11 @@ def fail_everywhere(bench: Bench, every: int = 1) -> int:
     return len(cases)
 
 
-def tear_everywhere(bench: Bench) -> int:
-    """Torn writes (part of the bytes, then the end) and short writes (part now, the rest after)."""
+def tear_everywhere(bench: Bench, every: int = 1) -> int:
+    """Torn writes (part of the bytes, then the end) and short ones (the rest after), at every `every`-th case."""
     writes = bench.kinds().count("write")
     cases = [(point, share, fatal) for point in range(writes) for share in (0, 0.5, 0.99) for fatal in (True, False)]
+    cases = cases[::every]
     for point, share, fatal in cases:
         acked: list[str] = []
         root = bench.fresh()
@@ -421,9 +423,10 @@ def tear_everywhere(bench: Bench) -> int:
 
 
 def kill_twice(bench: Bench, limit: int) -> int:
-    """A kill, and another in the recovery from it: `limit` pairs spread over all."""
+    """A kill, and another in the recovery from it: some `limit` pairs, spread over all."""
     count = 0
-    firsts = range(sum(map(_changing, bench.kinds())))
+    calls = sum(map(_changing, bench.kinds()))
+    firsts = range(0, calls, max(1, calls // limit))
     share = max(1, limit // len(firsts))
     for first in firsts:
         acked: list[str] = []
@@ -431,11 +434,15 @@ def kill_twice(bench: Bench, limit: int) -> int:
         bench.attempt(bench.seam(Killing, first, after=True), root, acked)
         shutil.rmtree(saved := bench.work.with_name("saved"), ignore_errors=True)
         shutil.copytree(root, saved, symlinks=True)
-        for second in range(share):
+        seam = bench.seam(Counting)
+        bench.restart(root, seam)
+        total = sum(map(_changing, seam.kinds))
+        step = max(1, total // share)
+        for second in range(first % step, total, step):
             shutil.rmtree(root)
             shutil.copytree(saved, root, symlinks=True)
-            if bench.restart(root, bench.seam(Killing, second, after=bool(second % 2))):
-                break
+            if bench.restart(root, bench.seam(Killing, second, after=bool(count % 2))):
+                continue
             bench.judge(root, acked, f"killed after call {first} and in recovery at call {second}")
             count += 1
     return count

@@ -243,8 +243,10 @@ def _above(name: str) -> Iterator[str]:
     return map(str, Path(name).parents)
 
 
-def cut_power(bench: Bench, per_cut: int, seed: int = 0) -> int:
+def cut_power(bench: Bench, per_cut: int, seed: int = 0, every: int = 1) -> int:
     """Every state the disk may be in after a cut at every call, as far as `per_cut` goes; how many differ.
+
+    Of the states that differ, every `every`-th is judged.
 
     *Ordered*: names reach the disk in order, with all or none of the unsynced bytes. *Weak*: any unsynced
     name or write may be missing, and a write may also be cut short or zeroes; what needs a missing name
@@ -266,6 +268,8 @@ def cut_power(bench: Bench, per_cut: int, seed: int = 0) -> int:
             key = (disk.signature(), len(acked))
             if key not in seen:
                 seen.add(key)
+                if len(seen) % every:
+                    continue
                 disk.write(bench.work)
                 bench.judge(bench.work, acked, f"power cut after call {cut} of {len(record.ops)}, {label}")
-    return len(seen)
+    return len(seen) // every

@@ -15,10 +15,11 @@ import pytest
 from harness import FULL
 from ledger import facts_of, places_of
 
-from engram.errors import EngramError, LockedError, UnavailableError
+from engram.errors import LockedError, UnavailableError
 from tests.fakes.world import World, until
 
 KILLS = 50 if FULL else 4
+RACES = 5 if FULL else 1
 CLIENTS = 4
 
 
@@ -78,7 +79,7 @@ class Client(threading.Thread):
 
 # row: X18
 # row: X20
-def test_nothing_acknowledged_is_lost_when_the_daemon_is_killed(world):
+def test_nothing_acknowledged_is_lost_when_the_daemon_is_killed(world, covered):
     """Kill after kill, some while it starts; each turn and statement stands once, and nothing is broken."""
     chance = random.Random(KILLS)
     clients = [Client(world, f"c{number}") for number in range(CLIENTS)]
@@ -116,13 +117,15 @@ def test_nothing_acknowledged_is_lost_when_the_daemon_is_killed(world):
     assert world.stop() == 0
     assert turns
     assert statements
-    print(f"\nkill -9 of the daemon: {KILLS} kills, {len(turns)} turns and {len(statements)} statements, each once")
+    covered("kill -9 of the daemon", "kills", KILLS)
+    covered("kill -9 of the daemon", "turns kept once", len(turns))
+    covered("kill -9 of the daemon", "statements kept once", len(statements))
 
 
-def test_of_daemons_started_at_once_one_serves_and_the_others_name_it(world):
+def test_of_daemons_started_at_once_one_serves_and_the_others_name_it(world, covered):
     """Whoever takes the lock serves; the others end with the code for it and the process that holds it."""
     rivals = 3
-    for _ in range(5 if FULL else 1):
+    for _ in range(RACES):
         started = [
             subprocess.Popen(
                 world.command("daemon", "--foreground"),
@@ -144,9 +147,10 @@ def test_of_daemons_started_at_once_one_serves_and_the_others_name_it(world):
         assert world.call("status")["pid"] == winner.pid
         assert world.stop() == 0
         winner.communicate()
+    covered("daemons started at once", f"{rivals} rivals", RACES)
 
 
-def test_no_write_of_the_command_line_is_lost_while_the_daemon_comes_and_goes(world):
+def test_no_write_of_the_command_line_is_lost_while_the_daemon_comes_and_goes(world, covered):
     """Each command that said yes is kept, whether the daemon ran, started, stopped or was killed meanwhile."""
     said, refused, over = [], [], threading.Event()
 
@@ -178,4 +182,5 @@ def test_no_write_of_the_command_line_is_lost_while_the_daemon_comes_and_goes(wo
     expected = {LockedError.exit_code, UnavailableError.exit_code}
     assert [row for row in refused if row[1] not in expected] == []
     assert said
-    print(f"\ncommand line beside the daemon: {len(said)} kept, {len(refused)} refused in words, none lost")
+    covered("command line beside the daemon", "kept", len(said))
+    covered("command line beside the daemon", "refused in words", len(refused))

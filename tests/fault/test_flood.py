@@ -50,12 +50,10 @@ def flood(world, client, taken, refused, wrong):
 
 
 # row: X18
-def test_every_turn_of_a_flood_is_stored_once_or_refused_with_a_time_to_come_back(world):
+def test_every_turn_of_a_flood_is_stored_once_or_refused_with_a_time_to_come_back(world, covered):
     """Acknowledged and refused together are all that was sent; nothing refused is stored."""
     taken, refused, wrong = [], [], []
-    clients = [
-        threading.Thread(target=flood, args=(world, client, taken, refused, wrong)) for client in range(CLIENTS)
-    ]
+    clients = [threading.Thread(target=flood, args=(world, client, taken, refused, wrong)) for client in range(CLIENTS)]
     for client in clients:
         client.start()
     for client in clients:
@@ -72,4 +70,5 @@ def test_every_turn_of_a_flood_is_stored_once_or_refused_with_a_time_to_come_bac
     assert [finding for finding in world.call("doctor")["findings"] if finding["level"] == "error"] == []
     world.call("observe", turns=[{"id": "after", "session": "flood 1", "text": "The water falls."}])
     assert world.stop() == 0
-    print(f"\nflood: {sent:,} turns sent by {CLIENTS} clients, {len(taken):,} stored once, {len(refused):,} refused (429)")
+    covered("flood", "turns stored once", len(taken))
+    covered("flood", "turns refused with 429", len(refused))

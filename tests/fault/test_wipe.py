@@ -48,7 +48,7 @@ def answers(world):
 
 
 # row: X20
-def test_no_answer_changes_when_the_cache_is_deleted(world):
+def test_no_answer_changes_when_the_cache_is_deleted(world, covered):
     """Between two runs, and while the daemon runs, mended by a reindex and by the next look at the vault."""
     world.start()
     expected = answers(world)
@@ -71,4 +71,5 @@ def test_no_answer_changes_when_the_cache_is_deleted(world):
     world.start()
     assert answers(world) == expected
     assert [finding for finding in world.call("doctor")["findings"] if finding["level"] == "error"] == []
-    print(f"\nwipe of the cache: {QUERIES} queries, the same answers after 2 deletions at rest and 2 under the daemon")
+    covered("wipe of the cache", "queries at rest", 2 * QUERIES)
+    covered("wipe of the cache", "queries under the daemon", 2 * QUERIES)

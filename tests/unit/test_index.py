@@ -163,3 +163,12 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     waiting = told.index.unit(next(iter(told.index._pending)))
     assert told.index.current(waiting, ("", ""), {}) is waiting
     assert told.index.current(replace(waiting, block="t99"), ("", ""), {}) is None
+
+
+# row: X18
+def test_a_waiting_turn_is_found_while_and_after_the_snapshot_is_written(memory):
+    """The snapshot leaves it out; the running index does not."""
+    memory.on_turns = lambda: None
+    memory.call("observe", {"turns": [{"id": "1", "session": "s", "text": "The lighthouse is violet."}]})
+    memory.save()
+    assert memory.call("recall", {"query": "violet lighthouse"})["hits"]

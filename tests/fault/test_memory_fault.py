@@ -1,0 +1,177 @@
+"""The whole path under every battery. `ENGRAM_FAULT=full` runs them at full size; of errors and power cuts a
+fixed sample is taken, which the numbers below choose.
+"""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+
+import pytest
+from harness import (
+    FULL,
+    Bench,
+    Failing,
+    fail_everywhere,
+    installed,
+    kill_everywhere,
+    kill_forks,
+    kill_twice,
+    tear_everywhere,
+)
+from lives import (
+    NEVER,
+    OLDER,
+    BacklogWork,
+    DeedsWork,
+    IngestWork,
+    Life,
+    ParkWork,
+    ReindexWork,
+    any_cache,
+    heal_everywhere,
+    read_vault,
+    said,
+    statements,
+    text_of,
+)
+from power import cut_power
+
+from engram.errors import EngramError
+
+ERRNO_EVERY = 5 if FULL else 97
+HEAL_EVERY = 9 if FULL else 151
+FORK_EVERY = 9 if FULL else 40
+PAIRS = 60 if FULL else 4
+TEARS = 1 if FULL else 12
+CUTS = 5 if FULL else 40
+KILLS = 1 if FULL else 9
+
+WORKS = [IngestWork(), DeedsWork(caches=("kept", "kept", *OLDER)), BacklogWork(), ReindexWork(), ParkWork()]
+
+
+@pytest.fixture(params=WORKS, ids=lambda work: work.name)
+def bench(request, arena):
+    return Bench.prepare(request.param, arena)
+
+
+# row: X1
+def test_a_kill_at_any_call_loses_nothing_acknowledged(bench, covered):
+    """Virtual kills before and after the changing calls, recovered from with caches of any age."""
+    covered("kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS))
+
+
+def test_a_process_that_really_ends_loses_nothing_acknowledged(bench, covered):
+    """A sample of the same points in forked processes with real syncs and a real end of the database."""
+    covered("kill (forked)", bench.scenario.name, kill_forks(bench, FORK_EVERY))
+
+
+def test_an_error_at_any_call_is_told_and_recovered_from(bench, covered):
+    """Six errors, once and for good, from the start of the process to its end."""
+    covered("errno", bench.scenario.name, fail_everywhere(bench, ERRNO_EVERY))
+
+
+# row: X2
+def test_an_error_heals_without_a_restart(bench, covered):
+    """Recall answers while the disk refuses; afterwards the same process files everything."""
+    covered("errno", f"{bench.scenario.name} healed", heal_everywhere(bench, HEAL_EVERY))
+
+
+def test_a_torn_or_short_write_is_no_half_file(bench, covered):
+    """Each write cut at three places, with and without the end of the process."""
+    covered("torn and short writes", bench.scenario.name, tear_everywhere(bench, TEARS))
+
+
+def test_a_kill_during_recovery_is_recovered_from(bench, covered):
+    """Pairs of a kill and a kill in the recovery."""
+    covered("kill in recovery (pairs)", bench.scenario.name, kill_twice(bench, PAIRS))
+
+
+def test_a_power_cut_at_any_call_loses_nothing_acknowledged(bench, covered):
+    """A sample of the states that the syncs made so far allow."""
+    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=1, every=CUTS))
+
+
+# row: X20
+def test_a_cache_of_any_age_is_understood(bench, covered):
+    """Kept, wiped, half written, older, and a snapshot and a catalogue of different days."""
+    covered("cache (variants)", bench.scenario.name, any_cache(bench))
+
+
+@pytest.fixture
+def life(arena):
+    IngestWork().setup(arena)
+    life = Life(arena)
+    life.begin()
+    yield life
+    life.drop()
+
+
+def test_a_refused_snapshot_keeps_no_one_out(life, arena):
+    """A memory that cannot save its index when it ends still lets go of the vault."""
+    seam = Failing(NEVER, errno.ENOSPC, sticky=True)
+    with installed(seam):
+        seam.left = 0
+        with suppress(EngramError):
+            life.end()
+    again = Life(arena)
+    again.begin()
+    again.end()
+
+
+def test_a_start_that_fails_keeps_no_one_out(life, arena):
+    """Whatever call fails, the lock is free for the next try in the same process."""
+    life.end()
+    for point in range(60):
+        again = Life(arena)
+        with installed(Failing(point, errno.EIO, sticky=True)), suppress(EngramError):
+            again.memory.start()
+            again.memory.close()
+    again = Life(arena)
+    again.begin()
+    again.end()
+
+
+@pytest.mark.parametrize("path", ["state/memory-actions.jsonl", "state/fact-hashes.txt"])
+def test_what_only_explains_holds_nothing_up(life, arena, path):
+    """The action log or the list of hashes cannot be written: facts are filed, the journal lets go, status tells."""
+    there = arena / "vault" / path
+    there.unlink()
+    there.mkdir()
+    life.observe(said("talk", "t1"), lambda _: None)
+    life.look(hours=1)
+    assert life.memory.intake.counts()["distilling_turns"] == 0
+    assert path in life.memory.call("status", {})["faults"]
+    assert ("fact", statements(text_of("t1"))[0]) in life.recalled([text_of("t1")])
+    there.rmdir()
+    life.observe(said("talk", "t2"), lambda _: None)
+    life.look(hours=1)
+    assert path not in life.memory.call("status", {})["faults"]
+
+
+# row: C5
+def test_a_catalogue_that_cannot_be_written_makes_no_fact_twice(life, arena):
+    """The cache disk refuses for three tries; the fact that was written meanwhile stands once."""
+    life.observe(said("talk", "t1", "t2"), lambda _: None)
+    (batch,) = life.memory.due(life.now.replace(year=2042))
+    database = life.memory.index.catalog.rows._db
+    database.execute("PRAGMA query_only = ON")
+    for _ in range(3):
+        with pytest.raises(EngramError):
+            life.memory.file(batch, life.memory.distil(batch))
+    database.execute("PRAGMA query_only = OFF")
+    life.memory.file(batch, life.memory.distil(batch))
+    texts = [fact.text for fact in read_vault(arena, life.memory.settings).facts]
+    assert sorted(texts) == sorted(statements(text_of(name))[0] for name in ("t0", "t1", "t2"))
+
+
+# row: X20
+def test_nothing_is_filed_before_the_vault_is_known(arena):
+    """Without a catalogue, and with one that cannot be made, turns wait; nothing is filed twice."""
+    BacklogWork().setup(arena)
+    life = Life(arena)
+    life.memory.start()
+    assert life.memory.due(life.now) == []
+    life.memory.warm()
+    assert life.memory.due(life.now)
+    life.end()
