@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 ROLES = ("user", "assistant", "system", "tool")
 SESSION = "main"
-ASKED = "asked for"
-"""Why a batch is due that nobody needs to wait for: after a restart, and when somebody says `flush`."""
+ASKED, RESTARTED = "asked for", "after a restart"
+"""Why a batch is due at once although its time has not come: somebody said `flush`, or it was left over."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -139,7 +139,7 @@ class Intake:
         self._parked: list[tuple[datetime, Batch]] = []
         self._dead: list[tuple[Batch, str]] = []
         self._taken: set[int] = set()
-        self._urgent: set[str] = set()
+        self._urgent: dict[str, str] = {}
         self._recovered: set[int] = set()
 
     # -- the front half ---------------------------------------------------------------------------
@@ -278,13 +278,13 @@ class Intake:
             for seq in sorted(free):
                 note = by_seq[seq].filed.note
                 self._waiting.setdefault(note, []).append(by_seq[seq])
-                self._urgent.add(note)
+                self._urgent[note] = RESTARTED
             self._recovered.update(by_seq)
             for park in backlog.parked:
-                batch = Batch(tuple(by_seq[seq] for seq in park.seqs if seq in by_seq), ASKED, park.attempts)
+                batch = Batch(tuple(by_seq[seq] for seq in park.seqs if seq in by_seq), RESTARTED, park.attempts)
                 self._parked.append((park.retry_at, batch))
             self._dead = [
-                (Batch(waiting, ASKED), letter.reason) for waiting, letter in zip(dead, backlog.dead, strict=True)
+                (Batch(waiting, RESTARTED), letter.reason) for waiting, letter in zip(dead, backlog.dead, strict=True)
             ]
         self.index.add_turns([waiting.filed for waiting in by_seq.values()])
         return [problem.message for problem in backlog.problems]
@@ -296,10 +296,10 @@ class Intake:
             batches = [batch for at, batch in self._parked if at <= now]
             self._parked = [(at, batch) for at, batch in self._parked if at > now]
             for note, waiting in list(self._waiting.items()):
-                why = ASKED if note in self._urgent else buffer.due(waiting, now, policy)
+                why = self._urgent.get(note) or buffer.due(waiting, now, policy)
                 if why is None:
                     continue
-                self._urgent.discard(note)
+                self._urgent.pop(note, None)
                 del self._waiting[note]
                 step = policy.batch_turns
                 batches += [Batch(tuple(waiting[i : i + step]), why) for i in range(0, len(waiting), step)]
@@ -328,12 +328,12 @@ class Intake:
         with self._lock:
             for note, waiting in self._waiting.items():
                 if session is None or waiting[0].filed.turn.session == session:
-                    self._urgent.add(note)
+                    self._urgent[note] = ASKED
             asked = [batch for _, batch in self._parked if _of(batch, session)]
             asked += [batch for batch, _ in self._dead if _of(batch, session)]
             self._dead = [(batch, why) for batch, why in self._dead if not _of(batch, session)]
             self._parked = [(at, batch) for at, batch in self._parked if not _of(batch, session)]
-            self._parked += [(LONG_AGO, batch) for batch in asked]
+            self._parked += [(LONG_AGO, replace(batch, why=ASKED)) for batch in asked]
             wanted = [item for waiting in self._waiting.values() for item in waiting]
             wanted += [item for _, batch in self._parked for item in batch.waiting]
             return self._taken | {item.seq for item in wanted if session in {None, item.filed.turn.session}}

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -106,7 +108,7 @@ def read(path: Path, most: int | None = None) -> bytes:
 def make_folders(path: Path, pending: set[Path] | None = None) -> None:
     """Create `path` and its missing parents, 0700, durably, or with `pending` by a later `sync`."""
     with worded(path):
-        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        missing = list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
     for folder in reversed(missing):
         with worded(folder), folder_of(folder) as parent:
             with suppress(FileExistsError):
@@ -254,13 +256,22 @@ def lock(path: Path) -> Lock:
             syscalls.SYS.truncate(descriptor, 0)
             write_all(descriptor, f"{os.getpid()}\n".encode())
         except OSError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            holder = _holder(descriptor)
             syscalls.SYS.close(descriptor)
             if not isinstance(error, BlockingIOError):
                 raise
             fix = "Stop it, or talk to it instead."
             raise LockedError(f"process {holder} owns this vault", where=str(path), fix=fix) from error
     return Lock(path, descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """The process id in a lock file, which its holder may just be writing."""
+    for _ in range(20):
+        if holder := os.pread(descriptor, 32, 0).decode("ascii", "replace").strip():
+            return holder
+        time.sleep(0.005)
+    return "unknown"
 
 
 def _place(old: str, new: str, folder: int, to: int) -> None:
