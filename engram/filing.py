@@ -97,7 +97,7 @@ class Filing:
     def file_turns(self, turns: Sequence[FiledTurn]) -> None:
         """Append the turns to their session file, those that stand there already left out (`X1`, `B18`)."""
         zone, path = self.settings.zone, sessions.path(turns[0].note)
-        if self.vault.exists(path):
+        if self.index.holds(path):
             raw = self.vault.rewrite(path, lambda raw: sessions.append_turns(raw, turns, zone))
         else:
             raw = sessions.new_session(turns, zone)
@@ -239,7 +239,7 @@ class Filing:
 
     def _holds_another(self, path: str, fact: Fact) -> bool:
         """Whether something else than `fact` stands there; it stands itself if the index failed to learn of it."""
-        if not self.vault.exists(path):
+        if not self.index.holds(path):
             return False
         return note.read(self.vault.read(path), self.settings.policy.files).keys.get("id") != fact.id
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ROLES = ("user", "assistant", "system", "tool")
 SESSION = "main"
+TURN_KEYS = frozenset(("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin"))
 ASKED, RESTARTED = "asked for", "after a restart"
 """Why a batch is due at once although its time has not come: somebody said `flush`, or it was left over."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -68,6 +69,8 @@ def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_i
 
     `id` absent: `fresh_id`. `occurred_at` absent: `now`; without an offset it is local to the vault's zone.
     """
+    if unknown := sorted(set(raw) - TURN_KEYS):
+        raise BadRequestError(f"a turn has no {unknown[0]!r}", fix=f"Its keys are {', '.join(sorted(TURN_KEYS))}.")
     text = raw.get("text")
     if not isinstance(text, str) or not text.strip():
         raise BadRequestError("a turn needs a text", where=f"turn {raw.get('id', '')!r}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram import filing, ingest, recall
 from engram.core import classify
-from engram.core.records import CATEGORIES, Edit, Extraction, Fact, FiledTurn
+from engram.core.records import CATEGORIES, REMEMBERED, Edit, Extraction, Fact, FiledTurn
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 600.0
 READ_SECONDS = 30.0
+LOOK_SECONDS = 1.0
 
 
 def utc_now() -> datetime:
@@ -62,7 +63,7 @@ class Memory:
         self.faults: dict[str, str] = {}
         self.deletions_frozen = False
         self._read = threading.Event()
-        self._began = time.monotonic()
+        self._began = self._looked = time.monotonic()
         self._model_faults = 0
         self.extractor = Extractor(settings, clock)
 
@@ -76,6 +77,9 @@ class Memory:
         settings = self.settings
         if not settings.vault.is_dir():
             raise NotFoundError("there is no vault", where=str(settings.vault), fix="Make one with `engram init`.")
+        if not (settings.vault / "engram.toml").is_file():
+            fix = "Make it one with `engram init`; what is in it stays as it is."
+            raise NotFoundError("this folder is no vault", where=str(settings.vault), fix=fix)
         for folder in (settings.state, settings.cache):
             files.make_folders(folder)
         self._lock = files.lock(settings.state / "lock")
@@ -125,6 +129,8 @@ class Memory:
         `trust` is the caller's standing: what anybody but the user sends is marked as such.
         """
         arguments = checked(name, params)
+        if self.on_turns is None and self.ready and time.monotonic() - self._looked > LOOK_SECONDS:
+            self.rescan(None)  # without a daemon nobody watches the files
         if name == "observe":
             arguments["trust"] = trust
         result: dict[str, Any] = getattr(self, name)(**arguments)
@@ -232,6 +238,7 @@ class Memory:
 
         The paths given back want another look after `settle_most_seconds`: gone, or still being written.
         """
+        self._looked = time.monotonic()
         now = self.clock()
         self.vault.tidy(now, self.settings.policy.files.quiet_seconds)
         diff = self.index.refresh(paths, accept_deletions=accept_deletions)
@@ -291,7 +298,7 @@ class Memory:
         now = self.clock()
         if category is not None and category not in CATEGORIES:
             raise BadRequestError(f"there is no category {category!r}", fix=f"Use one of: {', '.join(CATEGORIES)}.")
-        raw = {"text": text, "session": "remembered", "persona": persona}
+        raw = {"text": text, "session": REMEMBERED, "persona": persona}
         turn = ingest.turn_from(raw, now, self.settings, self._fresh_id(now))
         if importance is not None and not 0 <= importance <= 1:
             raise BadRequestError("importance must be 0 to 1")

@@ -23,12 +23,11 @@ Value = int | str | tuple[int, ...] | tuple[str, int]
 
 _CJK_SIGNS = "\u3005\u3040-\u30ff\u3400-\u9fff"
 _NUMERIC = r"\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?![\d/])|\d{1,2}(?P<dmy>[-/.])\d{1,2}(?P=dmy)\d{4}(?![\d/])"
-_CLOCK = r"\d{1,2}(?::\d{2})?\s?[ap](?:m\b|\.m\.)|\d{1,2}:\d{2}(?!\d)|\d{1,2}\s?uhr\b|\d{1,2}h(?:\d{2})?\b"
-_COUNT = r"(?P<n>\d+)(?:st|nd|rd|th|er|\.(?=\ ?[A-Za-zäöü]))?"
+_CLOCK = r"(?i:\d{1,2}(?::\d{2})?\s?[ap](?:m\b|\.m\.)|\d{1,2}:\d{2}(?!\d)|\d{1,2}\s?uhr\b|\d{1,2}h(?:\d{2})?\b)"
+_COUNT = r"(?P<n>\d+)(?i:st|nd|rd|th|er|(?<!\d{3})\.(?=\ ?[A-Za-zäöü]))?"
 _WORD = rf"[^\W\d_{_CJK_SIGNS}]+(?:-[^\W\d_{_CJK_SIGNS}]+)*['’]?"
 TOKEN = re.compile(
-    rf"(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?s\b|{_COUNT}|[{_CJK_SIGNS}]|{_WORD}|[^\w\ ]",
-    re.IGNORECASE,
+    rf"{_WORD}|(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}|[{_CJK_SIGNS}]|[^\w\ ]"
 )
 """A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision ends it), one other sign."""
 

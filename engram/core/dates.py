@@ -72,9 +72,11 @@ def has_time_expression(text: str) -> bool:
 
 def _speaking(seen: set[str]) -> list[Lexicon]:
     """The languages of which `seen` holds a word that an expression needs."""
-    number = any(word[0].isdigit() for word in seen)
-    found = [one for one in LEXICONS if not one.anchors.isdisjoint(seen) or (number and not one.years.isdisjoint(seen))]
-    numeric = any(word[0].isdigit() and len(word) >= 8 for word in seen)
+    numbers = [word for word in seen if word[0].isdigit()]
+    found = [
+        one for one in LEXICONS if not one.anchors.isdisjoint(seen) or (numbers and not one.years.isdisjoint(seen))
+    ]
+    numeric = any(len(word) >= 8 for word in numbers)
     return found if found or not numeric else [LEXICONS[0]]
 
 
@@ -133,8 +135,8 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"
 _COMMON = (
     ("skip", r"v[gmjnwz]{0,3}[kubsepWdP]|[nw]u[rF]g?[mjz]?[kdbpD]|[nw]ua(?:[mz]?k|d)|[nw]uB"),
-    ("date", rf"{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
-    ("month_of_year", r"[iq]?g?b,?g?y"),
+    ("date", rf"[iqr]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
+    ("month_of_year", r"[iqr]?g?b,?g?y"),
     ("season_of_year", r"[iq]?g?sg?y"),
     ("yearless", rf"[rq]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b|bg?n)(?!u)"),
     ("ago", r"[nw]ua|h[nw]u"),
@@ -202,6 +204,8 @@ def _scan(text: str, when: datetime, lexicon: Lexicon) -> Iterator[tuple[int, in
             continue
         if rule in {"year", "yearless", "date"} and _is_amount(row, last):
             continue
+        if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
+            continue
         if rule == "weekday_by_lean" and letters[first] == "k" and not _opens(row, first):
             continue
         stretch = MAKERS[rule](_reading(row, first, last, when, lexicon))
@@ -222,6 +226,12 @@ def _is_amount(row: Sequence[Token], after: int) -> bool:
         return False
     ranged = row[after].word in {"-", "–"} and after + 1 < len(row) and row[after + 1].letter in "ny"
     return ranged or row[after].word in PLURALS
+
+
+def _is_no_year(row: Sequence[Token], after: int) -> bool:
+    """Whether a number stands at `after` that is neither a day nor a plausible year: `in January 1200`."""
+    ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
+    return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
 
 
 def _opens(row: Sequence[Token], place: int) -> bool:

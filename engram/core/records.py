@@ -30,6 +30,9 @@ CATEGORIES = (
 STATUSES = ("active", "archived", "superseded", "invalidated", "pruned", "forgotten", "review")
 """Does it exist (rows A30, C23); what each means is in the design of the lifecycle."""
 
+REMEMBERED = "remembered"
+"""The session of what people ask to keep; its turns are no conversation and lend each other nothing."""
+
 UnitKind = Literal["fact", "turn", "note"]
 Level = Literal["none", "low", "medium", "high"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -122,6 +123,14 @@ _TELLS_NOTHING = frozenset(
     """.split()  # noqa: SIM905  # a table of words reads better as lines
 )
 
+_TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        word: tuple(code for code, stop in STOP.items() if word in stop)
+        for word in frozenset().union(*STOP.values()) - _TELLS_NOTHING
+    }
+)
+"""The languages that each stop word tells of."""
+
 FIRST_PERSON = frozenset(
     """
     i my me mine we our us ich mein meine meinen meinem meiner mir mich wir unser unsere je mon ma mes moi nous
@@ -203,10 +212,8 @@ def language(text_words: Sequence[str]) -> str:
 
     The one with most of them, English first; words that are English too, or names, tell nothing.
     """
-    telling = [word for word in text_words if word not in _TELLS_NOTHING]
-    counts = {code: sum(word in stop for word in telling) for code, stop in STOP.items()}
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] else ""
+    counts = Counter(code for word in text_words for code in _TELLS.get(word, ()))
+    return max(STOP, key=counts.__getitem__) if counts else ""
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

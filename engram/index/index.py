@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engram.core.lifecycle import hidden
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
 from engram.index.lexical import Doc, Lexical
@@ -219,7 +219,7 @@ def _doc(unit: Unit) -> Doc:
             unit.key,
             "turn",
             turn.text,
-            thread=unit.note,
+            thread="" if turn.session == REMEMBERED else unit.note,
             position=int(unit.block[1:]),
             speaker=turn.speaker,
             role=turn.role,

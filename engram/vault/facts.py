@@ -219,10 +219,11 @@ class _Reader:
 
     def id(self) -> str:
         text = self.text("id")
-        if text and not _ID.fullmatch(text):
+        if _ID.fullmatch(text):
+            return text
+        if text:
             self.doubt("id", "is no id; one was derived from the path")
-        derived = ulid(_folder_date(self.path, self.zone) or datetime(1970, 1, 1, tzinfo=UTC), self.path)
-        return text if _ID.fullmatch(text) else derived
+        return ulid(_folder_date(self.path, self.zone) or datetime(1970, 1, 1, tzinfo=UTC), self.path)
 
     def category(self) -> tuple[str, tuple[str, ...]]:
         """The category and the tags; an unknown category becomes a tag of a plain fact."""

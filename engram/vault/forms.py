@@ -129,7 +129,7 @@ def title(text: str) -> str:
 
 def untitled(shown: str) -> str:
     """The text that `title` was given; a reference to no character stays as it is."""
-    return _TITLE_ESCAPE.sub(_sign, shown)
+    return _TITLE_ESCAPE.sub(_sign, shown) if "\\" in shown or "&" in shown else shown
 
 
 def _sign(found: re.Match[str]) -> str:

@@ -183,6 +183,8 @@ def _text(raw: bytes, policy: FilePolicy) -> str:
 
 def _refuse_conflict(text: str) -> None:
     """Git's three conflict markers, each on a line of its own and in order."""
+    if "<<<<<<<" not in text:
+        return
     at, first = 0, 0
     for marker in _MARKERS:
         found = marker.search(text, at)

@@ -18,7 +18,7 @@ from engram.vault import note as notes
 from engram.vault.forms import inert, original, plain_text, repeated, time_text, time_value, title, untitled, unused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date, datetime, tzinfo
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -94,14 +94,15 @@ def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: F
     ConflictError where the file is not understood.
     """
     note = notes.read(raw, policy)
-    conversation, problems = conversation_from(note, "", zone)
+    lines = note.body.split("\n")
+    blocks = tuple(_blocks(lines))
+    conversation, problems = _conversation(note, blocks, "", zone)
     if conversation is None:
         raise ConflictError(problems[0].message, where=f"line {problems[0].line}", fix="Mend the session file.")
     known = {filed.turn.id for filed in conversation.turns}
     fresh = [filed for filed in turns if plain_text(filed.turn.id) not in known]
     if not fresh:
         return raw
-    lines = note.body.split("\n")
     used = {int(found[1]) for line in lines if (found := _BLOCK.fullmatch(line))}
     day = conversation.started.astimezone(zone).date()
     added = []
@@ -113,7 +114,7 @@ def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: F
         added.append(_callout(replace(filed, block=f"t{number}"), day, zone))
     ended = max([conversation.ended, *(filed.turn.occurred_at for filed in fresh)])
     keys = {"ended": time_text(ended, zone), "turns": len(conversation.turns) + len(fresh)}
-    return notes.edit(_inserted(raw, note, lines, added), keys, policy=policy)
+    return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy)
 
 
 def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conversation | None, tuple[Problem, ...]]:
@@ -121,6 +122,12 @@ def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conver
 
     A turn without id of its own gets its block's name as id; one without time has that of the turn before.
     """
+    return _conversation(note, _blocks(note.body.split("\n")), path, zone)
+
+
+def _conversation(
+    note: notes.Note, blocks: Iterable[_Block], path: str, zone: tzinfo
+) -> tuple[Conversation | None, tuple[Problem, ...]]:
     if note.problems:
         return None, tuple(replace(problem, path=path) for problem in note.problems)
     name = path.rpartition("/")[2].removesuffix(".md")
@@ -131,7 +138,7 @@ def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conver
     problems: list[Problem] = []
     turns: dict[int, Turn] = {}
     day, when = started.astimezone(zone).date(), started
-    for block in _blocks(note.body.split("\n")):
+    for block in blocks:
         if block.number in turns:
             line = note.body_line + block.first
             problems.append(Problem("duplicate-block", f"^t{block.number} stands twice", path, line))
@@ -215,11 +222,12 @@ def _turn(block: _Block, session: str, persona: str | None, when: datetime) -> T
     )
 
 
-def _inserted(raw: bytes, note: notes.Note, lines: Sequence[str], added: Sequence[str]) -> bytes:
+def _inserted(raw: bytes, note: notes.Note, blocks: Sequence[_Block], added: Sequence[str]) -> bytes:
     """`raw` with the callouts behind its last turn, or at the end of its conversation if there is none."""
-    after = max((block.last for block in _blocks(lines)), default=-1)
+    after = max((block.last for block in blocks), default=-1)
     head = []
     if after < 0:
+        lines = note.body.split("\n")
         start, end = _section(lines)
         head = [] if start else [HEADING]
         after = end - 1

@@ -61,8 +61,7 @@ class Vault:
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
         """A new file with exactly these bytes; ConflictError where other bytes stand already."""
-        target = files.safe_join(self.root, path)
-        files.make_folders(target.parent)
+        target = self._target(path)
         files.write_new(target, raw, pending)
 
     def rewrite(self, path: str, patch: Callable[[bytes], bytes], pending: set[Path] | None = None) -> bytes:
@@ -124,8 +123,7 @@ class Vault:
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
         """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""
-        target = files.safe_join(self.root, HASHES)
-        files.make_folders(target.parent)
+        target = self._target(HASHES)
         files.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
 
     def seed_hashes(self, hashes: set[str]) -> bool:
@@ -142,10 +140,19 @@ class Vault:
             self.rewrite(HASHES, lambda _: new)
         return True
 
-    def _append(self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None) -> None:
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    def _target(self, path: str) -> Path:
+        """Where `path` stands, its folder made; never where the vault itself has been moved away."""
+        if not (self.root / "engram.toml").exists():
+            raise NotFoundError(
+                "the vault is gone", where=str(self.root), fix="Put it back, or start on its new place."
+            )
         target = files.safe_join(self.root, path)
         files.make_folders(target.parent)
+        return target
+
+    def _append(self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None) -> None:
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        target = self._target(path)
         files.append(target, lines.encode(), pending)
 
     def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:

@@ -14,16 +14,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 COVERED: Counter[tuple[str, str]] = Counter()
+MARK = "points"
 
 
 @pytest.fixture
-def covered() -> Callable[[str, str, int], None]:
+def covered(request: pytest.FixtureRequest) -> Callable[[str, str, int], None]:
     """Count points: `covered(battery, scenario, number)`."""
 
     def count(battery: str, scenario: str, number: int) -> None:
-        COVERED[battery, scenario] += number
+        request.node.user_properties.append((MARK, [battery, scenario, number]))
 
     return count
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what a test counted; the report comes from the worker process that ran it, if there is one."""
+    if report.when == "call":
+        for name, value in report.user_properties:
+            if name == MARK:
+                battery, scenario, number = value
+                COVERED[battery, scenario] += number
 
 
 @pytest.fixture

@@ -340,20 +340,21 @@ def _state(fact: Fact) -> str:
 
 def age(cache: Path, old: Path, how: str) -> None:
     """Make the cache what it may be at a start."""
-    names = [path for path in cache.glob("*") if path.is_file()] if cache.exists() else []
+    cache.mkdir(parents=True, exist_ok=True)
+    names = [path for path in cache.glob("*") if path.is_file()]
     if how == "wiped":
-        shutil.rmtree(cache, ignore_errors=True)
+        shutil.rmtree(cache)
     elif how == "half":
         for path in names:
             path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    elif how in {"old", "mixed"} and cache.exists():
+    elif how == "snapshot of an earlier day":
+        shutil.copy(old / "lexical.bin", cache)
+    elif how in {"old", "mixed"}:
         for path in names:
             if how == "old" or path.name.startswith("catalogue"):
                 path.unlink()
         for path in old.glob("catalogue*" if how == "mixed" else "*"):
             shutil.copy(path, cache)
-    elif how != "kept":
-        shutil.copy(old / "lexical.bin", cache)
 
 
 # ---------------------------------------------------------------------------- batteries of their own
@@ -428,6 +429,28 @@ def any_cache(bench: Bench) -> int:
         bench.scenario.caches[False] = iter([how])
         bench.judge(root, acked, f"with a cache that is {how}")
     return len(OLDER) + 1
+
+
+def holds_nothing_up(root: Path, path: str) -> None:
+    """A folder stands in the place of a state file: facts are filed all the same, and status tells until it is gone."""
+    there = root / "vault" / path
+    there.unlink()
+    there.mkdir()
+    life = Life(root)
+    try:
+        life.begin()
+        life.observe(said("talk", "t1"), lambda _: None)
+        life.look(hours=1)
+        assert not life.held, f"a batch is held up by {path}"
+        assert path in life.memory.call("status", {})["faults"]
+        assert ("fact", statements(text_of("t1"))[0]) in life.recalled([text_of("t1")])
+        there.rmdir()
+        life.observe(said("talk", "t2"), lambda _: None)
+        life.look(hours=1)
+        assert path not in life.memory.call("status", {})["faults"]
+        life.end()
+    finally:
+        life.drop()
 
 
 # ------------------------------------------------------------------------------------------- scenarios

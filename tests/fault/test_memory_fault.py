@@ -30,6 +30,7 @@ from lives import (
     ReindexWork,
     any_cache,
     heal_everywhere,
+    holds_nothing_up,
     read_vault,
     said,
     statements,
@@ -38,14 +39,15 @@ from lives import (
 from power import cut_power
 
 from engram.errors import EngramError
+from engram.vault.store import ACTIONS, HASHES
 
-ERRNO_EVERY = 5 if FULL else 97
-HEAL_EVERY = 9 if FULL else 151
-FORK_EVERY = 9 if FULL else 40
-PAIRS = 60 if FULL else 4
-TEARS = 1 if FULL else 12
-CUTS = 5 if FULL else 40
-KILLS = 1 if FULL else 9
+ERRNO_EVERY = 7 if FULL else 211
+HEAL_EVERY = 11 if FULL else 331
+FORK_EVERY = 9 if FULL else 60
+PAIRS = 50 if FULL else 2
+TEARS = 2 if FULL else 30
+CUTS = 3 if FULL else 90
+KILLS = 1 if FULL else 21
 
 WORKS = [IngestWork(), DeedsWork(caches=("kept", "kept", *OLDER)), BacklogWork(), ReindexWork(), ParkWork()]
 
@@ -132,21 +134,11 @@ def test_a_start_that_fails_keeps_no_one_out(life, arena):
     again.end()
 
 
-@pytest.mark.parametrize("path", ["state/memory-actions.jsonl", "state/fact-hashes.txt"])
+@pytest.mark.parametrize("path", [ACTIONS, HASHES])
 def test_what_only_explains_holds_nothing_up(life, arena, path):
     """The action log or the list of hashes cannot be written: facts are filed, the journal lets go, status tells."""
-    there = arena / "vault" / path
-    there.unlink()
-    there.mkdir()
-    life.observe(said("talk", "t1"), lambda _: None)
-    life.look(hours=1)
-    assert life.memory.intake.counts()["distilling_turns"] == 0
-    assert path in life.memory.call("status", {})["faults"]
-    assert ("fact", statements(text_of("t1"))[0]) in life.recalled([text_of("t1")])
-    there.rmdir()
-    life.observe(said("talk", "t2"), lambda _: None)
-    life.look(hours=1)
-    assert path not in life.memory.call("status", {})["faults"]
+    life.end()
+    holds_nothing_up(arena, path)
 
 
 # row: C5

@@ -71,6 +71,11 @@ ENGLISH = [
     ("I will move in May", "2027-05-01", "2027-06-01", "month"),
     ("in 2019", "2019-01-01", "2020-01-01", "year"),
     ("since 2019", "2019-01-01", "2020-01-01", "year"),
+    ("since March 1st, 2022", "2022-03-01", "2022-03-02", "day"),
+    ("until 5 May 2024", "2024-05-05", "2024-05-06", "day"),
+    ("before Friday, 20 November 2026", "2026-11-20", "2026-11-21", "day"),
+    ("by March 2022", "2022-03-01", "2022-04-01", "month"),
+    ("I moved in 2021. It was hot", "2021-01-01", "2022-01-01", "year"),
     ("2026-11-20", "2026-11-20", "2026-11-21", "day"),
     ("20.11.2026", "2026-11-20", "2026-11-21", "day"),
     ("23/11/2026", "2026-11-23", "2026-11-24", "day"),
@@ -92,6 +97,7 @@ OTHERS = [
     ("nächsten Monat", "2026-12-01"),
     ("am 20. November 2026", "2026-11-20"),
     ("im Mai 2024", "2024-05-01"),
+    ("seit dem 1. März 2022", "2022-03-01"),
     ("hier", "2026-11-20"),
     ("il y a deux mois", "2026-09-01"),
     ("la semaine dernière", "2026-11-09"),
@@ -140,6 +146,10 @@ OPEN = [
     "on a Friday",
     "a few weeks ago",
     "in 2000 words",
+    "we founded it in January 1200",
+    "we founded it in January 900",
+    "we founded it on 5 January, 1200",
+    "we founded it last January 12000",
     "in the 1990s",
     "the past month",
     "over the last year",
@@ -192,6 +202,20 @@ def test_the_words_are_kept():
     assert span.interval.words == "Last Friday"
     assert "I saw them Last Friday, remember"[span.start : span.end] == "Last Friday"
     assert resolve(text, SATURDAY)[0].words == "Last  Friday"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I moved in 2021. It was hot", "in 2021"),
+        ("Ich war im April 2021. Dann nicht mehr", "im April 2021"),
+        ("I left in March 2021.Then I came back", "in March 2021"),
+        ("Am 3. Mai war ich da", "Am 3. Mai"),
+    ],
+)
+def test_a_full_stop_belongs_to_a_day_number_alone(text, words):
+    """The stop that ends a sentence is no part of the year before it."""
+    assert [span.interval.words for span in spans(text, SATURDAY)] == [words]
 
 
 WEEK = [datetime(2026, 11, 16, 12, tzinfo=BERLIN) + timedelta(days=step) for step in range(7)]

@@ -1,0 +1,162 @@
+"""The batteries of the whole path are tested: each defect, put in on purpose, is found by one of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from harness import Bench, BrokenPromiseError, fail_everywhere, kill_everywhere
+from lives import DeedsWork, IngestWork, ReindexWork, any_cache, heal_everywhere, holds_nothing_up
+
+from engram.errors import EngramError
+from engram.filing import Filing
+from engram.index.index import Index
+from engram.ingest import Intake
+from engram.memory import Memory
+from engram.vault.journal import Journal
+from engram.vault.store import ACTIONS, Vault
+
+
+def settle_first(self, batch, outcome):
+    """The journal lets go before the facts are there."""
+    self.intake.settled(batch)
+    self.filing.file(batch, outcome, self.clock())
+
+
+def acknowledge_unstored(self, placed, ticket, now):
+    """The turns are taken, and the journal never hears of them."""
+    self.index.add_turns(placed)
+    for seq, filed in enumerate(placed, 1000):
+        self._enqueue(seq, filed, now)
+    ticket.set_result(None)
+
+
+def no_session_file(self, turns):
+    """The turns are taken for filed."""
+    self.index.filed(turns)
+
+
+def log_or_nothing(self, path, write):
+    """What explains holds everything up."""
+    write()
+
+
+def tombstone_last(self, gone):
+    """The catalogue forgets first; the deed is told afterwards, in a later step."""
+    self._told = [*getattr(self, "_told", ()), *gone]
+
+
+def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.rescan):
+    left = honest(self, paths, accept_deletions=accept_deletions)
+    told, self._told = getattr(self, "_told", []), []
+    if told:
+        self._entomb(told, self.clock(), "a person deleted the note")
+    return left
+
+
+def creates_only(self, changes, rows, honest=Filing.write):
+    """After a failure the index does not look at what was edited."""
+    refresh = self.index.refresh
+    self.index.refresh = lambda paths: refresh([path for path in paths if path.startswith("new")])
+    try:
+        honest(self, changes, rows)
+    finally:
+        del self.index.refresh
+
+
+def forgets_waiting(self):
+    """A refused snapshot takes the waiting turns out of the index."""
+    for key in self._pending:
+        self.lexical.remove([key])
+    self.lexical.save(self.settings.cache, self._mark)
+    self.lexical.add([])
+
+
+def believes_any_mark(self):
+    """The snapshot is taken to stand where the catalogue stands."""
+    return self.catalog.mark if self.lexical.load(self.settings.cache) else ""
+
+
+def nothing(*_given, **_named):
+    """It is not done."""
+
+
+def swallow(_self, work, *values):
+    """A refusal is taken for success."""
+    with suppress(EngramError):
+        work(*values)
+
+
+def found(arena, work, battery, *more):
+    """Whether the battery breaks a promise of the scenario."""
+    with pytest.raises(BrokenPromiseError):
+        battery(Bench.prepare(work, arena), *more)
+
+
+def test_settling_the_journal_before_the_facts_is_found_by_a_kill(arena, monkeypatch):
+    """The turns stand in their file, but what they say was never distilled."""
+    monkeypatch.setattr(Memory, "file", settle_first)
+    found(arena, IngestWork(), kill_everywhere, 7)
+
+
+def test_an_acknowledgement_without_the_journal_is_found_by_a_kill(arena, monkeypatch):
+    """The caller is told before anything is written."""
+    monkeypatch.setattr(Intake, "_commit", acknowledge_unstored)
+    found(arena, IngestWork(), kill_everywhere)
+
+
+def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
+    """The evidence of a fact does not stand."""
+    monkeypatch.setattr(Filing, "file_turns", no_session_file)
+    found(arena, IngestWork(), kill_everywhere)
+
+
+def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
+    """A deleted statement could come back after a crash."""
+    monkeypatch.setattr(Memory, "_gone", tombstone_last)
+    monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
+    found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 7)
+
+
+def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
+    """What was forgotten and said again stands among the active facts."""
+    monkeypatch.setattr(Vault, "bury", nothing)
+    found(arena, DeedsWork(), kill_everywhere)
+
+
+def test_an_index_that_does_not_learn_of_a_half_done_edit_is_found_by_errno(arena, monkeypatch):
+    """A restored memory is reported active while its note says forgotten."""
+    monkeypatch.setattr(Filing, "write", creates_only)
+    found(arena, DeedsWork(), heal_everywhere, 3)
+
+
+def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
+    """When the session file cannot be written, nobody holds the batch any more."""
+    monkeypatch.setattr(Intake, "parked", nothing)
+    found(arena, IngestWork(), heal_everywhere, 3)
+
+
+def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(arena, monkeypatch):
+    """The journal is never settled while the action log refuses."""
+    monkeypatch.setattr(Filing, "_besides", log_or_nothing)
+    IngestWork().setup(arena)
+    with pytest.raises(AssertionError, match="held up"):
+        holds_nothing_up(arena, ACTIONS)
+
+
+def test_waiting_turns_lost_with_a_snapshot_are_found_by_healing(arena, monkeypatch):
+    """Recall does not find what the journal holds."""
+    monkeypatch.setattr(Index, "save", forgets_waiting)
+    found(arena, ReindexWork(), heal_everywhere, 3)
+
+
+def test_a_snapshot_believed_at_any_mark_is_found_by_older_caches(arena, monkeypatch):
+    """Turns are missing from recall while every note is there."""
+    monkeypatch.setattr(Index, "_load", believes_any_mark)
+    found(arena, IngestWork(), any_cache)
+
+
+def test_an_errno_taken_for_success_is_found(arena, monkeypatch):
+    """The journal says that it stored what the disk refused."""
+    monkeypatch.setattr(Journal, "_unlocked", swallow)
+    found(arena, IngestWork(), fail_everywhere, 7)
