@@ -339,7 +339,8 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> None:
         raw = reply.raw or b""
-        head = {"Content-Type": "application/json", "Content-Length": str(len(raw))} | reply.headers
+        usual = {"Content-Type": "application/json", "Content-Length": str(len(raw)), "Connection": "close"}
+        head = usual | reply.headers
         self.close_connection = True
         try:
             if reply.hang:
