@@ -3,7 +3,8 @@
 Start: lock → journal replay → listen → READY → warm-up. Requests that only read, and turns coming in, run
 in the server's threads; every change of the vault is a job of the one writer; models are asked by
 workers, who bring the outcome back to the writer. Stop: no new requests, waiting turns distilled as far
-as the time allows, the queue emptied, the memory closed; what was not distilled stays in the journal.
+as the time allows, the writer's queue emptied, the memory closed; what was not distilled stays in the
+journal.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import signal
 import sys
 import threading
 import time
-import traceback
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from engram import sockets
-from engram.errors import BusyError, ConfigError, EngramError, ModelError
+from engram.errors import BusyError, ConfigError, EngramError, LockedError, ModelError, unexpected
 from engram.memory import Memory
 from engram.operations import BY_NAME
 from engram.vault.watch import Watch
@@ -46,6 +46,10 @@ log = logging.getLogger("engram.daemon")
 
 BEAT_SECONDS = 1.0
 SILENT_SECONDS = 20.0
+BLINDING = frozenset(("warm-up", "rescan", "vault"))
+"""Faults under which the daemon does not know what is in the vault."""
+LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
+"""How long a start waits for the vault's lock, and how often it tries: a command may work in it just now."""
 
 
 class Server(Protocol):
@@ -117,27 +121,34 @@ class Writer:
             self._do(*item)
 
     def _do(self, name: str, job: Job, asked: Future[Any] | None) -> None:
+        if asked is not None:
+            fulfil(name, job, asked)
+            return
         try:
-            result = job()
+            job()
         except Exception as fault:  # noqa: BLE001  the daemon loop goes on whatever one job meets
             known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
-            if asked is not None:
-                asked.set_exception(known)
-            else:
-                self.faults[name] = str(known)
-                log.warning("%s failed: %s", name, known if self._log_content else known.code)
+            self.faults[name] = str(known)
+            log.warning("%s failed: %s", name, known if self._log_content else known.code)
         else:
             self.faults.pop(name, None)
-            if asked is not None:
-                asked.set_result(result)
 
 
-def unexpected(name: str, fault: Exception) -> EngramError:
-    """A fault of ours as a known one; its place is logged without its words, which may hold somebody's text."""
-    frames = traceback.extract_tb(fault.__traceback__)[-4:]
-    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
-    log.error("%s: %s at %s", name, type(fault).__name__, place)
-    return EngramError(f"{name} met an unexpected {type(fault).__name__}", fix="The daemon's log tells where.")
+def fulfil(name: str, job: Job, asked: Future[Any]) -> None:
+    """Do the job unless whoever asked has gone; its result and its fault are theirs."""
+    if not asked.set_running_or_notify_cancel():
+        return
+    try:
+        asked.set_result(job())
+    except Exception as fault:  # noqa: BLE001  as in the writer
+        asked.set_exception(fault if isinstance(fault, EngramError) else unexpected(name, fault))
+
+
+def aside(name: str, job: Job) -> Future[Any]:
+    """Have a job that mostly waits done in a thread of its own, which no stop waits for."""
+    asked: Future[Any] = Future()
+    threading.Thread(target=fulfil, args=(name, job, asked), name=name, daemon=True).start()
+    return asked
 
 
 class Daemon:
@@ -154,40 +165,53 @@ class Daemon:
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": {"type": "threadpool", "max_workers": 1}},
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 86400},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._looking = False
+        self._stopping = False
         self._dirty: set[Path] | None = set()
         self._rescanning = False
         self._began = time.monotonic()
 
     # -- what the server asks -----------------------------------------------------------------------
 
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out an operation: writing ones in the writer's thread, others in the caller's."""
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any] | Future[dict[str, Any]]:
+        """Carry out an operation in the caller's thread; one that waits for writer or workers is promised."""
         operation = BY_NAME.get(name)
+        job = partial(self.memory.call, name, params)
         if operation is not None and operation.writes:
-            done: dict[str, Any] = self.writer.ask(name, partial(self.memory.call, name, params)).result()
-            return done
-        result = self.memory.call(name, params)
+            return self.writer.ask(name, job)
+        if name == "flush":
+            return aside(name, job)
+        result = job()
+        if name == "recall" and self.unready():
+            result["complete"] = False
         return result | {"daemon": self.state()} if name == "status" else result
 
     def unready(self) -> str:
         """Why an answer may be incomplete, or ''."""
+        if not BLINDING.isdisjoint(self.faults()):
+            return "the vault cannot be read"
         return "" if self.memory.ready else "the vault is still being read"
+
+    def faults(self) -> dict[str, str]:
+        """What the daemon cannot do now, by name; a vault that was moved away is told before anybody needs it."""
+        gone = not (self.settings.vault / "engram.toml").exists()
+        return {**self.writer.faults, **({"vault": "the vault is gone"} if gone else {})}
 
     def state(self) -> dict[str, Any]:
         """The daemon's own figures."""
+        faults = self.faults()
         return {
             "pid": os.getpid(),
             "uptime_seconds": round(time.monotonic() - self._began, 1),
             "queue": self.writer.waiting(),
             "writer_silent_seconds": round(self.writer.silence(), 1),
             "batches_waiting": self._batches.qsize(),
-            "degraded": dict(self.writer.faults),
-            "degraded_count": len(self.writer.faults),
+            "degraded": faults,
+            "degraded_count": len(faults),
         }
 
     # -- life -----------------------------------------------------------------------------------------
@@ -200,21 +224,20 @@ class Daemon:
             threading.Thread(target=self._distil, name=f"model-{number}", daemon=True).start()
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
-        self.writer.post("warm-up", self.memory.warm)
-        self._watch.start()
         self._scheduler.start()
         self._scheduler.add_job(self._rescan_all, "interval", minutes=self.settings.policy.files.rescan_minutes)
-        self.look()
+        self._watch.start()  # before the vault is read: what is edited meanwhile is told
+        self.writer.post("warm-up", self._warm)
 
     def stop(self) -> None:
-        """End in good order; nothing that was acknowledged is lost."""
+        """End in good order, about `stop_seconds` from now; nothing that was acknowledged is lost."""
         sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
+        last = time.monotonic() + self.policy.stop_seconds
         self._server.stop()
         self._watch.stop()
         self._scheduler.shutdown(wait=False)
-        last = threading.Thread(target=self.memory.call, args=("flush", {}), name="flush", daemon=True)
-        last.start()
-        last.join(self.policy.stop_seconds)
+        wait([aside("flush", self.memory.flush_waiting)], max(0.0, last - time.monotonic()))
+        self._stopping = True
         for _ in range(self.policy.workers):
             self._batches.put(None)
         self.writer.stop()
@@ -227,8 +250,8 @@ class Daemon:
 
     def summary(self) -> str:
         """One line for `systemctl status`."""
-        state = "ready" if self.memory.ready else "reading the vault"
-        faults = ", ".join(self.writer.faults)
+        state = self.unready() or "ready"
+        faults = ", ".join(self.faults())
         return f"{state}, {self.writer.waiting()} jobs" + (f", degraded: {faults}" if faults else "")
 
     # -- turns become notes ---------------------------------------------------------------------------
@@ -244,6 +267,8 @@ class Daemon:
     def _look(self) -> None:
         with self._lock:
             self._looking = False
+        if not self.memory.ready:
+            return  # the warm-up looks when it is done
         for batch in self.memory.due(self.memory.clock()):
             self._batches.put(batch)
         due = self.memory.next_due()
@@ -252,7 +277,7 @@ class Daemon:
 
     def _distil(self) -> None:
         """A model worker: batches in, outcomes to the writer."""
-        while (batch := self._batches.get()) is not None:
+        while (batch := self._batches.get()) is not None and not self._stopping:
             outcome: Extraction | ModelError
             try:
                 outcome = self.memory.distil(batch)
@@ -263,17 +288,30 @@ class Daemon:
             self.writer.post("file", partial(self._file, batch, outcome))
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
-        """File the outcome; while the disk refuses, keep it and come back."""
+        """File the outcome; while the disk refuses, or the outcome trips us, keep it and come back."""
         try:
             self.memory.file(batch, outcome)
-        except EngramError:
-            again = datetime.now(UTC) + timedelta(seconds=self.settings.policy.model.retry_seconds)
+        except Exception:
             job = partial(self.writer.post, "file", partial(self._file, batch, outcome))
-            self._scheduler.add_job(job, "date", run_date=again)
+            self._later(job, self.settings.policy.model.retry_seconds)
             raise
         self.look()
 
+    def _later(self, job: Job, seconds: float) -> None:
+        """Have the job done in a while."""
+        self._scheduler.add_job(job, "date", run_date=datetime.now(UTC) + timedelta(seconds=seconds))
+
     # -- files change -----------------------------------------------------------------------------------
+
+    def _warm(self) -> None:
+        """Read the vault; while that fails, come back."""
+        try:
+            self.memory.warm()
+        except Exception:
+            job = partial(self.writer.post, "warm-up", self._warm)
+            self._later(job, self.settings.policy.model.retry_seconds)
+            raise
+        self.look()
 
     def changed(self, paths: set[Path] | None) -> None:
         """Have the writer look at these paths, or at all; many calls before it does so are one."""
@@ -287,19 +325,22 @@ class Daemon:
     def _rescan(self) -> None:
         with self._lock:
             paths, self._dirty, self._rescanning = self._dirty, set(), False
-        unsure = self.memory.rescan(paths)
+        try:
+            unsure = self.memory.rescan(paths)
+        except Exception:
+            with self._lock:  # the next change looks at these as well
+                self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
+            self._later(partial(self.changed, set()), self.settings.policy.model.retry_seconds)
+            raise
         if unsure:
-            again = datetime.now(UTC) + timedelta(seconds=self.settings.policy.files.settle_most_seconds)
-            self._scheduler.add_job(partial(self.changed, unsure), "date", run_date=again)
+            self._later(partial(self.changed, unsure), self.settings.policy.files.settle_most_seconds)
 
     def _rescan_all(self) -> None:
-        """The hourly look, and a snapshot for the next start; it also mends a start whose warm-up failed."""
+        """The hourly look, and a snapshot for the next start."""
         if self.memory.ready:
             self.changed(None)
             self.writer.post("snapshot", self.memory.save)
-        else:
-            self.writer.post("warm-up", self.memory.warm)
-        self.look()
+            self.look()
 
 
 class Signals:
@@ -333,8 +374,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     settings = load()
     with sockets.Listeners() as listeners:
         while signals.told != "stop":
-            memory = Memory(settings)
-            memory.start()
+            memory = _opened(settings, listeners, signals)
             daemon = Daemon(memory, serve, listeners.open(settings))
             daemon.start()
             log.info("serving vault %s", settings.vault_id)
@@ -342,6 +382,21 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
             daemon.stop()
             settings = fresh or settings
     log.info("stopped")
+
+
+def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) -> Memory:
+    """The started memory; a command that holds the vault is waited for, another daemon refuses at once."""
+    last = time.monotonic() + LOCK_SECONDS
+    while True:
+        memory = Memory(settings)
+        try:
+            memory.start()
+        except LockedError:
+            if signals.told == "stop" or time.monotonic() > last or listeners.elsewhere(settings):
+                raise
+            signals.wait(LOCK_LOOK_SECONDS)
+        else:
+            return memory
 
 
 def _serve(daemon: Daemon, signals: Signals, load: Callable[[], Settings]) -> Settings | None:

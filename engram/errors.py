@@ -26,6 +26,17 @@ class EngramError(Exception):
         return f"{self.what}{place}.{advice}"
 
 
+def unexpected(name: str, fault: Exception) -> EngramError:
+    """A fault of ours as a known one; its place is logged without its words, which may hold somebody's text."""
+    import logging  # here, because the command line's short way loads this module
+    import traceback
+
+    frames = traceback.extract_tb(fault.__traceback__)[-4:]
+    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    logging.getLogger("engram").error("%s: %s at %s", name, type(fault).__name__, place)
+    return EngramError(f"{name} met an unexpected {type(fault).__name__}", fix="The daemon's log tells where.")
+
+
 class ConfigError(EngramError):
     """The configuration cannot be used; every problem in it is named at once."""
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import BudgetSpentError, NotFoundError
+from engram.errors import BudgetSpentError, ModelError, NotFoundError
 from engram.llm import rules
 from engram.vault import files
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Extraction
-    from engram.errors import ModelError
     from engram.ingest import Batch
     from engram.llm.client import Model
 
@@ -40,13 +39,15 @@ class Extractor:
         return self.settings.model.name if self.settings.model else rules.EXTRACTOR
 
     def distil(self, batch: Batch) -> Extraction:
-        """What the batch says: by the rules without a model, after its last try, or if it is too short for one.
+        """What the batch says: by the rules without a model, or if it is too short for one.
 
-        Raises ModelError.
+        Raises ModelError, also for a batch whose tries ended with the process: the model is not asked again.
         """
         policy = self.settings.policy
-        if self.settings.model is None or batch.attempts >= policy.model.attempts:
+        if self.settings.model is None:
             return self.by_rules(batch)
+        if batch.attempts >= policy.model.attempts:
+            raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
         from engram.llm import tasks
 
         found = tasks.extract(batch.turns, self._asked(), policy.extraction, policy.model)

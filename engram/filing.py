@@ -55,6 +55,7 @@ class Filing:
         self.index = index
         self.settings = settings
         self.faults = faults
+        self._unasked: list[Conflict] = []
 
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
         """When the batch's session file will have rested after a person's edit; None if it may be written."""
@@ -94,8 +95,11 @@ class Filing:
         self.write(changes, rows)
         return Filed(tuple(results["create"]), tuple(results["confirm"]), tuple(results["review"]), skipped)
 
-    def file_turns(self, turns: Sequence[FiledTurn]) -> None:
-        """Append the turns to their session file, those that stand there already left out (`X1`, `B18`)."""
+    def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
+        """Append the turns to their session file, those that stand there already left out; where they stand now.
+
+        (`X1`, `B18`.)
+        """
         zone, path = self.settings.zone, sessions.path(turns[0].note)
         if self.index.holds(path):
             raw = self.vault.rewrite(path, lambda raw: sessions.append_turns(raw, turns, zone))
@@ -104,6 +108,7 @@ class Filing:
             self.vault.create(path, raw)
         self.index.wrote({path: raw})
         self.index.filed(turns)
+        return sessions.placed(raw, turns, zone)
 
     def keep(self, fact: Fact, row: Mapping[str, object]) -> str:
         """Write one new fact; its path."""
@@ -117,7 +122,8 @@ class Filing:
             held = self.vault.apply(changes)
         except EngramError as fault:  # what stands already must be known, or the next try makes it twice
             theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
-            self.index.refresh([change.path for change in changes if isinstance(change, Create) or not theirs])
+            made = [change.path for change in changes if isinstance(change, Create) or not theirs]
+            self._unasked += self.index.refresh(made).conflicts
             raise
         self.index.wrote(held)
         new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
@@ -147,7 +153,9 @@ class Filing:
 
     def ask_about(self, conflicts: Sequence[Conflict], now: datetime) -> None:
         """A review note for each file that would have become a second memory, with the difference (`X9`)."""
-        for conflict in conflicts:
+        self._unasked += conflicts
+        while self._unasked:  # the catalogue tells of each only once, and the disk may refuse the note
+            conflict = self._unasked[0]
             digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[:8]
             path = f"review/conflict-{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
             if not self.vault.exists(path) and self.vault.exists(conflict.path):
@@ -163,6 +171,7 @@ class Filing:
                 }
                 body = self._difference(conflict)
                 self.index.wrote(self.vault.apply([Create(path, keys, body, conflict.why)]))
+            del self._unasked[0]
 
     def _difference(self, conflict: Conflict) -> str:
         """What a person needs to see to choose between two files."""

@@ -15,6 +15,7 @@ from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -24,13 +25,12 @@ from engram.errors import BadRequestError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from datetime import tzinfo
-    from pathlib import Path
 
     Found = Turn | Problem
 
 KINDS = ("jsonl", "chatgpt", "claude", "markdown", "locomo")
-"""The formats, in words: one JSON object a line; the two products' exports, as `conversations.json`, its folder
-or the zip; a Markdown file or a folder of them; the LoCoMo file."""
+"""The formats, in words: one JSON object a line, or such objects as a list or alone in a file; the two products'
+exports, as `conversations.json`, its folder or the zip; a Markdown file or a folder of them; the LoCoMo file."""
 
 _TEXT_KEYS = ("text", "content")
 _SESSION_KEYS = ("session", "session_id", "conversation", "conversation_id")
@@ -41,6 +41,7 @@ _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assi
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _KNOWN_ROLES = frozenset({"user", "assistant", "system", "tool"})
 
+_WHOLE = "turns as whole JSON"
 _NOTE_SUFFIXES = frozenset({".md", ".markdown"})
 _CHUNK = 1 << 16
 _SNIPPET = 60
@@ -68,8 +69,8 @@ def read_export(path: Path, zone: tzinfo, kind: str = "auto") -> Iterator[Found]
         raise BadRequestError(f"cannot read the export: {error}", where=str(path)) from error
     if seen == "markdown":
         return _markdown(path, zone)
-    if seen == "jsonl":
-        return _json_lines(path, zone)
+    if seen in {"jsonl", _WHOLE}:
+        return _plain_turns(path, zone, _rows(path) if seen == _WHOLE else _lines(path))
     return _conversations(path, zone, {"chatgpt": _chatgpt, "claude": _claude, "locomo": _locomo}[seen])
 
 
@@ -92,13 +93,17 @@ def _detect(path: Path) -> str:
 
 def _shape(path: Path, first: Any) -> str:
     """The format whose conversation `first` is."""
-    if first is None or isinstance(first, Problem):
-        raise _unknown(path, first.message if first else "nothing")
+    if first is None:
+        raise _unknown(path, "nothing")
+    if isinstance(first, Problem):
+        raise _unknown(path, f"no whole JSON, line {first.line} is broken or breaks off")
     if not isinstance(first, dict):
         raise _unknown(path, f"a JSON list of {type(first).__name__}")
     for kind, mark in (("chatgpt", "mapping"), ("claude", "chat_messages"), ("locomo", "sample_id")):
         if mark in first:
             return kind
+    if path.is_file() and path.suffix.lower() != ".zip" and _first(first, _TEXT_KEYS) is not None:
+        return _WHOLE
     raise _unknown(path, f"JSON objects with the keys {', '.join(sorted(first)[:8]) or 'none'}")
 
 
@@ -121,30 +126,39 @@ def _begins_with_a_line(path: Path) -> bool:
     return isinstance(value, dict) and not {"mapping", "chat_messages", "sample_id"} & set(value)
 
 
-# --- JSON lines ------------------------------------------------------------------------------------------------
+# --- plain turns, a line each or as whole JSON -------------------------------------------------------------------
 
 
-def _json_lines(path: Path, zone: tzinfo) -> Iterator[Found]:
-    """One turn a line. A line without a time has the time of the line before, the first one the file's."""
+def _plain_turns(path: Path, zone: tzinfo, rows: Iterator[tuple[int, Any]]) -> Iterator[Found]:
+    """One turn a row. A row without a time has the time of the row before, the first one the file's."""
     latest = _modified(path, zone)
+    for number, row in rows:
+        found = row if isinstance(row, Problem) else _plain_turn(row, path.stem, zone, latest)
+        if isinstance(found, Turn):
+            latest = found.occurred_at
+        yield found if isinstance(found, Turn | Problem) else Problem(*found, str(path), number)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The value of each line, or the Problem with it, and its number."""
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             if not raw.strip():
                 continue
-            found = _line(raw, path.stem, zone, latest)
-            if isinstance(found, Turn):
-                latest = found.occurred_at
-                yield found
-            else:
-                yield Problem(*found, str(path), number)
+            try:
+                yield number, json.loads(raw.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                yield number, Problem("not-json", f"not a line of JSON: {error}", str(path), number)
 
 
-def _line(raw: bytes, stem: str, zone: tzinfo, latest: datetime) -> Turn | tuple[str, str]:
+def _rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """The elements of the file's list, or its one object; which line each stands on is not known."""
+    with path.open(encoding="utf-8-sig", errors="replace") as text:
+        yield from ((0, element) for element in _elements(text, str(path)))
+
+
+def _plain_turn(row: Any, stem: str, zone: tzinfo, latest: datetime) -> Turn | tuple[str, str]:
     """The turn, or the code and message of what is wrong."""
-    try:
-        row = json.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        return "not-json", f"not a line of JSON: {error}"
     if not isinstance(row, dict):
         return "not-an-object", f"a JSON object is wanted, this is {type(row).__name__}"
     text = _words(_first(row, _TEXT_KEYS))
@@ -327,7 +341,7 @@ def _notes(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            note = folder.joinpath(place, name)
+            note = Path(place, name)
             if note.suffix.lower() in _NOTE_SUFFIXES and not name.startswith(".") and not note.is_symlink():
                 yield note
 

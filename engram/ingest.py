@@ -14,35 +14,42 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import buffer
 from engram.core.buffer import Waiting
-from engram.core.records import FiledTurn, Turn
+from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.redact import redact
 from engram.core.signals import scan, table
-from engram.errors import BadRequestError, BusyError, ConflictError, StorageError
+from engram.core.text import content_hash
+from engram.errors import BadRequestError, BusyError, ConflictError, EngramError, StorageError
 from engram.vault import sessions
 from engram.vault.forms import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import tzinfo
 
     from engram.config import Settings
     from engram.index.index import Index
     from engram.vault.journal import Journal
 
-ROLES = ("user", "assistant", "system", "tool")
 SESSION = "main"
 TURN_KEYS = frozenset(("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin"))
 ASKED, RESTARTED = "asked for", "after a restart"
 """Why a batch is due at once although its time has not come: somebody said `flush`, or it was left over."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
+FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
+"""Moments outside are refused: reckoning with them, to the end of a year or in another zone, leaves the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Turns of one session file that are distilled together, why now, and how often it was tried."""
+    """Turns of one session file that are distilled together, why now, and how often it was tried.
+
+    `filed`: they were put into their session file. What is not there any more a person took out.
+    """
 
     waiting: tuple[Waiting, ...]
     why: str
     attempts: int = 0
+    filed: bool = False
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -64,7 +71,7 @@ class Accepted:
     duplicates: int
 
 
-def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str, origin: str = "chat") -> Turn:
+def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str) -> Turn:
     """One turn of a request, checked and redacted (`X11`); BadRequestError says which field and why.
 
     `id` absent: `fresh_id`. `occurred_at` absent: `now`; without an offset it is local to the vault's zone.
@@ -83,31 +90,50 @@ def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_i
     for name in ("id", "session", "speaker", "persona", "origin"):
         if not isinstance(raw.get(name) or "", str) or len(raw.get(name) or "") > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
-    names = {key: " ".join(plain_text(raw.get(key) or "").split()) for key in ("id", "session", "speaker", "persona")}
+    said_at = now if raw.get("occurred_at") is None else moment(raw["occurred_at"], settings.zone, "occurred_at")
+    words = redact(plain_text(text), settings.redact).text
+    names = {key: name_from(raw.get(key) or "", settings) for key in ("id", "session", "speaker", "persona")}
+    if names["id"] != _plain_name(raw.get("id") or ""):  # two ids must not become one by what was taken out
+        names["id"] += f" {content_hash(words)[:12]}"
     return Turn(
         id=names["id"] or fresh_id,
         session=names["session"] or SESSION,
         role=role,
-        text=redact(plain_text(text), settings.redact).text,
-        occurred_at=_moment(raw.get("occurred_at"), now, settings),
-        speaker=redact(names["speaker"], settings.redact).text,
+        text=words,
+        occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
+        speaker=names["speaker"],
         persona=names["persona"] or None,
-        origin=origin if origin != "chat" else (raw.get("origin") or "chat"),
+        origin=raw.get("origin") or "chat",
     )
 
 
-def _moment(value: object, now: datetime, settings: Settings) -> datetime:
-    if value is None:
-        return now.astimezone(settings.zone).replace(microsecond=0)
-    try:
+def name_from(text: str, settings: Settings) -> str:
+    """The name of a session, speaker, persona or turn as it is kept: on one line and redacted (`X11`)."""
+    return redact(_plain_name(text), settings.redact).text
+
+
+def _plain_name(text: str) -> str:
+    return " ".join(plain_text(text).split())
+
+
+def moment(value: object, zone: tzinfo, name: str = "time", *, end: bool = False) -> datetime:
+    """The moment that `value` writes (ISO 8601, or epoch seconds), local to `zone` where it has no offset.
+
+    With `end` a mere date means its last moment. BadRequestError for what is none of 1900 to 9989.
+    """
+    found = None
+    with suppress(ValueError, TypeError, OverflowError, OSError):
         if isinstance(value, int | float) and not isinstance(value, bool):
-            moment = datetime.fromtimestamp(value, settings.zone)
+            found = datetime.fromtimestamp(value, zone)
         else:
-            moment = datetime.fromisoformat(str(value))
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
-        return moment.astimezone(settings.zone).replace(microsecond=0)
-    except (ValueError, TypeError, OverflowError, OSError):
-        raise BadRequestError(f"occurred_at {value!r} is no ISO 8601 time", fix="Write 2026-11-20T21:14:05.") from None
+            found = datetime.fromisoformat(str(value))
+            found = found if found.tzinfo else found.replace(tzinfo=zone)
+            if end and len(str(value)) == len("2026-11-20"):
+                found += timedelta(days=1)
+    if found is None or not FIRST <= found < LAST:
+        what = f"{name} {value!r} is no ISO 8601 time between 1900 and 9989"
+        raise BadRequestError(what, fix="Write 2026-11-20 or 2026-11-20T21:14:05.")
+    return found
 
 
 @dataclass(slots=True)
@@ -119,6 +145,7 @@ class _Place:
     ended: datetime
     turns: int
     block: int
+    size: int = 0
 
 
 class Intake:
@@ -127,10 +154,11 @@ class Intake:
     `accept` may be called from any thread; the rest belongs to the writer.
     """
 
-    def __init__(self, journal: Journal, index: Index, settings: Settings) -> None:
+    def __init__(self, journal: Journal, index: Index, settings: Settings, faults: dict[str, str]) -> None:
         self.journal = journal
         self.index = index
         self.settings = settings
+        self.faults = faults
         self.patterns = table(settings.patterns)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -140,6 +168,7 @@ class Intake:
         self._unplaced: dict[tuple[str, str | None], list[FiledTurn]] = {}
         self._waiting: dict[str, list[Waiting]] = {}
         self._parked: list[tuple[datetime, Batch]] = []
+        self._revived: list[Batch] = []
         self._dead: list[tuple[Batch, str]] = []
         self._taken: set[int] = set()
         self._urgent: dict[str, str] = {}
@@ -208,11 +237,18 @@ class Intake:
                     del self._pending[filed.turn.session, filed.turn.id]
             ticket.set_exception(fault)
             raise
-        self.index.add_turns(placed)
-        with self._lock:
-            for seq, filed in zip(seqs, placed, strict=True):
-                self._enqueue(seq, filed, now)
-        ticket.set_result(None)
+        try:
+            self.index.add_turns(placed)
+        except EngramError as fault:
+            self.faults["index"] = f"new turns are not found before they are filed: {fault}"
+        else:
+            if placed:
+                self.faults.pop("index", None)
+        finally:  # whatever the index met, the turns are on the disk and sending them again finds them there
+            with self._lock:
+                for seq, filed in zip(seqs, placed, strict=True):
+                    self._enqueue(seq, filed, now)
+            ticket.set_result(None)
 
     def _enqueue(self, seq: int, filed: FiledTurn, now: datetime) -> None:
         level = scan(filed.turn.text, self.patterns, self.settings.policy.signals).level
@@ -224,10 +260,11 @@ class Intake:
         """The session file and block of a new turn: the file active within the gap with room, else new (E10, X1)."""
         policy = self.settings.policy.buffer
         gap = timedelta(minutes=policy.session_gap_minutes)
+        size = len(turn.text.encode())
         places = self._thread(turn.session, turn.persona)
         for place in reversed(places):
             near = place.started - gap <= turn.occurred_at <= place.ended + gap
-            if near and place.turns < policy.session_turns:
+            if near and place.turns < policy.session_turns and place.size + size <= policy.session_bytes:
                 break
         else:
             day = turn.occurred_at.astimezone(self.settings.zone)
@@ -238,6 +275,7 @@ class Intake:
         place.ended = max(place.ended, turn.occurred_at)
         place.turns += 1
         place.block += 1
+        place.size += size
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
     def _thread(self, session: str, persona: str | None) -> list[_Place]:
@@ -245,7 +283,7 @@ class Intake:
         thread = (session, persona)
         if thread not in self._places:
             places = {
-                stem: _Place(stem, known.started, known.ended, known.turns, known.last_block)
+                stem: _Place(stem, known.started, known.ended, known.turns, known.last_block, self._size(known.path))
                 for known in self.index.conversations(*thread)
                 if known.started and known.ended
                 for stem in [known.path.rpartition("/")[2].removesuffix(".md")]
@@ -256,8 +294,15 @@ class Intake:
                 place.started, place.ended = min(place.started, said), max(place.ended, said)
                 place.block = max(place.block, int(filed.block[1:]))
                 place.turns = max(place.turns, place.block)
+                place.size += len(filed.turn.text.encode())
             self._places[thread] = list(places.values())
         return self._places[thread]
+
+    def _size(self, path: str) -> int:
+        """The bytes of a session file; 0 where the disk does not say."""
+        with suppress(OSError):
+            return (self.settings.vault / path).lstat().st_size
+        return 0
 
     def _stem_taken(self, stem: str) -> bool:
         return stem in self._stems or self.index.holds(sessions.path(stem))
@@ -271,6 +316,8 @@ class Intake:
         done.set_result(None)
         by_seq = {seq: Waiting(seq, filed, "none", now) for seq, filed in backlog.turns}
         free = set(by_seq) - {seq for park in backlog.parked for seq in park.seqs}
+        filed_before = {seq for park in backlog.parked if park.filed for seq in park.seqs}
+        latest = now + timedelta(seconds=self.settings.policy.model.retry_most_seconds)
         dead = [tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns) for letter in backlog.dead]
         with self._lock:
             for waiting in by_seq.values():
@@ -284,19 +331,22 @@ class Intake:
                 self._urgent[note] = RESTARTED
             self._recovered.update(by_seq)
             for park in backlog.parked:
-                batch = Batch(tuple(by_seq[seq] for seq in park.seqs if seq in by_seq), RESTARTED, park.attempts)
-                self._parked.append((park.retry_at, batch))
+                held = tuple(by_seq[seq] for seq in park.seqs)
+                # A time far away is one that a wrong clock wrote.
+                self._parked.append((min(park.retry_at, latest), Batch(held, RESTARTED, park.attempts, park.filed)))
             self._dead = [
-                (Batch(waiting, RESTARTED), letter.reason) for waiting, letter in zip(dead, backlog.dead, strict=True)
+                (Batch(waiting, RESTARTED, letter.attempts, filed=True), letter.reason)
+                for waiting, letter in zip(dead, backlog.dead, strict=True)
             ]
-        self.index.add_turns([waiting.filed for waiting in by_seq.values()])
+        self.index.add_turns([waiting.filed for seq, waiting in by_seq.items() if seq not in filed_before])
         return [problem.message for problem in backlog.problems]
 
     def due(self, now: datetime) -> list[Batch]:
         """The batches whose time has come; each is handed out once."""
         policy = self.settings.policy.buffer
         with self._lock:
-            batches = [batch for at, batch in self._parked if at <= now]
+            batches = self._revived + [batch for at, batch in self._parked if at <= now]
+            self._revived = []
             self._parked = [(at, batch) for at, batch in self._parked if at > now]
             for note, waiting in list(self._waiting.items()):
                 why = self._urgent.get(note) or buffer.due(waiting, now, policy)
@@ -316,13 +366,13 @@ class Intake:
         self._recovered.difference_update(batch.seqs)
         batch = replace(batch, attempts=batch.attempts + 1)
         with suppress(StorageError):  # a disk that refuses is no reason to hold the batch back: filing it will tell
-            self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart")
+            self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart", filed=batch.filed)
         return batch
 
     def next_due(self) -> datetime | None:
         """When the next batch becomes due by the clock; None when nothing waits."""
         with self._lock:
-            times = [at for at, _ in self._parked]
+            times = [LONG_AGO] * bool(self._revived) + [at for at, _ in self._parked]
             times += [buffer.due_at(waiting, self.settings.policy.buffer) for waiting in self._waiting.values()]
         return min(times, default=None)
 
@@ -332,14 +382,20 @@ class Intake:
             for note, waiting in self._waiting.items():
                 if session is None or waiting[0].filed.turn.session == session:
                     self._urgent[note] = ASKED
+            wanted = [item for waiting in self._waiting.values() for item in waiting]
+            wanted += [item for batch in self._revived for item in batch.waiting]
+            return self._taken | {item.seq for item in wanted if session in {None, item.filed.turn.session}}
+
+    def revive(self, session: str | None = None) -> None:
+        """Make what is parked or dead (of `session`) due now, with one more try at least: somebody asked for it."""
+        most = self.settings.policy.model.attempts - 1
+        with self._lock:
             asked = [batch for _, batch in self._parked if _of(batch, session)]
             asked += [batch for batch, _ in self._dead if _of(batch, session)]
-            self._dead = [(batch, why) for batch, why in self._dead if not _of(batch, session)]
             self._parked = [(at, batch) for at, batch in self._parked if not _of(batch, session)]
-            self._parked += [(LONG_AGO, replace(batch, why=ASKED)) for batch in asked]
-            wanted = [item for waiting in self._waiting.values() for item in waiting]
-            wanted += [item for _, batch in self._parked for item in batch.waiting]
-            return self._taken | {item.seq for item in wanted if session in {None, item.filed.turn.session}}
+            self._dead = [(batch, why) for batch, why in self._dead if not _of(batch, session)]
+            self._revived += [replace(batch, why=ASKED, attempts=min(batch.attempts, most)) for batch in asked]
+            self._recovered.difference_update(seq for batch in asked for seq in batch.seqs)
 
     def wait(self, seqs: set[int], timeout: float) -> bool:
         """Block until none of `seqs` is in anybody's hands or waiting; False when `timeout` seconds passed."""
@@ -347,33 +403,66 @@ class Intake:
             return self._changed.wait_for(lambda: not (seqs & self._busy()), timeout)
 
     def _busy(self) -> set[int]:
-        return self._taken | {item.seq for waiting in self._waiting.values() for item in waiting}
+        revived = {seq for batch in self._revived for seq in batch.seqs}
+        return self._taken | revived | {item.seq for waiting in self._waiting.values() for item in waiting}
+
+    def placed(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
+        """The batch with its `turns` where their file has them; the next turn comes behind what stands there."""
+        stem, thread = turns[0].note, (turns[0].turn.session, turns[0].turn.persona)
+        path = sessions.path(stem)
+        last = max((known.last_block for known in self.index.conversations(*thread) if known.path == path), default=0)
+        with self._lock:
+            for filed in turns:
+                name = (filed.turn.session, filed.turn.id)
+                if name in self._pending:
+                    self._pending[name] = (filed, self._pending[name][1])
+            for place in self._places.get(thread, ()):
+                if place.stem == stem:
+                    place.block = max(place.block, last)
+        pairs = zip(batch.waiting, turns, strict=True)
+        return replace(batch, waiting=tuple(replace(item, filed=filed) for item, filed in pairs), filed=True)
+
+    def still_said(self, batch: Batch) -> list[Batch]:
+        """The batch as its session file says now, without what a person took out; nothing if none is left."""
+        if self.index.problems(sessions.path(batch.waiting[0].filed.note)):
+            return [batch]  # while the file is not understood, nobody can tell
+        said = [self.index.turn(item.filed.turn.session, item.filed.turn.id) for item in batch.waiting]
+        pairs = list(zip(batch.waiting, said, strict=True))
+        if gone := tuple(item for item, filed in pairs if filed is None):
+            self.settled(replace(batch, waiting=gone))
+        left = tuple(replace(item, filed=filed) for item, filed in pairs if filed)
+        return [replace(batch, waiting=left)] if left else []
 
     def settled(self, batch: Batch) -> None:
         """The batch is in the vault: let the journal and the buffer go of it."""
         self.journal.settle(batch.seqs)
         with self._changed:
-            for item in batch.waiting:
-                self._pending.pop((item.filed.turn.session, item.filed.turn.id), None)
+            self._let_go(batch)
             self._taken.difference_update(batch.seqs)
             self._changed.notify_all()
 
     def parked(self, batch: Batch, until: datetime, reason: str, *, durable: bool = True) -> None:
         """The batch waits until `until`; with `durable` its count of tries is kept across a restart."""
         if durable:
-            self.journal.park(batch.seqs, batch.attempts, until, reason)
+            self.journal.park(batch.seqs, batch.attempts, until, reason, filed=batch.filed)
         with self._changed:
             self._parked.append((until, batch))
             self._taken.difference_update(batch.seqs)
             self._changed.notify_all()
 
     def buried(self, batch: Batch, reason: str) -> None:
-        """The batch is a dead letter: nobody tries it again until somebody asks for it (`hurry`)."""
+        """The batch is a dead letter: nobody tries it again until somebody asks for it (`revive`)."""
         self.journal.bury(batch.seqs, batch.attempts, reason)
         with self._changed:
+            self._let_go(batch)
             self._dead.append((batch, reason))
             self._taken.difference_update(batch.seqs)
             self._changed.notify_all()
+
+    def _let_go(self, batch: Batch) -> None:
+        """The vault holds these turns: it knows their ids, and they take no room here."""
+        for item in batch.waiting:
+            self._pending.pop((item.filed.turn.session, item.filed.turn.id), None)
 
     @property
     def dead(self) -> tuple[tuple[Batch, str], ...]:
@@ -389,8 +478,9 @@ class Intake:
     def counts(self) -> dict[str, int]:
         """How many turns wait, are being distilled, and are parked."""
         with self._lock:
+            revived = sum(len(batch.waiting) for batch in self._revived)
             return {
-                "waiting_turns": sum(map(len, self._waiting.values())),
+                "waiting_turns": revived + sum(map(len, self._waiting.values())),
                 "distilling_turns": len(self._taken),
                 "parked_turns": sum(len(batch.waiting) for _, batch in self._parked),
                 "dead_turns": sum(len(batch.waiting) for batch, _ in self._dead),

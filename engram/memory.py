@@ -36,10 +36,11 @@ from engram.vault.journal import Journal
 from engram.vault.store import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.index.diff import Edited
     from engram.ingest import Batch
 
 FLUSH_SECONDS = 600.0
@@ -85,9 +86,9 @@ class Memory:
         self._lock = files.lock(settings.state / "lock")
         try:
             self.vault = Vault(settings.vault)
-            self.index = Index(settings, gone=self._gone)
+            self.index = Index(settings, gone=self._gone, edited=self._edited)
             self.journal = Journal(settings.state / "journal", settings.policy.journal)
-            self.intake = ingest.Intake(self.journal, self.index, settings)
+            self.intake = ingest.Intake(self.journal, self.index, settings, self.faults)
             self.filing = filing.Filing(self.vault, self.index, settings, self.faults)
             self.index.tombstones = self.vault.tombstones()
             for fault in self.intake.recover(self.clock()):
@@ -104,11 +105,15 @@ class Memory:
         """Compare the vault with the catalogue and take in what changed meanwhile."""
         unsure = self.rescan(None)
         self._read.set()
-        if unsure and self.on_turns is None:
-            time.sleep(self.settings.policy.files.settle_most_seconds)
-            self.rescan(unsure)
+        if self.on_turns is None:
+            self._look_again(unsure)
         self.filing.seed()
         self.ready = True
+
+    def _look_again(self, unsure: set[Path]) -> None:
+        if unsure:
+            time.sleep(self.settings.policy.files.settle_most_seconds)
+            self.rescan(unsure)
 
     def save(self) -> None:
         """Write down what would be slow to make again after a crash."""
@@ -123,22 +128,17 @@ class Memory:
             self.journal.close()
             self._lock.release()
 
-    def call(self, name: str, params: dict[str, Any], *, trust: str = "user") -> dict[str, Any]:
-        """Carry out the operation `name`; its result fits JSON. Raises EngramError.
-
-        `trust` is the caller's standing: what anybody but the user sends is marked as such.
-        """
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Carry out the operation `name`; its result fits JSON. Raises EngramError."""
         arguments = checked(name, params)
         if self.on_turns is None and self.ready and time.monotonic() - self._looked > LOOK_SECONDS:
             self.rescan(None)  # without a daemon nobody watches the files
-        if name == "observe":
-            arguments["trust"] = trust
         result: dict[str, Any] = getattr(self, name)(**arguments)
         return result
 
     # -- turns ------------------------------------------------------------------------------------
 
-    def observe(self, turns: list[dict[str, Any]], *, trust: str = "user") -> dict[str, Any]:
+    def observe(self, turns: list[dict[str, Any]]) -> dict[str, Any]:
         """Take turns of a conversation; when this returns they are on disk and recall finds them.
 
         A catalogue that is begun anew is waited for: only it knows which turns are in the vault already.
@@ -146,8 +146,7 @@ class Memory:
         if not self._read.wait(READ_SECONDS):
             raise UnavailableError("the vault is still being read", fix="Nothing was stored; send the turns again.")
         now = self.clock()
-        origin = "chat" if trust == "user" else trust
-        taken = [ingest.turn_from(raw, now, self.settings, self._fresh_id(now), origin) for raw in turns]
+        taken = [ingest.turn_from(raw, now, self.settings, self._fresh_id(now)) for raw in turns]
         accepted = self.intake.accept(taken, now)
         if self.on_turns:
             self.on_turns()
@@ -156,7 +155,14 @@ class Memory:
         return asdict(accepted)
 
     def flush(self, session: str | None = None, *, background: bool = False) -> dict[str, Any]:
-        """Distil everything that waits now; answer when it is done, or at once."""
+        """Distil everything that waits now, parked and dead batches too; answer when it is done, or at once."""
+        session = session and ingest.name_from(session, self.settings)
+        self.intake.revive(session)
+        wanted = self.flush_waiting(session, background=background)
+        return {"flushed": len(wanted), **self.intake.counts()}
+
+    def flush_waiting(self, session: str | None = None, *, background: bool = False) -> set[int]:
+        """As `flush`, but what is parked or dead stays so; the journal numbers of the turns."""
         wanted = self.intake.hurry(session)
         if self.on_turns is None:
             self._drain()
@@ -166,33 +172,37 @@ class Memory:
                 raise UnavailableError(
                     "distilling takes longer than expected", fix="It goes on; look at `engram status`."
                 )
-        return {"flushed": len(wanted), **self.intake.counts()}
+        return wanted
 
     def due(self, now: datetime) -> list[Batch]:
         """The batches to distil now, their turns already in their session file, in the order they were said.
 
         One whose session file a person is editing waits until that rests, unless somebody asked for it.
         """
-        ready = []
+        ready: list[Batch] = []
         # Before the vault is compared, what stands in it already is not known and would be filed twice.
         for batch in self.intake.due(now) if self.ready else ():
-            until = None if batch.why == ingest.ASKED else self.filing.quiet_until(batch, now)
-            until = until or self._file_turns(batch, now)
-            if until is None:
-                ready.append(batch)
+            until = None if batch.filed or batch.why == ingest.ASKED else self.filing.quiet_until(batch, now)
+            if until:
+                self.intake.parked(batch, until, "a person edits the session file", durable=False)
+                continue
+            try:
+                ready += self.intake.still_said(batch) if batch.filed else [self._filed(batch)]
+            except EngramError as fault:
+                self._put_off(batch, "session file", fault)
             else:
-                self.intake.parked(batch, until, "the session file cannot be written now", durable=False)
+                self.faults.pop("session file", None)
         return ready
 
-    def _file_turns(self, batch: Batch, now: datetime) -> datetime | None:
-        """Put the batch's turns into their session file; when to try again if the disk or an editor refuses."""
-        try:
-            self.filing.file_turns([item.filed for item in batch.waiting])
-        except EngramError as fault:
-            self.faults["session file"] = str(fault)
-            return now + timedelta(seconds=self.settings.policy.model.retry_seconds)
-        self.faults.pop("session file", None)
-        return None
+    def _filed(self, batch: Batch) -> Batch:
+        """The batch as it stands in its session file from now on."""
+        return self.intake.placed(batch, self.filing.file_turns([item.filed for item in batch.waiting]))
+
+    def _put_off(self, batch: Batch, what: str, fault: EngramError) -> None:
+        """Try the batch again soon: its turns are stored, only the disk or an editor refuses."""
+        self.faults[what] = str(fault)
+        until = self.clock() + timedelta(seconds=self.settings.policy.model.retry_seconds)
+        self.intake.parked(batch, until, fault.what, durable=False)
 
     def next_due(self) -> datetime | None:
         """When the next batch becomes due by the clock."""
@@ -229,7 +239,12 @@ class Memory:
                 outcome: Extraction | ModelError = self.distil(batch)
             except ModelError as fault:
                 outcome = fault
-            self.file(batch, outcome)
+            try:
+                self.file(batch, outcome)
+            except EngramError as fault:
+                self._put_off(batch, "filing", fault)
+            else:
+                self.faults.pop("filing", None)
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -241,20 +256,26 @@ class Memory:
         self._looked = time.monotonic()
         now = self.clock()
         self.vault.tidy(now, self.settings.policy.files.quiet_seconds)
+        self.faults.pop("leftover", None)
+        if self.vault.stuck:
+            self.faults["leftover"] = "; ".join(self.vault.stuck.values())
         diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         self.deletions_frozen = diff.frozen
         if paths is None:  # git and sync tools bring tombstones of another time or machine
             self.index.tombstones = self.vault.tombstones()
-        rows = [filing.deed(now, "edit", edit.after.id, "a person edited the note") for edit in diff.edited]
-        for edit in diff.edited:
-            was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
-            if was != is_now:
-                self._entomb([edit.after], now, "a person set the status", restored=was)
-        self.filing.explain(rows)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
         self.filing.ask_about(diff.conflicts, now)
         return {self.settings.vault / path for path in diff.pending}
+
+    def _edited(self, edits: Sequence[Edited]) -> None:
+        """A person edited these notes: told, like a deletion, before the catalogue believes it."""
+        now = self.clock()
+        for edit in edits:
+            was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
+            if was != is_now:
+                self._entomb([edit.after], now, "a person set the status", restored=was)
+        self.filing.explain([filing.deed(now, "edit", edit.after.id, "a person edited the note") for edit in edits])
 
     def _gone(self, gone: Collection[Fact]) -> None:
         """A person deleted these notes: told before the catalogue forgets them, or a crash would forget the deed."""
@@ -277,6 +298,9 @@ class Memory:
     def recall(self, **wishes: Any) -> dict[str, Any]:
         """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24)."""
         now = self._time(wishes.pop("now")) or self.clock()
+        wishes |= {
+            name: ingest.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
+        }
         explain, query = wishes.pop("explain"), wishes.pop("query")
         ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         answer = recall.recall(self.index, self.settings, ask, mark=secrets.token_hex(4), complete=self.ready)
@@ -310,7 +334,7 @@ class Memory:
             return {"id": twin, "verdict": "confirmed", "why": "the same statement is already known"}
         category = category or self._category(turn.text)
         policy = self.settings.policy.importance
-        evidence = self.intake.place(turn)
+        (evidence,) = self.filing.file_turns([self.intake.place(turn)])
         fact = Fact(
             id=ulid(now, evidence.key),
             text=turn.text,
@@ -328,7 +352,6 @@ class Memory:
             expires=self._time(expires, end=True),
             persona=turn.persona,
         )
-        self.filing.file_turns([evidence])
         path = self.filing.keep(fact, filing.deed(now, "store", fact.id, "asked to remember"))
         return {"id": fact.id, "path": path, "verdict": "created", "category": category}
 
@@ -397,9 +420,19 @@ class Memory:
     # -- looking after it -----------------------------------------------------------------------------
 
     def reindex(self) -> dict[str, Any]:
-        """Throw every derived store away and read the vault again (row X20)."""
+        """Throw every derived store away and read the vault again (row X20).
+
+        First what people did meanwhile is obeyed: with the catalogue goes the memory of how the files were.
+        """
         began = time.monotonic()
+        self._look_again(self.rescan(None))
+        if self.deletions_frozen:
+            raise ConflictError(FROZEN, fix="Then reindex.")
+        self.ready = False
+        self._read.clear()
         self.index.rebuild()
+        self._read.set()
+        self.ready = True
         self.filing.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
 
@@ -453,17 +486,7 @@ class Memory:
         return ulid(now, secrets.token_hex(16))
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
-        """The moment that `text` writes, local where it has no offset; with `end` a mere date means its last moment."""
-        if text is None:
-            return None
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise BadRequestError(
-                f"{text!r} is no ISO 8601 time", fix="Write 2026-11-20 or 2026-11-20T21:14."
-            ) from None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
-        return moment + timedelta(days=1) if end and len(text) == len("2026-11-20") else moment
+        return None if text is None else ingest.moment(text, self.settings.zone, end=end)
 
 
 RETRY = "`engram flush` asks the model again"

@@ -133,7 +133,10 @@ BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """`given` with defaults filled in; BadRequestError names every missing, unknown or ill-typed argument."""
+    """`given` with defaults filled in; BadRequestError names every missing, unknown or ill-typed argument.
+
+    Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD.
+    """
     operation = BY_NAME.get(name)
     if operation is None:
         raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
@@ -149,10 +152,20 @@ def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
         elif not _fits(param.kind, value):
             faults.append(f"argument {param.name!r} is not of kind {param.kind}")
         else:
-            result[param.name] = value
+            result[param.name] = _clean(value)
     if faults:
         raise BadRequestError("; ".join(faults), where=name, fix=f"It takes: {', '.join(known) or 'nothing'}.")
     return result
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    return value
 
 
 def _fits(kind: Kind, value: Any) -> bool:

@@ -53,6 +53,10 @@ class Listeners:
             self._own[place] = tcp(place) if isinstance(place, int) else unix(place)
         return [listener.dup() for listener in (*self._given, *self._own.values())]
 
+    def elsewhere(self, settings: Settings) -> bool:
+        """Whether another process listens on the vault's socket."""
+        return not self._given and settings.socket not in self._own and answered(settings.socket)
+
     def _close(self, place: Path | int) -> None:
         self._own.pop(place).close()
         if not isinstance(place, int):
@@ -90,6 +94,18 @@ def unix(path: Path) -> socket.socket:
     finally:
         os.close(folder)
     return listener
+
+
+def answered(path: Path) -> bool:
+    """Whether somebody listens on a Unix socket."""
+    try:
+        folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    except OSError:
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        code = probe.connect_ex(f"/proc/self/fd/{folder}/{path.name}")  # as `unix` binds it
+    os.close(folder)
+    return code == 0
 
 
 def tcp(port: int) -> socket.socket:

@@ -7,6 +7,7 @@ FILE is anything `engram import` knows; without it, three weeks with Mira beside
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,11 +18,11 @@ from pathlib import Path
 from engram import Memory
 
 OWN = Path(__file__).with_name("three-weeks.jsonl")
-QUESTIONS = {
-    OWN: ("What can't Mira eat?", "Who is Mira's boss now?", "What did we say about the dog called Figo?"),
-}
-ENGRAM = str(Path(sys.executable).with_name("engram"))
+QUESTIONS = ("What is Mira allergic to?", "Who is Mira's boss now?", "When will Mira visit Anna?")
+ENGRAM = (sys.executable, "-m", "engram")
 SHOWN = 12
+REFUSED = 64
+"""The exit code of an import that refused a line; the others may be in."""
 
 
 def main() -> int:
@@ -31,7 +32,7 @@ def main() -> int:
         vault = Path(folder, "vault")
         os.environ |= {"ENGRAM_HOME": str(Path(folder, "home")), "ENGRAM_VAULT": str(vault)}
         run("init", str(vault))
-        daemon = subprocess.Popen([ENGRAM, "daemon", "--foreground"], stderr=subprocess.PIPE, text=True)  # noqa: S603
+        daemon = subprocess.Popen([*ENGRAM, "daemon", "--foreground"], stderr=subprocess.PIPE, text=True)  # noqa: S603
         try:
             wait_for_daemon(daemon)
             headline(f"1. {source.name} goes in through the daemon's socket")
@@ -40,7 +41,7 @@ def main() -> int:
                 learned(memory, vault)
                 tree(vault)
                 edit(memory, vault)
-                ask(memory, QUESTIONS.get(source, ("What happened last week?", "What do they like?")))
+                ask(memory, QUESTIONS if source == OWN else questions(vault))
         finally:
             daemon.terminate()
             _, said = daemon.communicate(timeout=30)
@@ -52,9 +53,12 @@ def main() -> int:
 
 
 def run(*words: str) -> None:
-    """One `engram` command, its output indented."""
-    done = subprocess.run([ENGRAM, *words], check=True, capture_output=True, text=True)  # noqa: S603
-    print("".join(f"   {line}\n" for line in done.stdout.splitlines()), end="")
+    """One `engram` command, its output indented; ends with engram's own words where it did nothing."""
+    done = subprocess.run([*ENGRAM, *words], check=False, capture_output=True, text=True)  # noqa: S603
+    print("".join(f"   {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
+    went_in = done.returncode == REFUSED and not done.stdout.startswith("stored: 0") and done.stdout
+    if done.returncode and not went_in:
+        raise SystemExit(done.stderr.strip() or "nothing went in")
 
 
 def wait_for_daemon(daemon: subprocess.Popen[str]) -> None:
@@ -62,21 +66,30 @@ def wait_for_daemon(daemon: subprocess.Popen[str]) -> None:
     for _ in range(200):
         if daemon.poll() is not None:
             raise SystemExit(daemon.communicate()[1])
-        if subprocess.run([ENGRAM, "stats", "--json"], capture_output=True, check=False).returncode == 0:  # noqa: S603
+        asked = subprocess.run([*ENGRAM, "status", "--json"], capture_output=True, check=False)  # noqa: S603
+        if asked.returncode == 0 and json.loads(asked.stdout)["ready"]:
             return
         time.sleep(0.05)
     raise SystemExit("the daemon does not answer")
 
 
+def notes_of(vault: Path) -> list[Path]:
+    """The notes that hold a fact."""
+    return sorted((vault / "facts").rglob("*.md"))
+
+
+def statement(note: Path) -> str:
+    """What a fact's note says, without its keys and its source."""
+    return note.read_text().split("---\n", 2)[2].strip().splitlines()[0]
+
+
 def learned(memory: Memory, vault: Path) -> None:
     """The facts, by category."""
     headline("2. What it learned")
-    notes = sorted((vault / "facts").rglob("*.md"))
-    for path in notes[:SHOWN]:
-        text = path.read_text().split("---\n", 2)[2].strip().splitlines()[0]
-        print(f"   {path.name.partition('-')[0]:<12} {text}")
+    for path in notes_of(vault)[:SHOWN]:
+        print(f"   {path.name.partition('-')[0]:<12} {statement(path)}")
     counts = memory.call("stats")
-    print(f"   … {counts['facts']} facts from {counts['turns']} turns in {counts['sessions']} sessions")
+    print(f"   {counts['facts']} facts from {counts['turns']} turns in {counts['sessions']} sessions")
 
 
 def tree(vault: Path) -> None:
@@ -92,29 +105,41 @@ def tree(vault: Path) -> None:
 def edit(memory: Memory, vault: Path) -> None:
     """Change a note as a person would, and find the new words."""
     headline("4. A person edits a note")
-    notes = sorted((vault / "facts").rglob("*.md"))
-    if not notes:
+    if not notes_of(vault):
         print("   there is no note to edit")
         return
-    note = notes[0]
-    note.write_text(note.read_text().replace("\n---\n", "\n---\nWritten by hand: the lighthouse is violet. ", 1))
+    note = notes_of(vault)[-1]
+    old = statement(note)
+    new = f"{old} The lighthouse is violet."
+    note.write_text(note.read_text().replace(f"\n{old}\n", f"\n{new}\n"))
+    print(f"   {note.relative_to(vault)}\n   - {old}\n   + {new}")
     began = time.monotonic()
     while time.monotonic() - began < 10:
         hits = memory.recall("what colour is the lighthouse", kinds=["fact"]).hits
         if hits and "violet" in hits[0]["text"]:
-            print(f"   {note.name}: found by recall after {time.monotonic() - began:.2f} s")
+            print(f"   found by recall after {time.monotonic() - began:.2f} s")
             return
         time.sleep(0.02)
     raise SystemExit("the edit was not found")
 
 
-def ask(memory: Memory, questions: tuple[str, ...]) -> None:
+def questions(vault: Path) -> tuple[str, ...]:
+    """What to ask of a conversation nobody knows: the first words of the first, the middle and the last fact."""
+    notes = notes_of(vault)[:-1]  # the last one was edited
+    chosen = dict.fromkeys(notes[place] for place in (0, len(notes) // 2, -1)) if notes else ()
+    return tuple(" ".join(statement(note).rstrip(".").split()[:4]) for note in chosen) or ("last week",)
+
+
+def ask(memory: Memory, asked: tuple[str, ...]) -> None:
     """Recall with evidence."""
     headline("5. Recall")
-    for question in questions:
+    for question in asked:
         print(f"   {question}")
-        for hit in memory.recall(question, k=3).hits:
+        hits = memory.recall(question, k=3).hits
+        for hit in hits:
             print(f"      {hit['score']:.2f}  {hit['text'].splitlines()[0][:90]}  [{hit['source'] or hit['key']}]")
+        if not hits:
+            print("      nothing recalled")
 
 
 def headline(words: str) -> None:

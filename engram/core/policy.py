@@ -47,6 +47,9 @@ class BufferPolicy:
         30.0, "minutes", 1, 1440, "E10", "silence after which the next turn opens a new session file"
     )
     session_turns: int = number(500, "turns", 10, 10000, "vault", "turns after which a session file is continued")
+    session_bytes: int = number(
+        1048576, "bytes", 4096, 1073741824, "vault", "text after which a session file is continued"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,6 @@ class ExtractionPolicy:
     rules_other: float = number(0.85, "share", 0, 1, "A12", "share of it for what a second speaker says of itself")
     rules_turn: int = number(1500, "characters", 100, 100000, "A12", "longer turns count as pasted text")
     rules_sentence: int = number(400, "characters", 40, 4000, "A12", "longest sentence the offline rules read")
-    confirm_step: float = number(0.1, "share", 0, 1, "A8", "confidence gained when a fact is seen again")
     speculative_days: float = number(30.0, "days", 1, 3650, "C17", "life of an unconfirmed speculative fact")
 
 

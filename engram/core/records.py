@@ -30,6 +30,9 @@ CATEGORIES = (
 STATUSES = ("active", "archived", "superseded", "invalidated", "pruned", "forgotten", "review")
 """Does it exist (rows A30, C23); what each means is in the design of the lifecycle."""
 
+ROLES = ("user", "assistant", "system", "tool")
+"""Who may have said a turn."""
+
 REMEMBERED = "remembered"
 """The session of what people ask to keep; its turns are no conversation and lend each other nothing."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.core.records import Fact
+    from engram.index.diff import Edited
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
 
@@ -42,8 +43,8 @@ _FEW = 8
 class Catalog(Lookups):
     """The catalogue of the vault `root`, kept in the folder `cache`; dates without a zone are in `zone`.
 
-    `clock` counts seconds and need not tell the time. `gone` is told of the facts a person deleted, before
-    the catalogue forgets them; if it fails, the next scan tells them again.
+    `clock` counts seconds and need not tell the time. `gone` is told of the facts a person deleted, `edited`
+    of those they changed, before the catalogue believes it; if that fails, the next scan tells them again.
     Changes come from one writer thread at a time, look-ups from any.
     """
 
@@ -56,6 +57,7 @@ class Catalog(Lookups):
         clock: Callable[[], float] = time.monotonic,
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
+        edited: Callable[[Sequence[Edited]], None] | None = None,
     ) -> None:
         self.root = os.path.realpath(root)
         self.zone = zone
@@ -66,6 +68,7 @@ class Catalog(Lookups):
         super().__init__(Rows(cache / "catalogue.db", stamp))
         self._scanning = threading.Lock()
         self._gone = gone
+        self._edited = edited
         self._missing: dict[str, float] = {}
         self._seen_whole = ""
 
@@ -220,6 +223,7 @@ class Catalog(Lookups):
 
     def _store(self, entries: list[Entry], log: Log) -> None:
         """Write the rows of files that still stand as they were read; the others are pending."""
+        told = len(log.found["edited"])
         with self.rows.change() as db:
             still = [
                 entry for entry in entries if entry.stat.inode == READ_AGAIN or self._stat(entry.path) == entry.stat
@@ -228,6 +232,8 @@ class Catalog(Lookups):
             rest = [(entry, self._trusted(entry.stat)) for entry in still]
             for entry, stat in store_new(db, rest, log) if len(rest) > _FEW else rest:
                 store(db, entry, stat, self._stands, log)
+            if self._edited and (edits := log.found["edited"][told:]):
+                self._edited(edits)
 
     def _read(self, path: str, log: Log, *, known: bool) -> Entry | None:
         """The file understood; None if it is to be looked at again, or holds the bytes it held before."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.ranking import Question
     from engram.core.records import Problem
-    from engram.index.diff import Diff
+    from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
 
@@ -33,9 +33,17 @@ if TYPE_CHECKING:
 class Index:
     """What the vault holds, to look up and to search. Changes come from one thread, questions from any."""
 
-    def __init__(self, settings: Settings, *, gone: Callable[[Sequence[Fact]], None] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        gone: Callable[[Sequence[Fact]], None] | None = None,
+        edited: Callable[[Sequence[Edited]], None] | None = None,
+    ) -> None:
         self.settings = settings
-        self.catalog = Catalog(settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone)
+        self.catalog = Catalog(
+            settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
+        )
         self.lexical = Lexical(settings.policy.lexical, settings.zone)
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self._pending: dict[str, FiledTurn] = {}
@@ -70,15 +78,19 @@ class Index:
         """Take in our own writes at once, so that the next question finds them (`X18`)."""
         for path, raw in held.items():
             self.catalog.note_written(path, raw)
-            self._own[path] = self._mtime(path)
+            if path.startswith("sessions/"):
+                self._own[path] = self._mtime(path)
         self._follow()
 
     def filed(self, turns: Sequence[FiledTurn]) -> None:
         """These turns stand in their file now and no longer wait."""
         with self._following:
             for key in [filed.key for filed in turns]:
-                if self._pending.pop(key, None) and self.catalog.place(key) is None:
+                waited, stands = self._pending.pop(key, None), self.catalog.unit(key)
+                if waited and stands is None:
                     self.lexical.remove([key])
+                elif waited and stands and stands != waited:  # a person's turn has the block
+                    self.lexical.add([_doc(stands)])
 
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
         """Make turns findable that wait for their file."""
@@ -111,8 +123,13 @@ class Index:
     def _arrived(self, unit: Unit) -> Doc | None:
         """What is to be told of a unit; nothing of a turn that stands in its file as it was told while it waited."""
         doc = _doc(unit)
-        waited = self._pending.pop(doc.key, None)
-        return None if waited and _doc(waited) == doc else doc
+        waited = self._pending.get(doc.key)
+        if waited is None:
+            return doc
+        if isinstance(unit, FiledTurn) and unit.turn.id != waited.turn.id:
+            return None  # a person took the block; ours gets another when it is filed
+        del self._pending[doc.key]
+        return None if _doc(waited) == doc else doc
 
     def _load(self) -> str:
         """The mark at which the saved lexical index stands, or '' where there is none to use."""
@@ -206,7 +223,7 @@ class Index:
         return self.catalog.counts() | {"waiting": len(self._pending)}
 
     def edited_at(self, path: str) -> float | None:
-        """When somebody else last wrote the file at `path` (epoch seconds); None: nobody but us, or no file."""
+        """When somebody else last wrote the session file at `path` (epoch seconds); None: only we did, or no file."""
         mtime = self._mtime(path)
         return None if mtime in {-1, 0, self._own.get(path)} else mtime / 1e9
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, cast
 
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import OwnNote, SessionFile, unpack
+from engram.index.rows import SessionFile, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from engram.index.rows import Rows, Unit
 
-_PAGE = 500
 _SHOWN = 5
 
 
@@ -48,15 +47,6 @@ class Lookups:
             raise ConflictError("several memories begin like this", where=name, fix=f"Give more of the id: {ids}.")
         return found[0]
 
-    def facts(self, status: str | None = None) -> Iterator[Fact]:
-        """Every fact, or those with this status, oldest entry first; read in pages, never all at once."""
-        last = 0
-        wanted = "kind = 'fact' AND seq > ? AND (? IS NULL OR status = ?)"
-        question = f"SELECT seq, record FROM unit WHERE {wanted} ORDER BY seq LIMIT ?"  # noqa: S608  our own words
-        while found := self.rows.ask(question, (last, status, status, _PAGE)):
-            last = found[-1][0]
-            yield from (cast("Fact", unpack("fact", record)) for _, record in found)
-
     def active(self, content_hash: str) -> tuple[str, ...]:
         """The ids of the active facts that state this (`core.text.content_hash`; row C5)."""
         return tuple(
@@ -81,21 +71,11 @@ class Lookups:
         found = self.rows.ask(question, (json.dumps(keys),))
         return {key: unpack(kind, record) for key, kind, record in found}
 
-    def turn(self, key: str) -> FiledTurn | None:
-        """The turn at `<session-file-stem>#^<block>`."""
-        found = self.unit(key)
-        return found if isinstance(found, FiledTurn) else None
-
     def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""
         question = "SELECT record FROM unit WHERE kind = 'turn' AND session = ? AND turn = ?"
         found = self.rows.ask(question, (session, turn_id))
         return cast("FiledTurn", unpack("turn", found[0][0])) if found else None
-
-    def note(self, path: str) -> OwnNote | None:
-        """The user's own note at `path`."""
-        found = self.unit(path)
-        return found if isinstance(found, OwnNote) else None
 
     def place(self, key: str) -> tuple[str, str] | None:
         """The path of the unit's file and the SHA-256 the catalogue knows of it."""

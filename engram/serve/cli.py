@@ -12,7 +12,7 @@ import sys
 
 from engram.errors import EngramError
 from engram.serve import wire
-from engram.serve.output import fault_shown, shown
+from engram.serve.output import INTERRUPTED, fault_shown, shown
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def main() -> None:
     """Run the command line; the process ends with the fault's exit code."""
     asked = plain(sys.argv[1:])
     path = wire.socket_of(asked.vault, os.environ) if asked and "_ENGRAM_COMPLETE" not in os.environ else None
-    if asked is None or path is None or not _listens(path):
+    if asked is None or path is None or not wire.answers(path):
         from engram.serve.commands import run
 
         sys.exit(run(sys.argv[1:]))
@@ -58,6 +58,8 @@ def main() -> None:
     except EngramError as fault:
         sys.stderr.write(fault_shown(fault, as_json=asked.as_json) + "\n")
         sys.exit(fault.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def plain(argv: Sequence[str]) -> Asked | None:
@@ -98,22 +100,15 @@ def _option(asked: Asked, word: str, rest: Iterator[str]) -> bool:
     return True
 
 
-def _listens(path: str) -> bool:
-    try:
-        wire.connect(path).close()
-    except wire.AbsentError:
-        return False
-    return True
-
-
 def _through(path: str, asked: Asked) -> int:
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
         return wire.call(path, name, params)
 
     if asked.name == "observe":
-        from engram.serve.feed import observe
+        from engram.serve.feed import exit_code, observe
 
-        return observe(sys.stdin.fileno(), call, as_json=asked.as_json)
-    result = call(asked.name, asked.params)
+        result = observe(sys.stdin.fileno(), call)
+    else:
+        result = call(asked.name, asked.params)
     sys.stdout.write(shown(asked.name, result, as_json=asked.as_json, explain=bool(asked.params.get("explain"))) + "\n")
-    return 0
+    return exit_code(result) if asked.name == "observe" else 0

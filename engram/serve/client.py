@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 
+from engram.errors import LockedError
 from engram.serve import wire
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
             """Let go."""
 
 
+LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
+"""How long a held vault is waited for, and how often it is tried: a daemon may be starting, a command be at work."""
+
+
 class Remote:
     """The daemon behind a socket."""
 
@@ -43,16 +49,20 @@ class Remote:
 def line(vault: Path | None) -> Line:
     """The way to a vault: its daemon if one answers, else a memory in this process, with the vault's lock.
 
-    Raises ConfigError, NotFoundError (no vault there) or LockedError (another process holds it).
+    Raises ConfigError, NotFoundError (no vault there) or LockedError (another process goes on holding it).
     """
     from engram import config
 
     settings = config.load(vault, os.environ)
     path = str(settings.socket)
-    try:
-        wire.connect(path).close()
-    except wire.AbsentError:
-        return embedded(settings)
+    last = time.monotonic() + LOCK_SECONDS
+    while not wire.answers(path):
+        try:
+            return embedded(settings)
+        except LockedError:
+            if time.monotonic() > last:
+                raise
+            time.sleep(LOCK_LOOK_SECONDS)
     return Remote(path)
 
 

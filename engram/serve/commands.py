@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engram import __version__
-from engram.errors import BadRequestError, EngramError, NotFoundError
+from engram.errors import BadRequestError, ConfigError, EngramError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
-from engram.serve.output import fault_shown, shown
+from engram.serve.output import INTERRUPTED, fault_shown, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.config import Key, Settings
 
-INTERRUPTED = 130
 TYPES: dict[str, Any] = {"int": int, "float": float}
 SPECIAL = {"observe", "update", "status"}
 """Operations whose commands have a form of their own."""
@@ -42,10 +41,21 @@ class Given:
 
         return config.load(self.vault, os.environ)
 
+    def socket(self) -> str:
+        """The socket of the chosen vault; the light way to it holds where the configuration is broken."""
+        try:
+            return str(self.settings().socket)
+        except ConfigError:
+            path = wire.socket_of(str(self.vault) if self.vault else None, os.environ)
+            if path is None:
+                raise
+            return path
+
     @property
-    def named(self) -> bool:
-        """Whether the vault was named for this call, so that it need not be the user's usual one."""
-        return self.vault is not None or bool(os.environ.get("ENGRAM_VAULT"))
+    def named(self) -> Path | None:
+        """The vault that was named for this call, so that it need not be the user's usual one."""
+        named = self.vault or os.environ.get("ENGRAM_VAULT")
+        return Path(named).expanduser().resolve() if named else None
 
     @contextmanager
     def line(self) -> Iterator[client.Line]:
@@ -155,7 +165,9 @@ def _operation(operation: Operation) -> Command:
         sent = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
         sent = {name: value for name, value in sent.items() if value is not None and value is not False and value != []}
         with given.line() as line:
-            given.show(operation.name, line.call(operation.name, sent), explain=bool(params.get("explain")))
+            result = line.call(operation.name, sent)
+            result |= _besides(operation.name, result, line)
+        given.show(operation.name, result, explain=bool(params.get("explain")))
 
     return Command(
         operation.name,
@@ -163,6 +175,15 @@ def _operation(operation: Operation) -> Command:
         help=_sentence(operation.help),
         params=[_parameter(param) for param in operation.params],
     )
+
+
+def _besides(name: str, result: dict[str, Any], line: client.Line) -> dict[str, Any]:
+    """What a result leaves open: what was looked at, and why turns stay parked."""
+    from engram.serve.feed import why_parked
+
+    if name == "doctor":
+        return {"checked": line.call("stats", {})}
+    return {"why_parked": why_parked(line.call)} if result.get("parked_turns") else {}
 
 
 def _sentence(words: str) -> str:
@@ -193,11 +214,24 @@ _update("restore", "Bring a forgotten or archived memory back.", status="active"
 @tree.command()
 @click.pass_obj
 def observe(given: Given) -> int:
-    """Take turns from standard input, one JSON object a line, as they arrive."""
+    """Take turns from standard input, one JSON object a line, as they arrive.
+
+    \b
+        {"text": "I am allergic to peanuts."}
+        {"text": "Noted.", "session": "s1", "role": "assistant"}
+        {"id": "m7", "session": "s1", "speaker": "Mira", "text": "Thanks!", "occurred_at": "2026-03-02T18:15:00"}
+
+    Only text is needed; id, session, role (user, assistant, system or tool), speaker, persona and occurred_at
+    (ISO 8601) say more. A turn whose id is known is not taken twice.
+    """  # noqa: D301  the mark that keeps click from filling the lines
     from engram.serve import feed
 
     with given.line() as line:
-        return feed.observe(sys.stdin.fileno(), line.call, as_json=given.as_json)
+        result = feed.observe(sys.stdin.fileno(), line.call)
+        if not isinstance(line, client.Remote):  # a daemon distils later
+            result |= feed.parked(line.call)
+    given.show("observe", result)
+    return feed.exit_code(result)
 
 
 @tree.command("import")
@@ -224,7 +258,7 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
         with given.line() as line:
             result = feed.feed(found, line.call)
     given.show("import", result)
-    return BadRequestError.exit_code if result["refused"] else 0
+    return feed.exit_code(result)
 
 
 # -- the vault and its numbers ------------------------------------------------------------------------
@@ -330,11 +364,11 @@ def up(given: Given, *, dry_run: bool) -> None:
     from engram.serve import units
 
     settings = given.settings()
-    written = units.rendered(settings, os.environ, instance=given.named)
+    written = units.rendered(settings, os.environ, instance=bool(given.named))
     if dry_run:
         click.echo("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
-    given.show("up", units.up(settings, written, instance=given.named))
+    given.show("up", units.up(settings, written, instance=bool(given.named)))
 
 
 @tree.command()
@@ -343,14 +377,15 @@ def down(given: Given) -> None:
     """Stop the daemon and take it from systemd's care."""
     from engram.serve import units
 
-    given.show("down", units.down(given.settings(), instance=given.named))
+    path = given.socket()
+    given.show("down", units.down(path, units.names(path, given.named)))
 
 
 @tree.command()
 @click.pass_obj
 def status(given: Given) -> None:
     """What the daemon is doing."""
-    given.show("status", wire.call(str(given.settings().socket), "status", {}))
+    given.show("status", wire.call(given.socket(), "status", {}))
 
 
 @tree.command()

@@ -6,9 +6,10 @@ import json
 import os
 import sys
 import time
+from contextlib import contextmanager
 
 from engram.errors import BadRequestError, BusyError, ConflictError
-from engram.serve.output import shown
+from engram.serve.output import INTERRUPTED
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -54,6 +55,19 @@ class Feed:
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{self.stored + self.duplicates} turns")
 
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """When the user breaks off, say what is stored and end."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            stored = self.stored + self.duplicates
+            sys.stderr.write(
+                f"\nengram: interrupted; turns stored already: {stored}. "
+                "Run it again to go on: a turn with an id is never stored twice.\n"
+            )
+            raise SystemExit(INTERRUPTED) from None
+
     def close(self) -> dict[str, Any]:
         """The sums, and each refusal with its reason."""
         if sys.stderr.isatty():
@@ -61,21 +75,36 @@ class Feed:
         return {"stored": self.stored, "duplicates": self.duplicates, "refused": self.refused}
 
 
-def observe(source: int, call: Call, *, as_json: bool) -> int:
-    """Send the JSON lines of the descriptor `source` as they arrive; the exit code tells whether a line was refused."""
-    feed = Feed(call)
+def observe(source: int, call: Call) -> dict[str, Any]:
+    """Send the JSON lines of the descriptor `source` as they arrive."""
+    sink = Feed(call)
     number = 0
-    for lines in _arriving(source):
-        turns: list[dict[str, Any]] = []
-        for line in lines:
-            number += 1
-            if line.strip():
-                _read(line, number, turns, feed.refused)
-        for start in range(0, len(turns), BATCH_TURNS):
-            feed.send(turns[start : start + BATCH_TURNS])
-    result = feed.close()
-    sys.stdout.write(shown("observe", result, as_json=as_json) + "\n")
-    return BadRequestError.exit_code if feed.refused else 0
+    with sink.interruptible():
+        for lines in _arriving(source):
+            turns: list[dict[str, Any]] = []
+            for line in lines:
+                number += 1
+                if line.strip():
+                    _read(line, number, turns, sink.refused)
+            for start in range(0, len(turns), BATCH_TURNS):
+                sink.send(turns[start : start + BATCH_TURNS])
+    return sink.close()
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """Whether a turn was refused."""
+    return BadRequestError.exit_code if result["refused"] else 0
+
+
+def parked(call: Call) -> dict[str, Any]:
+    """How many turns wait for the model to recover, and what it said; nothing if none do."""
+    count = call("stats", {})["parked_turns"]
+    return {"parked": count, "why": why_parked(call)} if count else {}
+
+
+def why_parked(call: Call) -> str:
+    """What kept turns from being distilled or filed."""
+    return "; ".join(call("status", {}).get("faults", {}).values())
 
 
 def _arriving(source: int) -> Iterator[list[bytes]]:
@@ -107,20 +136,20 @@ def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
 
     sink = Feed(call)
     batch: list[dict[str, Any]] = []
-    for item in found:
-        if isinstance(item, Problem):
-            sink.refused.append(_told(item))
-        else:
-            batch.append(_sent(item))
-        if len(batch) == BATCH_TURNS:
+    with sink.interruptible():
+        for item in found:
+            if isinstance(item, Problem):
+                sink.refused.append(_told(item))
+            else:
+                batch.append(_sent(item))
+            if len(batch) == BATCH_TURNS:
+                sink.send(batch)
+                batch = []
+        if batch:
             sink.send(batch)
-            batch = []
-    if batch:
-        sink.send(batch)
-    result = sink.close()
-    distil(call)
-    counts = call("stats", {})
-    return result | {"facts": counts["facts"], "parked": counts["parked_turns"]}
+        result = sink.close()
+        distil(call)
+    return result | {"facts": call("stats", {})["facts"], "parked": 0} | parked(call)
 
 
 def distil(call: Call) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.applications import Starlette
@@ -13,8 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engram import __version__
-from engram.daemon import unexpected
-from engram.errors import BadRequestError, BusyError, EngramError, NotFoundError, UnavailableError
+from engram.errors import BadRequestError, BusyError, EngramError, NotFoundError, UnavailableError, unexpected
 from engram.operations import OPERATIONS
 from engram.serve.output import fault_fields
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from engram.operations import Operation, Param
 
 ACCEPTED = 202
+PLACES = 24
+"""Requests of one operation that are carried out at once: fewer than there are threads, so none takes them all."""
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "int": {"type": "integer"},
@@ -50,8 +53,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 class Answers(Protocol):
     """What stands behind the routes."""
 
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out an operation; called from many threads."""
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any] | Future[dict[str, Any]]:
+        """Carry out an operation, or promise its result; called from many threads."""
 
     def unready(self) -> str:
         """Why an answer may be incomplete, or ''."""
@@ -60,16 +63,19 @@ class Answers(Protocol):
 def application(answers: Answers) -> Starlette:
     """The routes of every operation and of the daemon's own state; faults are JSON."""
 
-    def health(_request: Request) -> Response:
+    # Alive and ready are told without a thread, so that no crowd of requests stands in their way.
+    async def health(_request: Request) -> Response:
         return _json({"alive": True})
 
-    def readiness(_request: Request) -> Response:
+    async def readiness(_request: Request) -> Response:
         if reason := answers.unready():
             raise UnavailableError(reason, fix="Wait a moment.")
         return _json({"ready": True})
 
     def metrics(_request: Request) -> Response:
-        text = "".join(f"{line}\n" for line in metric_lines(answers.call("status", {})))
+        status = answers.call("status", {})
+        assert isinstance(status, dict)
+        text = "".join(f"{line}\n" for line in metric_lines(status))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     def document(_request: Request) -> Response:
@@ -87,17 +93,27 @@ def application(answers: Answers) -> Starlette:
 
 
 def _endpoint(operation: Operation, answers: Answers) -> Callable[[Request], Awaitable[Response]]:
-    """The route's function: parse, call and encode in a worker thread, so that the door stays open."""
+    """The route's function: parse, call and encode in a worker thread, so that the door stays open.
+
+    A promised result is awaited without a thread.
+    """
     status = ACCEPTED if operation.name == "observe" else 200
+    places = asyncio.Semaphore(PLACES)
 
     async def endpoint(request: Request) -> Response:
         body = await request.body() if operation.method in {"POST", "PATCH"} else b""
 
-        def answer() -> Response:
+        def answer() -> Response | Future[dict[str, Any]]:
             given = _from_body(body) if body else dict(request.query_params)
-            return _json(answers.call(operation.name, {**given, **request.path_params}), status)
+            result = answers.call(operation.name, {**given, **request.path_params})
+            return result if isinstance(result, Future) else _json(result, status)
 
-        return await run_in_threadpool(answer)
+        async with places:
+            answered = await run_in_threadpool(answer)
+        if isinstance(answered, Future):
+            result: dict[str, Any] = await asyncio.wrap_future(answered)
+            return _json(result, status)
+        return answered
 
     return endpoint
 

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from engram.errors import EngramError
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
+HIT_CHARACTERS = 400
+"""How much of a hit a person is shown; programs get all of it."""
+
+
 def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explain: bool = False) -> str:
     """The result of operation `name` as text, or as one JSON object."""
     if as_json:
@@ -56,7 +63,9 @@ def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
 
 
 def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
-    first, *rest = str(hit.get("text", "")).splitlines() or [""]
+    text = str(hit.get("text", ""))
+    cut = len(text) > HIT_CHARACTERS
+    first, *rest = (text[:HIT_CHARACTERS].rstrip() + " …" if cut else text).splitlines() or [""]
     yield f"{place:>2}. {first}"
     yield from (f"    {line}" for line in rest)
     marks = (
@@ -64,6 +73,7 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         hit.get("speaker"),
         str(hit.get("when") or "")[:16],
         hit.get("key"),
+        cut and f"all of it: {hit.get('path', '')}",
     )
     yield "    " + " · ".join(str(mark) for mark in marks if mark)
     if quote := hit.get("quote"):
@@ -92,12 +102,11 @@ def _tree(value: Any, margin: str = "") -> Iterator[str]:
     """Any JSON value as indented lines, `key: value`; what is empty is left out."""
     if isinstance(value, dict):
         for key, item in value.items():
-            label = str(key).replace("_", " ")
             if isinstance(item, dict | list) and item:
-                yield f"{margin}{label}:"
+                yield f"{margin}{key}:"
                 yield from _tree(item, margin + "  ")
             elif item not in (None, "", [], {}):
-                yield from _block(f"{margin}{label}: ", margin, item)
+                yield from _block(f"{margin}{key}: ", margin, item)
     elif isinstance(value, list):
         for item in value:
             first, *rest = list(_tree(item, "")) or [""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 import click
@@ -41,7 +42,7 @@ def _section(command: click.Command, path: str) -> Iterator[str]:
     """Usage, purpose and own options of a command, then those of its parts."""
     context = click.Context(command, info_name=path)
     yield f"## {path}\n"
-    yield f"{command.help}\n"
+    yield cleandoc(command.help or "").replace("\b\n", "") + "\n"
     yield f"    {' '.join([path, *command.collect_usage_pieces(context)])}\n"
     common = {names[0] for names, _ in COMMON}
     own = [param for param in command.params if isinstance(param, click.Option) and param.opts[0] not in common]

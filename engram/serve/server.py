@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -25,20 +26,48 @@ if TYPE_CHECKING:
     from engram.serve.gate import Door
     from engram.serve.http import Answers
 
+HEAD_SECONDS = 10.0
+"""How long the head of a request may take from its first byte, or from the connection's beginning."""
+CONNECTIONS = 256
+"""Connections of one door beyond which a request is refused."""
+
 PEER = struct.Struct("3i")
 """What SO_PEERCRED tells: process, user and group of whoever connected."""
 
 
 class OwnUserProtocol(H11Protocol):
-    """HTTP for this user alone: another user's connection to the Unix socket is closed unread."""
+    """HTTP for this user alone: another user's connection to the Unix socket is closed unread, a dawdler's too."""
+
+    _dawdles: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent's
         """Look at the peer before anything is read."""
         super().connection_made(transport)
+        self._await_head()
         peer: socket.socket = transport.get_extra_info("socket")
         if peer.family == socket.AF_UNIX and peer_uid(peer) not in {0, os.getuid()}:
             logging.getLogger("engram.http").warning("a connection of another user was closed")
             transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a head that was begun must end in time."""
+        super().data_received(data)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        super().connection_lost(exc)
+        if self._dawdles:
+            self._dawdles.cancel()
+
+    def _await_head(self) -> None:
+        """Give the head its time while one is due; any further byte of it buys none."""
+        due = self.conn.their_state is h11.IDLE
+        if due and self._dawdles is None:
+            self._dawdles = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        elif not due and self._dawdles:
+            self._dawdles.cancel()
+            self._dawdles = None
 
 
 def peer_uid(connection: socket.socket) -> int:
@@ -68,6 +97,7 @@ class Server:
                     access_log=False,
                     proxy_headers=False,
                     server_header=False,
+                    limit_concurrency=CONNECTIONS,
                     timeout_graceful_shutdown=int(policy.stop_seconds),
                     timeout_notify=1,
                     callback_notify=self._alive,

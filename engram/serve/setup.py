@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import subprocess
@@ -12,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core.text import ulid
-from engram.errors import ConflictError, UnavailableError
+from engram.errors import ConflictError, EngramError, UnavailableError
 from engram.serve import wire
 from engram.vault import files, template
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 START_SECONDS = 30.0
+LOOK_SECONDS = 0.05
 
 
 def init_vault(vault: Path, *, git: bool, dry_run: bool) -> dict[str, Any]:
@@ -68,23 +70,22 @@ def command(settings: Settings, *more: str) -> list[str]:
 def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     """Start the daemon as a process of its own and wait until it answers; its log is in the state folder."""
     path = str(settings.socket)
-    if answers(path):
+    if wire.answers(path):
         return {"running": "it ran already", "socket": path}
     log = settings.state / "daemon.log"
     files.make_folders(log.parent)
     files.append(log, b"")
-    more = ["--tcp", str(port)] if port else []
+    more = ["--json", *(["--tcp", str(port)] if port else [])]
     with log.open("ab") as output:
         started = log.stat().st_size
         process = subprocess.Popen(  # noqa: S603  our own interpreter and module
             command(settings, *more), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     last = time.monotonic() + START_SECONDS
-    while not answers(path):
+    while not wire.answers(path):
         if process.poll() is not None or time.monotonic() > last:
-            said = log.read_bytes()[started:].decode(errors="replace").strip()
-            raise UnavailableError("the daemon did not start", where=str(log), fix=said)
-        time.sleep(0.05)
+            raise _told(log.read_bytes()[started:], log)
+        time.sleep(LOOK_SECONDS)
     return {
         "running": "yes",
         "pid": process.pid,
@@ -94,13 +95,13 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     }
 
 
-def answers(path: str) -> bool:
-    """Whether somebody listens on the socket."""
+def _told(said: bytes, log: Path) -> EngramError:
+    """The fault that a daemon ended with, from what it printed."""
+    lines = said.decode(errors="replace").splitlines() or [""]
     try:
-        wire.connect(path).close()
-    except wire.AbsentError:
-        return False
-    return True
+        return wire.fault_of(json.loads(lines[-1])["error"], {})
+    except (ValueError, KeyError, TypeError):
+        return UnavailableError("the daemon did not start", where=str(log), fix="That file tells more.")
 
 
 def hints(settings: Settings, port: int | None = None) -> Sequence[str]:

@@ -17,7 +17,7 @@ from engram.vault import files
 from engram.vault.template import PACKAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from engram.config import Settings
 
@@ -45,7 +45,7 @@ def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool) -> d
         "@ENVIRONMENT@\n": "".join(kept),
     }
     texts = {}
-    for name in ["engram@.service"] if instance else names(settings, instance=False):
+    for name in ["engram@.service"] if instance else names(settings.socket):
         text = (unit_folder() / name).read_text("utf-8")
         for mark, word in words.items():
             text = text.replace(mark, word)
@@ -78,11 +78,14 @@ def escaped(path: Path) -> str:
     return "".join(signs) or "-"
 
 
-def names(settings: Settings, *, instance: bool) -> list[str]:
-    """The units that are started for this vault; systemd cannot listen on a path too long for an address."""
+def names(socket: str | Path, instance: Path | None = None) -> list[str]:
+    """The units that are started for the usual vault, or for the vault `instance`.
+
+    systemd cannot listen on a path too long for an address.
+    """
     if instance:
-        return [f"engram@{escaped(settings.vault)}.service"]
-    short = len(os.fsencode(settings.socket)) <= wire.LONGEST_ADDRESS
+        return [f"engram@{escaped(instance)}.service"]
+    short = len(os.fsencode(socket)) <= wire.LONGEST_ADDRESS
     return ["engram.service"] + ["engram.socket"] * short
 
 
@@ -99,25 +102,23 @@ def up(settings: Settings, texts: Mapping[Path, str], *, instance: bool) -> dict
         files.make_folders(folder)
     changed = install(texts)
     systemctl("daemon-reload")
-    units = names(settings, instance=instance)
+    units = names(settings.socket, settings.vault if instance else None)
     systemctl("enable", "--now", *units)
     return {"units": units, "written": changed, "socket": str(settings.socket), "for_chatbots": setup.hints(settings)}
 
 
-def down(settings: Settings, *, instance: bool) -> dict[str, Any]:
-    """Stop the daemon and disable its units; one that systemd does not run is asked to end itself."""
+def down(path: str, units: Sequence[str]) -> dict[str, Any]:
+    """Stop the daemon behind the socket and disable its units; one that systemd does not run is asked to end itself."""
     stopped: list[str] = []
-    units = names(settings, instance=instance)
     if has_session() and "LoadState=loaded" in systemctl("show", "--property=LoadState", *units):
         systemctl("disable", "--now", *units)
         stopped += units
-    path = str(settings.socket)
-    if setup.answers(path):
+    if wire.answers(path):
         pid = int(wire.call(path, "status", {})["pid"])
         os.kill(pid, signal.SIGTERM)
         stopped.append(f"process {pid}")
         last = time.monotonic() + STOP_SECONDS
-        while setup.answers(path):
+        while wire.answers(path):
             if time.monotonic() > last:
                 raise UnavailableError(
                     "the daemon takes long to stop", where=f"process {pid}", fix="Wait, then look again."

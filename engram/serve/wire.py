@@ -87,9 +87,20 @@ def connect(path: str, timeout: float | None = None) -> socket.socket:
     except OSError as fault:
         client.close()
         raise AbsentError(
-            "no daemon answers", where=f"{path}: {os.strerror(fault.errno or 0)}", fix="Start one with `engram up`."
+            "no daemon answers",
+            where=f"{path}: {os.strerror(fault.errno or 0)}",
+            fix="Start one with `engram up`, which systemd keeps, or with `engram daemon`.",
         ) from fault
     return client
+
+
+def answers(path: str) -> bool:
+    """Whether somebody listens on the socket."""
+    try:
+        connect(path).close()
+    except AbsentError:
+        return False
+    return True
 
 
 class Address:

@@ -30,12 +30,13 @@ _BODY = len(_CRC) + len('00000000",')
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A batch that failed and waits: its turns' numbers, tries so far, when to try again, and why."""
+    """A batch that failed and waits: its turns' numbers, tries so far, when to try again, why; whether in its file."""
 
     seqs: tuple[int, ...]
     attempts: int
     retry_at: datetime
     reason: str
+    filed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ class Journal:
         for batch, seqs in batches.values():
             if batch["kind"] == "park":
                 at = datetime.fromisoformat(batch["retry_at"])
-                parked.append(Parked(tuple(seqs), batch["attempts"], at, batch["reason"]))
+                filed = batch.get("filed", False)
+                parked.append(Parked(tuple(seqs), batch["attempts"], at, batch["reason"], filed))
             else:
                 turns = tuple((seq, self._held[seq].filed) for seq in seqs)
                 dead.append(Buried(turns, batch["attempts"], batch["reason"]))
@@ -163,9 +165,9 @@ class Journal:
         """These turns are durable in the vault, or need not be; segments that hold no others go."""
         self._commit([{"kind": "settle", "seqs": list(seqs), "outcome": outcome}])
 
-    def park(self, seqs: Sequence[int], attempts: int, retry_at: datetime, reason: str) -> None:
-        """These turns failed `attempts` times as one batch and wait until `retry_at`."""
-        state = {"attempts": attempts, "retry_at": retry_at.isoformat(), "reason": reason}
+    def park(self, seqs: Sequence[int], attempts: int, retry_at: datetime, reason: str, *, filed: bool = False) -> None:
+        """These turns, `filed` or not, failed `attempts` times as one batch and wait until `retry_at`."""
+        state = {"attempts": attempts, "retry_at": retry_at.isoformat(), "reason": reason, "filed": filed}
         self._commit([{"kind": "park", "seqs": list(seqs), **state}])
 
     def bury(self, seqs: Sequence[int], attempts: int, reason: str) -> None:
@@ -214,6 +216,7 @@ class Journal:
         try:
             group.fault = self._unlocked(self._write, group.lines)
             self.degraded = str(group.fault or "")
+            self._crowd += self._group.callers  # who came during the sync belongs to the crowd as well
             if group.fault is None:
                 for record, line in zip(group.records, group.lines, strict=True):
                     self._apply(record, self._newest, len(line))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.policy import FilePolicy
-from engram.core.records import FiledTurn, Problem, Turn
+from engram.core.records import ROLES, FiledTurn, Problem, Turn
 from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import note as notes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date, datetime, tzinfo
 
-ROLES = ("user", "assistant", "system", "tool")
 HEADING = "## Conversation"
 
 _BLOCK = re.compile(r"\^t([1-9][0-9]{0,8})[ \t]*")
@@ -115,6 +114,14 @@ def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: F
     ended = max([conversation.ended, *(filed.turn.occurred_at for filed in fresh)])
     keys = {"ended": time_text(ended, zone), "turns": len(conversation.turns) + len(fresh)}
     return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy)
+
+
+def placed(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo) -> tuple[FiledTurn, ...]:
+    """`turns` under the blocks at which the file `raw` holds them: a person may have taken the planned ones."""
+    path = f"{turns[0].note}.md"
+    conversation, _ = conversation_from(notes.read(raw, _LIMITS), path, zone)
+    blocks = {filed.turn.id: filed.block for filed in conversation.turns} if conversation else {}
+    return tuple(replace(filed, block=blocks.get(plain_text(filed.turn.id), filed.block)) for filed in turns)
 
 
 def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conversation | None, tuple[Problem, ...]]:

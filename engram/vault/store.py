@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create
 from engram.core.text import HASH_VERSION
-from engram.errors import ConflictError, NotFoundError
+from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import files, note
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Vault:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.stuck: dict[str, str] = {}
         self._left = set(files.leftovers(root))
 
     def read(self, path: str) -> bytes:
@@ -84,21 +85,30 @@ class Vault:
     def tidy(self, now: datetime, grace: float) -> list[str]:
         """Finish with displaced files; a person's words in one become a note in `review/`, whose paths are given.
 
-        `grace` in seconds is how long a file must have rested where nobody can tell who has it open.
+        `grace` in seconds is how long a file must have rested where nobody can tell who has it open. One that
+        cannot be finished stands in `stuck` and holds nothing else up.
         """
         saved = []
+        self.stuck.clear()
         for hidden in sorted(self._left):
-            left = files.settle(hidden, now.timestamp(), grace)
-            if left.state == "open":
-                continue
-            if left.state == "theirs" and hidden.parent == self.root / "state":
-                files.remove(hidden)  # the list of hashes, as a power cut left it
-            elif left.state == "theirs":
-                path = f"review/{now:%Y-%m-%d}-late-words-{files.sha256(left.content)[:8]}.md"
-                self.create(path, left.content)
-                files.remove(hidden)
-                saved.append(path)
-            self._left.discard(hidden)
+            try:
+                saved += self._settle(hidden, now, grace)
+            except EngramError as fault:
+                self.stuck[hidden.relative_to(self.root).as_posix()] = str(fault)
+        return saved
+
+    def _settle(self, hidden: Path, now: datetime, grace: float) -> list[str]:
+        left = files.settle(hidden, now.timestamp(), grace)
+        if left.state == "open":
+            return []
+        path = f"review/{now:%Y-%m-%d}-late-words-{files.sha256(left.content)[:8]}.md"
+        # In `state` it is the list of hashes, as a power cut left it.
+        saved = [path] if left.state == "theirs" and hidden.parent != self.root / "state" else []
+        for path in saved:
+            self.create(path, left.content)
+        if left.state == "theirs":
+            files.remove(hidden)
+        self._left.discard(hidden)
         return saved
 
     def log(self, rows: Sequence[Mapping[str, object]]) -> None:
@@ -114,12 +124,17 @@ class Vault:
         return [row for row in self._rows(ACTIONS, memory) if memory in {row.get("memory"), row.get("met")}]
 
     def tombstones(self) -> set[str]:
-        """What a person removed and did not bring back: content hashes, and keys of the turns they came from."""
-        buried: set[str] = set()
+        """What a person removed and did not bring back: content hashes, and keys of the turns they came from.
+
+        A turn stays buried until everything that was removed of it is back.
+        """
+        holders: dict[str, set[str]] = {}
         for row in self._rows(TOMBSTONES):
-            stone = {str(row[name]) for name in ("hash", "turn") if row.get(name)}
-            buried = buried - stone if row.get("restored") else buried | stone
-        return buried
+            digest, turn, memory = (str(row.get(name) or "") for name in ("hash", "turn", "memory"))
+            for stone, holder in ((digest, digest), (turn, memory or digest)):
+                held = holders.setdefault(stone, set())
+                (held.discard if row.get("restored") else held.add)(holder)
+        return {stone for stone, held in holders.items() if stone and held}
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
         """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""

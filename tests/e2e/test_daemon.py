@@ -13,6 +13,9 @@ import pytest
 from engram import Memory
 from engram.daemon import Writer
 from engram.errors import BusyError, EngramError, LockedError, NotFoundError
+from engram.serve import client
+from engram.vault import files
+from tests.fakes.answers import ID
 from tests.fakes.world import World, until
 
 SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
@@ -133,6 +136,46 @@ def test_a_second_daemon_is_refused_by_name(world):
     assert world.call("status")["ready"]
 
 
+@pytest.fixture
+def at_home(world, monkeypatch):
+    """This process sees the world as its commands do."""
+    for name in ("HOME", "ENGRAM_HOME", "ENGRAM_VAULT", "TZ"):
+        monkeypatch.setenv(name, world.env[name])
+    return world
+
+
+def test_a_daemon_waits_for_a_command_at_work(at_home):
+    """A lock that is let go soon is no reason to refuse."""
+    with Memory(at_home.vault) as mem:
+        at_home.process = at_home.launch()
+        time.sleep(1)
+        assert at_home.process.poll() is None
+        mem.remember("Anna switched to oat milk")
+    until(at_home.ready)
+    assert at_home.call("recall", query="oat milk")["hits"]
+
+
+def test_a_command_waits_for_a_daemon_that_is_starting(at_home):
+    """A vault that is locked before its socket is open is asked through the socket."""
+    at_home.engram("stats")  # which makes the folders
+    lock = files.lock(at_home.home / "state" / ID / "lock")
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(at_home.engram("remember", "Anna likes figs")))
+    asking.start()
+    time.sleep(0.5)
+    lock.release()
+    at_home.start()
+    asking.join()
+    assert "created" in answers[0]
+
+
+def test_a_background_daemon_that_ends_at_once_tells_its_fault_as_its_own(world):
+    """With the fault's own code and advice, each once."""
+    (world.vault / "engram.toml").unlink()
+    words = world.engram("daemon", code=NotFoundError.exit_code)
+    assert words.count("this folder is no vault") == words.count("to do:") == words.count("code:") == 1
+
+
 def test_no_daemon_starts_without_a_vault(world):
     words = world.engram("daemon", "--foreground", "--vault", str(world.vault / "none"), code=NotFoundError.exit_code)
     assert "engram init" in words
@@ -181,12 +224,12 @@ def test_the_log_holds_no_words_of_anybody(world):
     assert "canary" not in world.log.read_text()
 
 
-def test_python_is_served_by_the_daemon_or_by_itself(world, monkeypatch):
+def test_python_is_served_by_the_daemon_or_by_itself(at_home, monkeypatch):
     """The same lines work either way; without a daemon the vault is held until `close`."""
-    for name in ("HOME", "ENGRAM_HOME", "ENGRAM_VAULT", "TZ"):
-        monkeypatch.setenv(name, world.env[name])
+    world = at_home
     with Memory(world.vault) as mem:
         mem.remember("Anna switched to oat milk", tags=("drink",))
+        monkeypatch.setattr(client, "LOCK_SECONDS", 0.3)
         with pytest.raises(LockedError):
             Memory(world.vault)
     world.start()

@@ -127,7 +127,7 @@ def test_units_are_written_once(tmp_path):
 def test_a_socket_that_systemd_cannot_open_is_left_to_the_daemon(tmp_path):
     """An address holds 107 bytes; the daemon itself can listen on longer paths."""
     settings = replace(settings_in(tmp_path / "home", tmp_path / "vault"), runtime=Path("/run") / ("x" * 120))
-    assert units.names(settings, instance=False) == ["engram.service"]
+    assert units.names(settings.socket) == ["engram.service"]
     texts = units.rendered(settings, {"HOME": str(tmp_path)}, instance=False)
     assert [path.name for path in texts] == ["engram.service"]
 

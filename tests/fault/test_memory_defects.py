@@ -6,7 +6,8 @@ from contextlib import suppress
 
 import pytest
 from harness import Bench, BrokenPromiseError, fail_everywhere, kill_everywhere
-from lives import DeedsWork, IngestWork, ReindexWork, any_cache, heal_everywhere, holds_nothing_up
+from lives import any_cache, heal_everywhere, holds_nothing_up
+from works import DeedsWork, IngestWork, ReindexWork
 
 from engram.errors import EngramError
 from engram.filing import Filing
@@ -34,6 +35,7 @@ def acknowledge_unstored(self, placed, ticket, now):
 def no_session_file(self, turns):
     """The turns are taken for filed."""
     self.index.filed(turns)
+    return tuple(turns)
 
 
 def log_or_nothing(self, path, write):

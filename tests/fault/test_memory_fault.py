@@ -22,12 +22,7 @@ from harness import (
 from lives import (
     NEVER,
     OLDER,
-    BacklogWork,
-    DeedsWork,
-    IngestWork,
     Life,
-    ParkWork,
-    ReindexWork,
     any_cache,
     heal_everywhere,
     holds_nothing_up,
@@ -37,6 +32,7 @@ from lives import (
     text_of,
 )
 from power import cut_power
+from works import BacklogWork, DeedsWork, IngestWork, ParkWork, ReindexWork
 
 from engram.errors import EngramError
 from engram.vault.store import ACTIONS, HASHES

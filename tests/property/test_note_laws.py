@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engram.core.policy import FilePolicy
-from engram.core.records import CATEGORIES, STATUSES, Fact, FiledTurn, Turn
+from engram.core.records import CATEGORIES, ROLES, STATUSES, Fact, FiledTurn, Turn
 from engram.errors import ConflictError
 from engram.vault import facts, forms, note, sessions
 
@@ -249,7 +249,7 @@ spoken = st.builds(
     Turn,
     id=(st.text(max_size=12) | texts).map(forms.plain_text).filter(bool),
     session=st.just("a thread"),
-    role=st.sampled_from(sessions.ROLES),
+    role=st.sampled_from(ROLES),
     text=texts.map(forms.plain_text),
     occurred_at=instants,
     speaker=st.just("") | texts.map(forms.plain_text),

@@ -124,8 +124,8 @@ def test_a_scan_finds_facts_turns_and_own_notes(world):
     diff = world.catalog.scan()
     assert sorted(diff.added) == [fact.path, "notes/garden.md", "sessions/2026-11-20/2026-11-20-s1.md"]
     assert world.catalog.fact(fact.id).text == "Anna prefers oat milk."
-    assert world.catalog.turn_by("s1", "u1") == world.catalog.turn("2026-11-20-s1#^t2")
-    assert world.catalog.note("notes/garden.md").text.startswith("# Garden")
+    assert world.catalog.turn_by("s1", "u1") == world.catalog.unit("2026-11-20-s1#^t2")
+    assert world.catalog.unit("notes/garden.md").text.startswith("# Garden")
     counts = world.catalog.counts()
     assert (counts["facts"], counts["facts.active"], counts["turns"], counts["notes"], counts["files"]) == (
         1,
@@ -189,7 +189,7 @@ def test_a_change_within_one_tick_of_the_clock_is_found(world):
     target.write_bytes(b"two")
     os.utime(target, ns=(now, now))
     world.catalog.scan()
-    assert world.catalog.note("notes/a.md").text == "two"
+    assert world.catalog.unit("notes/a.md").text == "two"
 
 
 def test_only_the_asked_places_are_looked_at(world):
@@ -231,7 +231,7 @@ def test_a_status_set_by_hand_is_told_and_obeyed(world):
     world.fact("Anna prefers tea.", path=fact.path, id=fact.id, status="archived")
     (edit,) = world.catalog.scan().edited
     assert (edit.before.status, edit.after.status) == ("active", "archived")
-    assert [found.id for found in world.catalog.facts("archived")] == [fact.id]
+    assert world.catalog.unit(fact.id).status == "archived"
     assert world.catalog.hashes() == set()
 
 
@@ -259,8 +259,8 @@ def test_a_move_is_seen_even_when_only_one_end_is_looked_at(world):
     (world.root / "notes/a.md").rename(world.root / "notes/b.md")
     diff = world.catalog.scan(["facts/x.md", "notes/b.md"])
     assert {(moved.path, moved.to) for moved in diff.moved} == {(fact.path, "facts/x.md"), ("notes/a.md", "notes/b.md")}
-    assert world.catalog.note("notes/a.md") is None
-    assert world.catalog.note("notes/b.md").text == "mine"
+    assert world.catalog.unit("notes/a.md") is None
+    assert world.catalog.unit("notes/b.md").text == "mine"
 
 
 def test_a_deleted_fact_is_told_with_its_text(world):
@@ -491,7 +491,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_until_it_can(world):
     assert [problem.code for problem in world.catalog.scan().problems] == ["unreadable"]
     target.chmod(0o600)
     world.catalog.scan()
-    assert world.catalog.note("notes/a.md").text == "one"
+    assert world.catalog.unit("notes/a.md").text == "one"
 
 
 def test_a_name_that_is_no_utf8_is_a_problem(world):
@@ -619,7 +619,7 @@ def test_a_record_is_read_back_as_it_was_written(world):
     parsed, _ = facts.fact_from(note.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE)
     assert world.catalog.fact(fact.id) == parsed
     assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
-    assert world.catalog.turn("2026-11-20-s1#^t1") == turns()[0]
+    assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]
 
 
 def test_an_id_may_be_shortened_while_it_is_unambiguous(world):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -17,12 +18,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engram import __version__
-from engram.errors import BadRequestError, BusyError, NotFoundError
+from engram.errors import BadRequestError, BusyError, ConfigError, NotFoundError, UnavailableError
 from engram.operations import BY_NAME, OPERATIONS
 from engram.serve import cli, commands, feed
 from engram.serve.output import fault_shown, shown
 from engram.serve.reference import cli_reference
-from tests.fakes.answers import RECALLED, FakeAnswers, serving, settings_in
+from tests.fakes.answers import COUNTS, RECALLED, FakeAnswers, serving, settings_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -169,6 +170,15 @@ def test_recall_shows_the_evidence_and_explain_the_score(capsys):
         assert words in explained
 
 
+def test_a_long_hit_is_cut_for_a_person_and_whole_for_a_program():
+    result = RECALLED | {"hits": [HIT | {"text": "drift wood " * 100}]}
+    lines = shown("recall", result).splitlines()
+    assert len(lines[0]) < 420
+    assert lines[0].endswith(" …")
+    assert "all of it: facts/a.md" in lines[1]
+    assert json.loads(shown("recall", result, as_json=True)) == result
+
+
 # row: X4
 @pytest.mark.parametrize(
     ("answer", "words"),
@@ -192,7 +202,7 @@ def test_any_result_is_shown_as_words_or_as_json():
         "list": [{"a": 1, "b": "two\nlines"}, "c"],
     }
     assert shown("stats", result).splitlines() == [
-        "id: x", "ready: yes", "deep:", "  a b: 1.5", "list:", "  - a: 1", "    b: two", "      lines", "  - c",
+        "id: x", "ready: yes", "deep:", "  a_b: 1.5", "list:", "  - a: 1", "    b: two", "      lines", "  - c",
     ]  # fmt: skip
     assert json.loads(shown("stats", result, as_json=True)) == result
 
@@ -272,7 +282,7 @@ def leaves(group=commands.tree, path=()):
 def test_every_command_takes_the_common_options_and_says_what_it_does(path, command):
     names = {name for param in command.params for name in param.opts}
     assert {"--vault", "--json", "--debug"} <= names
-    assert command.help.endswith(".")
+    assert command.help.strip().endswith(".")
 
 
 def test_every_operation_has_a_command():
@@ -298,13 +308,44 @@ def test_every_operation_has_a_command():
             ("remember", {"text": "x", "tags": ["a"], "importance": 0.0}),
         ),
         (["flush", "--session", "s"], ("flush", {"session": "s"})),
-        (["doctor"], ("doctor", {})),
         (["status"], ("status", {})),
     ],
 )
 def test_a_command_sends_its_operation(answers, capsys, argv, sent):
     assert commands.run(argv) == 0
     assert answers.calls == [sent]
+
+
+def test_a_doctor_says_what_it_looked_at(answers, capsys):
+    answers.results |= {"doctor": {"healthy": True, "findings": []}}
+    assert commands.run(["doctor"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["healthy: yes", "checked:", *(f"  {name}: {count}" for name, count in COUNTS.items())]
+
+
+def test_flush_says_why_turns_stay_parked(answers, capsys):
+    answers.results |= {"flush": {"flushed": 2, "parked_turns": 2}, "status": {"faults": {"model": "no answer."}}}
+    assert commands.run(["flush"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["flushed: 2", "parked_turns: 2", "why_parked: no answer."]
+
+
+def test_a_daemon_is_asked_and_ended_under_a_broken_configuration(answers, place, monkeypatch, capsys):
+    """Its socket follows from the vault and the environment alone."""
+    home = place[0]
+    (home / "config.toml").write_text("[model\n")
+    monkeypatch.setenv("PATH", str(home))  # no systemd here
+    ended = []
+    answers.results["status"] = {"pid": 4711}
+    monkeypatch.setattr(os, "kill", lambda pid, _: ended.append(pid))
+    monkeypatch.setattr("engram.serve.units.STOP_SECONDS", 0)
+    try:
+        assert commands.run(["status"]) == 0
+        assert commands.run(["down"]) == UnavailableError.exit_code  # the fake one stays
+        assert commands.run(["stats"]) == ConfigError.exit_code
+    finally:
+        (home / "config.toml").unlink()
+    assert ended == [4711]
+    assert "not valid TOML" in capsys.readouterr().err
 
 
 def test_options_may_stand_before_the_command_too(answers, place, capsys, monkeypatch):
@@ -391,6 +432,42 @@ def test_turns_are_sent_while_the_stream_is_open(answers):
         assert answers.calls == [("observe", {"turns": [{"text": "one"}]})]
         process.stdin.close()
         assert b"stored: 1" in process.stdout.read()
+
+
+@pytest.mark.parametrize("more", [[], ["--debug"]])
+def test_breaking_off_tells_what_is_stored(answers, more):
+    """Through the short way and through the tree."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "engram", "observe", *more]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        process.stdin.write(b'{"text": "one"}\n')
+        process.stdin.flush()
+        for _ in range(500):
+            if answers.calls:
+                break
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stdout.read() == b""
+        said = process.stderr.read().decode()
+    assert "turns stored already: 1." in said
+    assert "Traceback" not in said
+
+
+def test_turns_that_wait_for_the_model_are_told_with_the_reason(tmp_path):
+    """Without a daemon: the turns are kept, the exit code is 0."""
+    home, vault = tmp_path / "home", tmp_path / "vault"
+    env = {"ENGRAM_HOME": str(home), "ENGRAM_VAULT": str(vault)}
+    engram("init", vault, env=env)
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text('[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    done = engram("observe", "--json", env=env, stdin=json.dumps({"text": "I moved to Lisbon in May. " * 20}).encode())
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["stored"], result["parked"]) == (1, 1)
+    assert "model" in result["why"]
 
 
 class Store:

@@ -9,7 +9,7 @@ import pytest
 
 from engram.core.records import Candidate, Extraction, Interval
 from engram.core.text import content_hash
-from engram.errors import StorageError
+from engram.errors import ConflictError, StorageError
 from engram.index.diff import Conflict
 from engram.vault import syscalls
 
@@ -234,6 +234,108 @@ def test_what_was_filed_is_found_by_the_next_question(held):
     held.rescan([note])
     assert held.call("recall", {"query": "windmill"})["hits"][0]["kind"] == "fact"
     assert not held.call("recall", {"query": "lighthouse"})["hits"]
+
+
+# row: X4
+@pytest.mark.parametrize("again", [False, True])
+def test_a_fact_cites_its_own_turn_where_a_person_took_the_block(held, opened, again):
+    """A note forgotten hides its own turn, not theirs; after a crash too, and the next turn comes behind."""
+    batch_of(held, "Hello there my friend.", session="walk")
+    (session,) = facts(held, "sessions")
+    session.write_text(session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n")
+    batch = batch_of(held, "My dog is called Rex.", session="walk")
+    if again:
+        held = opened()
+        held.on_turns = lambda: None
+        batch = next(each for each in held.due(held.clock()) if "Rex" in each.turns[-1].text)
+    turn = batch.turns[-1]
+    candidate = Candidate(text="Rex is a dog.", category="fact", confidence=0.8, turn_id=turn.id, quote=turn.text[:9])
+    (made,) = held.file(batch, Extraction((candidate,), "test/1")).created
+    (source,) = held.call("why", {"id": made})["turns"]
+    assert (source["text"], source["key"]) == ("My dog is called Rex.", f"{session.stem}#^t3")
+    held.call("forget", {"id": made})
+    shown = {hit["text"] for hit in held.call("recall", {"query": "Rex liver dog", "kinds": ["turn"]})["hits"]}
+    assert ("I hate liver." in shown, "My dog is called Rex." in shown) == (True, False)
+    answer = held.call("observe", {"turns": [{"id": "z", "session": "walk", "text": "Bye."}]})
+    assert answer["keys"] == (f"{session.stem}#^t4",)
+
+
+# row: X4
+def test_what_is_remembered_cites_its_own_turn_where_a_person_took_the_block(held):
+    """The same for words that do not go through the journal."""
+    held.call("remember", {"text": "Anna drinks tea."})
+    (session,) = facts(held, "sessions")
+    session.write_text(session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n")
+    kept = held.call("remember", {"text": "Rex is a dog."})
+    assert [turn["text"] for turn in held.call("why", {"id": kept["id"]})["turns"]] == ["Rex is a dog."]
+
+
+# row: X8
+def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypatch):
+    """The disk is full in between: the next look tells the deed again."""
+    kept = held.call("remember", {"text": "Anna drinks tea."})
+    note = held.settings.vault / kept["path"]
+    note.write_text(note.read_text().replace("status: active", "status: forgotten"))
+
+    def full(_):
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(held.vault, "bury", full)
+        with pytest.raises(StorageError):
+            held.rescan([note])
+    held.rescan(None)
+    assert content_hash("Anna drinks tea.") in held.vault.tombstones()
+
+
+# row: X8
+# row: X20
+@pytest.mark.parametrize("deed", ["delete", "edit"])
+def test_a_deed_that_nobody_looked_at_outlives_a_reindex(settings, opened, deed):
+    """It is obeyed before the catalogue, which alone knows what was there, is thrown away."""
+    files = replace(settings.policy.files, settle_most_seconds=0.05)
+    memory = opened(policy=replace(settings.policy, files=files))
+    kept, _ = (memory.call("remember", {"text": text}) for text in ("Anna drinks tea.", "Rex is a dog."))
+    note = settings.vault / kept["path"]
+    if deed == "delete":
+        note.unlink()
+    else:
+        note.write_text(note.read_text().replace("status: active", "status: forgotten"))
+    memory.call("reindex", {})
+    assert content_hash("Anna drinks tea.") in memory.vault.tombstones()
+
+
+# row: X20
+def test_a_reindex_waits_until_a_person_speaks_of_vanished_notes(settings, opened):
+    """Else they would be forgotten without being deleted."""
+    files = replace(settings.policy.files, settle_most_seconds=0.05)
+    memory = opened(policy=replace(settings.policy, files=files))
+    memory.call("remember", {"text": "Anna drinks tea."})
+    for note in settings.vault.rglob("*.md"):
+        note.unlink()
+    with pytest.raises(ConflictError, match="accept-deletions"):
+        memory.call("reindex", {})
+    memory.call("doctor", {"accept_deletions": True})
+    memory.call("reindex", {})
+    assert content_hash("Anna drinks tea.") in memory.vault.tombstones()
+
+
+# row: X9
+def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(held, monkeypatch):
+    """The catalogue tells of it once."""
+    kept = held.call("remember", {"text": "Anna drinks tea."})
+    note = held.settings.vault / kept["path"]
+    note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md").write_text(note.read_text())
+
+    def full(_):
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(held.vault, "apply", full)
+        with pytest.raises(StorageError):
+            held.rescan(None)
+    held.rescan(None)
+    assert len(facts(held, "review")) == 1
 
 
 # row: X9

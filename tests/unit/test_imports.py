@@ -412,3 +412,30 @@ def test_large_exports_are_read_one_conversation_at_a_time(tmp_path):
     tracemalloc.stop()
     assert sessions == [f"c-{n}" for n in range(60) for _ in range(2)]
     assert peak < 4_000_000 < path.stat().st_size
+
+
+def test_a_folder_is_read_from_where_one_stands(tmp_path, monkeypatch):
+    """A relative path means the same as the whole one."""
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    (tmp_path / "notes" / "deep" / "a.md").write_text("A line.")
+    monkeypatch.chdir(tmp_path)
+    assert [turn.text for turn in read(Path("notes"))] == ["A line."]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_turns_may_stand_as_whole_json(tmp_path, indent):
+    """A list of objects, or one object over several lines, says what a line each says."""
+    rows = [{"id": str(n), "role": "user", "text": f"turn {n}", "occurred_at": "2026-03-04T10:00"} for n in range(3)]
+    by_line = read(lines(tmp_path / "turns.json", *rows))
+    (tmp_path / "turns.json").write_text(json.dumps([*rows, 7], indent=indent))
+    *turns, problem = read(tmp_path / "turns.json")
+    assert turns == by_line
+    assert problem.code == "not-an-object"
+    (tmp_path / "turns.json").write_text(json.dumps(rows[0], indent=indent))
+    assert read(tmp_path / "turns.json") == by_line[:1]
+
+
+def test_a_file_that_is_no_text_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "photo").write_bytes(bytes(range(256)))
+    with pytest.raises(BadRequestError, match="it holds no whole JSON, line 1 is broken or breaks off"):
+        read(tmp_path / "photo")

@@ -65,14 +65,14 @@ def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
 
 
 # row: X20
-@pytest.mark.parametrize("damage", ["mark", "snapshot", "catalogue", "all"])
+@pytest.mark.parametrize("damage", ["snapshot", "catalogue", "all"])
 def test_a_lost_part_of_the_cache_is_made_again(told, opened, settings, damage):
     """Each part alone, and all of it."""
     before = answers(told)
     told.close()
     told.close = lambda: None
     for path in sorted(settings.cache.rglob("*"), reverse=True):
-        part = "mark" if path.name == "mark" else "catalogue" if "catalogue" in path.name else "snapshot"
+        part = "catalogue" if "catalogue" in path.name else "snapshot"
         if damage in {part, "all"}:
             path.unlink() if path.is_file() else path.rmdir()
     later = opened()
@@ -140,13 +140,14 @@ def test_a_pinned_fact_outlives_its_expiry_in_every_question(told, clock):
 
 
 def test_our_own_write_is_no_edit_of_a_person(told, settings):
-    """A change of the same file by somebody else is."""
-    kept = told.call("remember", {"text": "Our own words."})
-    assert told.index.edited_at(kept["path"]) is None
-    assert told.index.edited_at("facts/none.md") is None
-    note = settings.vault / kept["path"]
+    """A change of the same session file by somebody else is."""
+    told.call("remember", {"text": "Our own words."})
+    (note,) = (settings.vault / "sessions").rglob("*remembered*.md")
+    path = note.relative_to(settings.vault).as_posix()
+    assert told.index.edited_at(path) is None
+    assert told.index.edited_at("sessions/none.md") is None
     note.write_text(note.read_text() + "More.\n")
-    assert told.index.edited_at(kept["path"]) == pytest.approx(note.stat().st_mtime)
+    assert told.index.edited_at(path) == pytest.approx(note.stat().st_mtime)
 
 
 def test_a_unit_that_changed_is_read_from_its_file(told, settings):
@@ -172,3 +173,31 @@ def test_a_waiting_turn_is_found_while_and_after_the_snapshot_is_written(memory)
     memory.call("observe", {"turns": [{"id": "1", "session": "s", "text": "The lighthouse is violet."}]})
     memory.save()
     assert memory.call("recall", {"query": "violet lighthouse"})["hits"]
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, settings, seen):
+    """While it waits and when it is filed, and then theirs is found too."""
+    told.on_turns = lambda: None
+    told.call("observe", {"turns": [{"id": "a", "session": "walk", "text": "A grey gull."}]})
+    told.intake.hurry()
+    told.due(told.clock())
+    (note,) = (settings.vault / "sessions").rglob("*walk*.md")
+    words = "\n> [!user] 21:00 %%theirs%%\n> A zebra finch.\n\n^t2\n"
+    if seen:
+        note.write_text(note.read_text() + words)
+        told.rescan([note])
+    told.call("observe", {"turns": [{"id": "b", "session": "walk", "text": "A purple heron."}]})
+    if not seen:
+        note.write_text(note.read_text() + words)
+        told.rescan([note])
+
+    def found(query):
+        return [hit["text"] for hit in told.call("recall", {"query": query, "kinds": ["turn"]})["hits"]]
+
+    assert "A purple heron." in found("purple heron")
+    told.intake.hurry()
+    (batch,) = told.due(told.clock())
+    assert (batch.waiting[0].filed.block, told.index.counts()["waiting"]) == ("t3", 0)
+    assert found("purple heron")[0] == "A purple heron."
+    assert found("zebra finch")[0] == "A zebra finch."

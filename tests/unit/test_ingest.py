@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from engram.errors import BadRequestError, ConflictError, StorageError
+from engram.errors import BadRequestError, ConflictError, ModelError, StorageError
 from engram.ingest import turn_from
 from engram.vault import syscalls
 
@@ -281,8 +283,138 @@ def test_a_turn_that_is_too_long_is_refused(settings, clock):
         turn_from({"text": "ä" * (settings.policy.journal.turn_bytes // 2 + 1)}, clock(), settings, "fresh")
 
 
-def test_only_the_user_may_name_an_origin(settings, clock):
-    """What a tool or an import sends is marked by its standing, not by its word."""
-    raw = {"text": "Hello.", "origin": "chat"}
-    assert turn_from(raw, clock(), settings, "fresh", "import").origin == "import"
-    assert turn_from(raw | {"origin": "import"}, clock(), settings, "fresh").origin == "import"
+# row: X24
+def test_a_session_file_is_continued_after_so_many_bytes(opened, settings):
+    """Well below the largest note that is read; what stands in the file counts after a restart too."""
+    policy = replace(settings.policy, buffer=replace(settings.policy.buffer, session_bytes=4096))
+    memory = held_back(opened(policy=policy))
+    long = "wave " * 300
+    first = observe(memory, *(turn(n, long) for n in range(4)))["keys"]
+    work(memory)
+    (last,) = observe(held_back(opened(policy=policy)), turn(9, "wave " * 500))["keys"]
+    assert [len({key.partition("#")[0] for key in keys}) for keys in (first, (*first, last))] == [2, 3]
+    assert settings.policy.buffer.session_bytes * 3 < settings.policy.files.note_bytes
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01", "1899-12-31", "9990-01-02", "9999-12-31T23:59:59", -1e11, 1e12])
+def test_a_time_that_no_calendar_reckons_with_is_refused_everywhere(memory, moment):
+    """In a turn, in a question and in a wish; the next turn of the conversation is taken all the same."""
+    with pytest.raises(BadRequestError, match="1900"):
+        observe(memory, turn(1, occurred_at=moment))
+    if isinstance(moment, str):
+        for name, wish in (("recall", "as_of"), ("recall", "now"), ("remember", "expires")):
+            with pytest.raises(BadRequestError, match="1900"):
+                memory.call(name, {"query" if name == "recall" else "text": "Anna drinks tea.", wish: moment})
+    assert observe(memory, turn(2))["stored"] == 1
+
+
+# row: X20
+def test_turns_that_the_index_cannot_take_in_are_stored_all_the_same(waiting, monkeypatch):
+    """They are on the disk: they are acknowledged, distilled later, and the fault is told."""
+
+    def refused(_docs):
+        raise StorageError("the cache disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(waiting.index.lexical, "add", refused)
+        assert observe(waiting, turn(1, "My name is Mira."))["stored"] == 1
+        patch.setattr(waiting.index.lexical, "add", None)
+        with pytest.raises(TypeError):
+            observe(waiting, turn(3))
+    assert observe(waiting, turn(3))["duplicates"] == 1
+    assert "index" in waiting.faults
+    assert observe(waiting, turn(1, "My name is Mira."))["duplicates"] == 1
+    work(waiting)
+    assert waiting.call("recall", {"query": "Mira", "kinds": ["fact"]})["hits"]
+    observe(waiting, turn(2))
+    assert "index" not in waiting.faults
+
+
+# row: X20
+def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(waiting, opened, clock, settings):
+    """The longest wait between tries is a wait after the start too."""
+    observe(waiting, turn(1, "My name is Mira."))
+    (batch,) = waiting.due(clock())
+    waiting.intake.parked(batch, clock() + timedelta(days=365), "the model was away")
+    later = held_back(opened())
+    assert later.next_due() <= clock() + timedelta(seconds=settings.policy.model.retry_most_seconds)
+
+
+# row: X11
+def test_a_secret_in_a_name_is_taken_out(waiting, settings, clock):
+    """The session names the file; ids that differ in what was taken out stay two."""
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    names = {"session": f"key {secret}", "speaker": secret, "persona": secret}
+    first = turn_from({"text": "One.", "id": secret, **names}, clock(), settings, "x")
+    second = turn_from({"text": "Two.", "id": secret[:-1], **names}, clock(), settings, "x")
+    assert "abcdef" not in repr((first, second))
+    assert first.id != second.id
+    observe(waiting, {"text": "One.", **names})
+    assert waiting.call("flush", {"session": names["session"], "background": True})["flushed"] == 1
+
+
+def parked(memory, *turns):
+    """The turns, filed and parked after the model failed."""
+    observe(memory, *turns)
+    memory.intake.hurry()
+    for batch in memory.due(memory.clock()):
+        memory.file(batch, ModelError("the model is away"))
+
+
+@pytest.mark.parametrize("again", [False, True])
+# row: X8
+def test_words_taken_out_of_the_session_file_do_not_return_with_a_retry(waiting, opened, clock, again):
+    """Not into the file, not as a fact, not into an answer; the rest of the batch is distilled."""
+    parked(waiting, turn(1, "My brother is called Max."), turn(2, "My name is Mira."))
+    (session,) = sessions(waiting)
+    text = session.read_text()
+    session.write_text(text[: text.index("> [!user]")] + text[text.rindex("> [!user]") :])
+    waiting.rescan(None)
+    waiting = held_back(opened()) if again else waiting
+    assert all("Max" not in hit["text"] for hit in waiting.call("recall", {"query": "Max brother"})["hits"])
+    clock.advance(days=1)
+    work(waiting)
+    assert "Max" not in session.read_text()
+    facts = waiting.call("recall", {"query": "Mira Max brother", "kinds": ["fact"]})["hits"]
+    assert [fact["quote"] for fact in facts] == ["My name is Mira."]
+    assert not any(waiting.intake.counts().values())
+
+
+# row: X8
+def test_a_session_file_deleted_while_its_batch_is_parked_stays_deleted(waiting, clock):
+    """The batch is settled, for nothing of it is left."""
+    parked(waiting, turn(1, "My name is Mira."))
+    sessions(waiting)[0].unlink()
+    waiting.rescan(None)
+    time.sleep(waiting.settings.policy.files.settle_most_seconds + 0.1)
+    waiting.rescan(None)
+    clock.advance(days=1)
+    work(waiting)
+    assert not sessions(waiting)
+    assert not any(waiting.intake.counts().values())
+
+
+def test_only_a_flush_revives_what_is_parked_or_dead_and_waits_for_it(waiting):
+    """Hurrying what waits leaves it alone."""
+    parked(waiting, turn(1, "My name is Mira."))
+    assert waiting.intake.hurry() == set()
+    assert waiting.due(waiting.clock()) == []
+    waiting.intake.revive()
+    wanted = waiting.intake.hurry()
+    assert len(wanted) == 1
+    assert not waiting.intake.wait(wanted, 0.01)
+    work(waiting)
+    assert waiting.intake.wait(wanted, 0.01)
+
+
+def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
+    """They stand in the vault."""
+    policy = replace(settings.policy, journal=replace(settings.policy.journal, queue_turns=2))
+    memory = held_back(opened(policy=policy))
+    for number in range(4):
+        observe(memory, turn(number, f"Wave number {number}."))
+        memory.intake.hurry()
+        for batch in memory.due(memory.clock()):
+            memory.file(batch, ModelError("no key", retryable=False))
+    assert memory.intake.counts()["dead_turns"] == 4
+    assert observe(memory, turn(0, "Wave number 0."))["duplicates"] == 1

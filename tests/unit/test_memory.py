@@ -8,7 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from engram.errors import BadRequestError, BusyError, ConflictError, LockedError, NotFoundError, StorageError
+from engram import memory as memory_module
+from engram.config import ModelSettings
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    LockedError,
+    ModelError,
+    NotFoundError,
+    StorageError,
+    UnavailableError,
+)
 from engram.memory import Memory
 from engram.vault import syscalls
 from tests.fakes.openai_server import FakeServer
@@ -425,6 +436,7 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
 
 def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
     """The caller is told, and the turn may be sent again."""
+
     class Full(syscalls.Syscalls):
         def write(self, *_):
             raise OSError(28, "No space left on device")
@@ -435,3 +447,77 @@ def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
         observe(memory, turn(1, "My name is Mira."))
     monkeypatch.undo()
     assert observe(memory, turn(1, "My name is Mira."))["stored"] == 1
+
+
+def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
+    """Without a daemon too: the turns are stored, the fault is told, and the batch is tried again."""
+
+    def refused(*_):
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.filing, "file", refused)
+        assert observe(memory, turn(1, "My name is Mira."))["stored"] == 1
+    assert "disk is full" in memory.faults["filing"]
+    clock.advance(minutes=1)
+    observe(memory, turn(2, "Good."))
+    assert len(notes(memory)) == 1
+    assert "filing" not in memory.faults
+
+
+def test_a_turn_asks_the_model_for_no_dead_letter(memory, monkeypatch):
+    """Each observe distils what is new; only a flush tries the others again."""
+    asked = []
+
+    def refused(batch):
+        asked.append(len(batch.turns))
+        raise ModelError("no key", retryable=False)
+
+    monkeypatch.setattr(memory, "distil", refused)
+    for number in range(3):
+        observe(memory, turn(number, f"Wave number {number}."))
+    assert asked == [1, 1, 1]
+    memory.flush_waiting()
+    assert len(asked) == 3
+    memory.call("flush", {})
+    assert len(asked) == 6
+
+
+def test_restarts_alone_end_in_a_dead_letter_that_is_seen(opened, settings):
+    """The rules keep what they can, and the model can be asked again."""
+    model = {"model": ModelSettings("x")}
+    memory = held_back(opened(**model))
+    observe(memory, turn(1, "My name is Mira."))
+    for _ in range(settings.policy.model.attempts):
+        memory = held_back(opened(**model))
+        (batch,) = memory.due(memory.clock())
+    with pytest.raises(ModelError) as fault:
+        memory.distil(batch)
+    memory.file(batch, fault.value)
+    assert len(notes(memory)) == 1
+    assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["model", "dead-letter"]
+    memory.intake.revive()
+    (batch,) = memory.due(memory.clock())
+    assert batch.attempts < settings.policy.model.attempts
+
+
+# row: X20
+def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(memory, monkeypatch):
+    """Before the catalogue is whole, a turn that is known would be stored twice."""
+    observe(memory, turn(1, "My name is Mira."))
+    held_back(memory)
+    scan, seen = memory.index.catalog.scan, []
+
+    def watched(*args, **more):
+        if not memory.index.catalog.complete:
+            seen.append(recalled(memory, "Mira")["complete"])
+            monkeypatch.setattr(memory_module, "READ_SECONDS", 0.01)
+            with pytest.raises(UnavailableError):
+                observe(memory, turn(1, "My name is Mira."))
+        return scan(*args, **more)
+
+    monkeypatch.setattr(memory.index.catalog, "scan", watched)
+    memory.call("reindex", {})
+    assert seen == [False]
+    assert recalled(memory, "Mira")["complete"]
+    assert observe(memory, turn(1, "My name is Mira."))["duplicates"] == 1

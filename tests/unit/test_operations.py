@@ -83,3 +83,12 @@ def test_an_importance_is_zero_to_one(memory, importance):
 def test_whole_numbers_are_numbers():
     """1 is an importance too."""
     assert checked("remember", {"text": "t", "importance": 1})["importance"] == 1
+
+
+def test_half_a_character_is_no_reason_to_fail(memory):
+    """JSON can write one half of a surrogate pair; no answer and no file can."""
+    assert checked("recall", {"query": "a\ud800b", "kinds": ["\udc00"]})["query"] == "a\ufffdb"
+    (turn,) = checked("observe", {"turns": [{"text": "\ud83d\ude00", "origin": "\ud800"}]})["turns"]
+    assert turn == {"text": "\U0001f600", "origin": "\ufffd"}
+    kept = memory.call("remember", {"text": "Anna drinks tea.", "tags": ["\ud800"], "about": ["\ud800"]})
+    assert memory.call("forget", {"id": kept["id"], "reason": "\ud800"})["status"] == "forgotten"

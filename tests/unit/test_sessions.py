@@ -138,6 +138,13 @@ def test_a_block_id_that_a_person_took_is_not_used_twice():
     assert [turn.block for turn in turns(sessions.append_turns(raw, [said(2)], ZONE))] == ["t1", "t3"]
 
 
+def test_where_a_turn_was_put_is_told():
+    """The planned block, or the one that it got because a person took that."""
+    raw = sessions.new_session([said(1)], ZONE) + b"\nMy paragraph.\n\n^t2\n"
+    new = sessions.append_turns(raw, [said(2)], ZONE)
+    assert [filed.block for filed in sessions.placed(new, [said(1), said(2)], ZONE)] == ["t1", "t3"]
+
+
 def test_a_session_is_continued_across_files_by_its_name():
     """The file's stem has the date and the thread; a taken one gets a number."""
     day = START.astimezone(ZONE)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from engram.core.records import Create, Edit
@@ -14,6 +17,7 @@ NOTE = b"---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nstatus: active\n---\nAnna drinks t
 
 @pytest.fixture
 def vault(tmp_path):
+    (tmp_path / "engram.toml").touch()
     return Vault(tmp_path)
 
 
@@ -114,6 +118,40 @@ def test_tombstones_survive_torn_and_foreign_lines(vault):
     path.write_bytes(path.read_bytes() + b'[1]\n\xff\xfe\n{"hash": "b"}\n{"hash": "c"')
     vault.bury([{"hash": "d"}])
     assert vault.tombstones() == {"a", "b", "d"}
+
+
+# row: X8
+def test_a_restored_statement_leaves_buried_what_another_forgotten_one_came_from(vault):
+    """The turn of both is back when both are; words edited in between do not matter."""
+    vault.bury([{"hash": "a", "turn": "t", "memory": "m1"}, {"hash": "b", "turn": "t", "memory": "m2"}])
+    vault.bury([{"hash": "a", "turn": "t", "memory": "m1", "restored": True}])
+    assert vault.tombstones() == {"b", "t"}
+    vault.bury([{"hash": "edited", "turn": "t", "memory": "m2", "restored": True}])
+    assert vault.tombstones() == {"b"}
+
+
+def test_tombstones_are_read_in_linear_time(vault):
+    """A vault of twenty years has many."""
+    vault.bury([{"hash": f"{number:064}", "turn": f"s#^t{number}"} for number in range(20_000)])
+    began = time.monotonic()
+    assert len(vault.tombstones()) == 40_000
+    assert time.monotonic() - began < 2
+
+
+# row: X3
+def test_a_leftover_that_cannot_be_finished_holds_nothing_up(vault, note):
+    """It is told, and the next one is finished."""
+    odd = vault.root / "facts" / ".engram-0000000000000000.a.b.c.tmp"
+    odd.symlink_to(note)
+    late = vault.root / "facts" / ".engram-1111111111111111.a.b.c.tmp"
+    late.write_bytes(b"Late words.\n")
+    again = Vault(vault.root)
+    saved = again.tidy(datetime.now(UTC) + timedelta(days=1), 60)
+    assert [again.read(path) for path in saved] == [b"Late words.\n"]
+    assert list(again.stuck) == ["facts/.engram-0000000000000000.a.b.c.tmp"]
+    odd.unlink()
+    assert again.tidy(datetime.now(UTC), 60) == []
+    assert not again.stuck
 
 
 # row: A32

@@ -1,0 +1,221 @@
+"""The daemon in this process: what it does when its own work fails, when it is crowded and when it stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram import sockets
+from engram.daemon import Daemon, Writer
+from engram.errors import ModelError, StorageError
+from engram.memory import Memory
+from engram.serve import wire
+from engram.serve.server import Server
+from tests.fakes.answers import ask, settings_in
+from tests.fakes.world import until
+
+SAID = [{"text": "Remember that I live in Berlin."}]
+READY = "GET /readyz HTTP/1.1\nHost: engram"
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Make and start a daemon with a short stop and quick retries; `prepare` may break its memory before."""
+    with sockets.Listeners() as listeners:
+        begun = []
+
+        def start(prepare=lambda _memory: None, stop_seconds=5.0, workers=2):
+            settings = settings_in(tmp_path / "home", tmp_path / "vault")
+            policy = replace(
+                settings.policy,
+                model=replace(settings.policy.model, retry_seconds=0.1),
+                serve=replace(settings.policy.serve, stop_seconds=stop_seconds, workers=workers),
+                files=replace(settings.policy.files, quiet_seconds=0),
+            )
+            memory = Memory(replace(settings, policy=policy))
+            memory.start()
+            prepare(memory)
+            daemon = Daemon(memory, Server, listeners.open(memory.settings))
+            begun.append(daemon)
+            daemon.start()
+            until(lambda: memory.ready)
+            return daemon
+
+        yield start
+        for daemon in begun:
+            if not daemon._stopping:
+                daemon.stop()
+
+
+def failing_once(job, fault):
+    """`job`, whose first call meets `fault`."""
+    left = [fault]
+
+    def broken(*given, **named):
+        if left:
+            raise left.pop()
+        return job(*given, **named)
+
+    return broken
+
+
+def test_an_outcome_that_cannot_be_filed_is_kept_whatever_the_fault(begin):
+    """A fault nobody foresaw leaves the batch with the daemon, which comes back for it."""
+
+    def prepare(memory):
+        memory.file = failing_once(memory.file, ValueError("x"))
+
+    daemon = begin(prepare)
+    daemon.memory.call("observe", {"turns": SAID})
+    until(lambda: daemon.memory.call("stats", {})["facts"] == 1)
+    assert daemon.writer.faults == {}
+
+
+def test_a_rescan_that_failed_is_done_again(begin):
+    """Its paths are not forgotten, and until then the daemon is not ready."""
+    daemon = begin()
+    path = str(daemon.settings.socket)
+    daemon.memory.index.refresh = failing_once(daemon.memory.index.refresh, StorageError("the disk is full"))
+    (daemon.settings.vault / "note.md").write_text("The wifi word is Xylophon.\n")
+    until(lambda: ask(path, READY)[0] == 503)
+    until(lambda: wire.call(path, "recall", {"query": "Xylophon"})["hits"])
+    until(lambda: ask(path, READY)[0] == 200)
+
+
+def test_a_warm_up_that_failed_is_done_again_soon(begin):
+    def prepare(memory):
+        memory.warm = failing_once(memory.warm, StorageError("the disk is full"))
+
+    daemon = begin(prepare)
+    until(lambda: not daemon.writer.faults)
+    assert daemon.unready() == ""
+
+
+def test_an_edit_just_after_the_vault_was_read_is_found(begin):
+    """The watcher begins before the reading does."""
+
+    def prepare(memory):
+        warm = memory.warm
+
+        def then_edited():
+            warm()
+            (memory.settings.vault / "late.md").write_text("Zanzibar is warm.\n")
+
+        memory.warm = then_edited
+
+    daemon = begin(prepare)
+    until(lambda: daemon.memory.call("recall", {"query": "Zanzibar"})["hits"])
+
+
+def test_a_vault_that_was_moved_away_is_told(begin):
+    """Not ready, degraded, and recall does not claim to be complete; all is well once it is back."""
+    daemon = begin()
+    vault = daemon.settings.vault
+    vault.rename(vault.with_name("moved"))
+    until(daemon.unready)
+    status, _, answer = ask(str(daemon.settings.socket), READY)
+    assert (status, answer["error"]["code"]) == (503, "unavailable")
+    assert "vault" in daemon.call("status", {})["daemon"]["degraded"]
+    assert "vault" in daemon.summary().partition("degraded: ")[2]
+    assert daemon.call("recall", {"query": "x"})["complete"] is False
+    vault.with_name("moved").rename(vault)
+    until(lambda: not daemon.unready())
+
+
+def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
+    """Alive, ready and recall answer while more flushes wait than there are threads; a stop ends in time."""
+    done = threading.Event()
+
+    def prepare(memory):
+        def slow(_batch):
+            done.wait(30)
+            raise ModelError("late")
+
+        memory.distil = slow
+
+    daemon = begin(prepare, stop_seconds=1.0)
+    path = str(daemon.settings.socket)
+    try:
+        wire.call(path, "observe", {"turns": SAID})
+        body = "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        crowd = [wire.connect(path) for _ in range(60)]
+        for line in crowd:
+            line.sendall(f"POST /v1/flush HTTP/1.1\r\nHost: engram\r\n{body}".encode())
+        assert wire.call(path, "recall", {"query": "Berlin"}, timeout=5)["hits"]
+        assert ask(path, "GET /healthz HTTP/1.1\nHost: engram")[0] == 200
+        assert ask(path, READY)[0] == 200
+        began = time.monotonic()
+        daemon.stop()
+        assert time.monotonic() - began < 4
+    finally:
+        done.set()
+    for line in crowd:
+        line.close()
+
+
+def test_no_batch_is_begun_after_a_stop(begin):
+    """What waits for a worker when the time is up stays in the journal."""
+    asked = []
+
+    def prepare(memory):
+        def slow(_batch):
+            asked.append(1)
+            time.sleep(0.4)
+            raise ModelError("late")
+
+        memory.distil = slow
+
+    daemon = begin(prepare, stop_seconds=0.2, workers=1)
+    for number in range(8):
+        daemon.memory.call("observe", {"turns": [SAID[0] | {"session": f"s{number}"}]})
+    daemon.stop()
+    before = len(asked)
+    time.sleep(1)
+    assert len(asked) == before < 8
+
+
+def test_what_was_due_days_ago_is_looked_at(begin):
+    """After a long sleep of the machine a date that passed counts as come."""
+    daemon, come = begin(), threading.Event()
+    daemon._scheduler.add_job(come.set, "date", run_date=datetime.now(UTC) - timedelta(days=3))
+    assert come.wait(5)
+
+
+def test_a_request_that_was_given_up_is_not_carried_out():
+    writer, done = Writer(5), []
+    given_up = writer.ask("x", lambda: done.append("given up"))
+    given_up.cancel()
+    kept = writer.ask("x", lambda: done.append("kept"))
+    writer.start()
+    kept.result(5)
+    writer.stop()
+    assert done == ["kept"]
+
+
+@pytest.mark.parametrize("pieces", [[b""], [b"GET /heal", b"thz HTTP/1.1\r\n", b"Host: engram\r\n"]])
+def test_a_head_that_does_not_end_is_not_waited_for(begin, monkeypatch, pieces):
+    """Neither silence nor a drip of bytes holds a connection for longer than a head may take."""
+    monkeypatch.setattr("engram.serve.server.HEAD_SECONDS", 0.3)
+    daemon = begin()
+    with wire.connect(str(daemon.settings.socket), 5) as line:
+        for piece in pieces:
+            line.sendall(piece)
+            time.sleep(0.05)
+        with suppress(ConnectionResetError):
+            assert line.recv(100) == b""
+
+
+def test_connections_beyond_the_most_are_refused(begin, monkeypatch):
+    monkeypatch.setattr("engram.serve.server.CONNECTIONS", 5)
+    daemon = begin()
+    path = str(daemon.settings.socket)
+    held = [wire.connect(path) for _ in range(5)]
+    until(lambda: ask(path, READY)[0] == 503)
+    for line in held:
+        line.close()
+    until(lambda: ask(path, READY)[0] == 200)

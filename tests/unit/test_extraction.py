@@ -1,0 +1,57 @@
+"""Who reads a batch, how often, and when it is tried again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from engram.config import ModelSettings
+from engram.core.buffer import Waiting
+from engram.core.records import FiledTurn, Turn
+from engram.errors import BudgetSpentError, ModelError
+from engram.extraction import Extractor
+from engram.ingest import Batch
+from engram.llm import rules
+
+
+@pytest.fixture
+def batch(clock):
+    said = Turn("m1", "s", "user", "My name is Mira.", clock())
+    return Batch((Waiting(1, FiledTurn(said, "2026-11-20-s", "t1"), "none", clock()),), "asked for")
+
+
+@pytest.fixture
+def extractor(settings, clock):
+    return Extractor(replace(settings, model=ModelSettings("x")), clock)
+
+
+# row: X2
+def test_without_a_model_the_rules_read_however_often_it_was_tried(settings, clock, batch):
+    """There is nobody else to ask."""
+    tired = replace(batch, attempts=settings.policy.model.attempts)
+    assert Extractor(settings, clock).distil(tired).extractor == rules.EXTRACTOR
+
+
+def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, batch):
+    """The model is not asked, and the failure is told."""
+    tired = replace(batch, attempts=extractor.settings.policy.model.attempts)
+    with pytest.raises(ModelError, match="process ended") as fault:
+        extractor.distil(tired)
+    assert extractor.again(tired, fault.value, extractor.clock()) is None
+
+
+def test_the_wait_doubles_up_to_the_longest(extractor, batch, clock):
+    """Thirty seconds, a minute, two …; none after the last try."""
+    waits = []
+    while retry := extractor.again(batch, ModelError("away"), clock()):
+        batch, at = retry
+        waits.append((at - clock()) / timedelta(seconds=1))
+    assert waits == [30, 60, 120, 240, 480]
+
+
+def test_a_spent_budget_is_no_try(extractor, batch, clock):
+    """The batch waits for the next local day."""
+    same, at = extractor.again(batch, BudgetSpentError("spent"), clock())
+    assert (same, at.isoformat()) == (batch, "2026-11-21T00:01:00+01:00")
