@@ -64,6 +64,7 @@ class Memory:
         self.faults: dict[str, str] = {}
         self.deletions_frozen = False
         self._read = threading.Event()
+        self._reading = False
         self._began = self._looked = time.monotonic()
         self._model_faults = 0
         self.extractor = Extractor(settings, clock)
@@ -93,6 +94,7 @@ class Memory:
             self.index.tombstones = self.vault.tombstones()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
+            self._reading = True  # the caller warms up next
             if self.index.catalog.complete:
                 self._read.set()
         except BaseException:
@@ -103,8 +105,11 @@ class Memory:
 
     def warm(self) -> None:
         """Compare the vault with the catalogue and take in what changed meanwhile."""
-        unsure = self.rescan(None)
-        self._read.set()
+        try:
+            unsure = self.rescan(None)
+            self._read.set()
+        finally:
+            self._reading = False
         if self.on_turns is None:
             self._look_again(unsure)
         self.filing.seed()
@@ -143,7 +148,7 @@ class Memory:
 
         A catalogue that is begun anew is waited for: only it knows which turns are in the vault already.
         """
-        if not self._read.wait(READ_SECONDS):
+        if not self._read.wait(READ_SECONDS if self._reading else 0):
             raise UnavailableError("the vault is still being read", fix="Nothing was stored; send the turns again.")
         now = self.clock()
         taken = [ingest.turn_from(raw, now, self.settings, self._fresh_id(now)) for raw in turns]
@@ -428,10 +433,13 @@ class Memory:
         self._look_again(self.rescan(None))
         if self.deletions_frozen:
             raise ConflictError(FROZEN, fix="Then reindex.")
-        self.ready = False
+        self.ready, self._reading = False, True
         self._read.clear()
-        self.index.rebuild()
-        self._read.set()
+        try:
+            self.index.rebuild()
+            self._read.set()
+        finally:
+            self._reading = False
         self.ready = True
         self.filing.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
@@ -479,8 +487,6 @@ class Memory:
             **self.index.counts(),
             **self.intake.counts(),
         }
-
-    # -- small things ---------------------------------------------------------------------------------
 
     def _fresh_id(self, now: datetime) -> str:
         return ulid(now, secrets.token_hex(16))
