@@ -19,14 +19,7 @@ from engram.core import classify
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Extraction, Fact, FiledTurn
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
-from engram.errors import (
-    BadRequestError,
-    ConflictError,
-    EngramError,
-    ModelError,
-    NotFoundError,
-    UnavailableError,
-)
+from engram.errors import BadRequestError, ConflictError, EngramError, ModelError, NotFoundError, UnavailableError
 from engram.extraction import Extractor
 from engram.index.index import Index
 from engram.llm import rules
@@ -379,7 +372,7 @@ class Memory:
 
     def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002  see show
         """Stop recalling a memory; the note stays, marked forgotten, and the statement does not return (A26, X8)."""
-        fact = self.index.find(id)
+        fact = self._found(id)
         now = self.clock()
         if fact.status != "forgotten":
             why = redact(reason or "the user asked").text
@@ -394,7 +387,7 @@ class Memory:
             raise BadRequestError(f"a memory cannot be set to {status!r} here", fix="Use status active, or forget.")
         if pinned is None and status is None:
             raise BadRequestError("nothing to change", fix="Give pinned or status.")
-        fact = self.index.find(id)
+        fact = self._found(id)
         keys: dict[str, object] = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None
@@ -407,14 +400,21 @@ class Memory:
                 self.filing.seed()
         return {"id": fact.id, "path": fact.path, "changed": sorted(keys)}
 
+    def _found(self, name: str) -> Fact:
+        """The fact as its note says now; a change that nobody has looked at yet is taken in first."""
+        fact = self.index.find(name)
+        if self.index.current(fact, (fact.path, fact.sha), {}) is not fact:
+            self.rescan([self.settings.vault / fact.path])
+        return self.index.find(name)
+
     def _change(self, fact: Fact, keys: dict[str, object], action: str, why: str) -> None:
         """Patch the note; where a person was faster, look at their version and patch that."""
+        row = filing.deed(self.clock(), action, fact.id, why)
         try:
-            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [filing.deed(self.clock(), action, fact.id, why)])
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [row])
         except ConflictError:
-            self.rescan([self.settings.vault / fact.path])
-            fact = self.index.find(fact.id)
-            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [filing.deed(self.clock(), action, fact.id, why)])
+            fact = self._found(fact.id)
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [row])
 
     def _category(self, text: str) -> str:
         """What the offline rules would call the statement."""
