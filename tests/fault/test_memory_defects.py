@@ -56,16 +56,6 @@ def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.resca
     return left
 
 
-def creates_only(self, changes, rows, honest=Filing.write):
-    """After a failure the index does not look at what was edited."""
-    refresh = self.index.refresh
-    self.index.refresh = lambda paths: refresh([path for path in paths if path.startswith("new")])
-    try:
-        honest(self, changes, rows)
-    finally:
-        del self.index.refresh
-
-
 def forgets_waiting(self):
     """A refused snapshot takes the waiting turns out of the index."""
     for key in self._pending:
@@ -124,12 +114,6 @@ def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
     """What was forgotten and said again stands among the active facts."""
     monkeypatch.setattr(Vault, "bury", nothing)
     found(arena, DeedsWork(), kill_everywhere)
-
-
-def test_an_index_that_does_not_learn_of_a_half_done_edit_is_found_by_errno(arena, monkeypatch):
-    """A restored memory is reported active while its note says forgotten."""
-    monkeypatch.setattr(Filing, "write", creates_only)
-    found(arena, DeedsWork(), heal_everywhere, 3)
 
 
 def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
