@@ -27,6 +27,9 @@ bench-recall: $(READY)  ## recall on real conversations beside rank_bm25
 bench-speed: $(READY)  ## speeds as ratios to yardsticks of the same run
 	$(PY) benchmarks/bench_speed.py
 
+bench-write: $(READY)  ## what becomes of an adversarial conversation: precision, duplicates, evidence, dates, secrets
+	$(PY) benchmarks/bench_write.py
+
 docs: $(READY)  ## write the generated pages anew
 	$(PY) docs/generate.py
 

@@ -147,7 +147,7 @@ def filing(memory: Memory, folder: Path) -> Iterator[Row]:
     for start in range(0, BATCHES * BATCH, BATCH):
         turns = list(material.turns(BATCHES * BATCH))[start : start + BATCH]
         memory.call("observe", {"turns": said(turns)})
-        memory.intake.hurry()
+        memory.backlog.hurry()
         begin = time.perf_counter()
         created: list[str] = []
         for batch in memory.due(datetime.now(UTC) + timedelta(days=1)):

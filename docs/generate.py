@@ -64,7 +64,7 @@ def policy_page() -> str:
     parts = [
         "# Numbers\n",
         f"{WRITTEN}\n",
-        "A number with a key may be [set](config.md); the others change in `engram/core/policy.py` only. The source is",
+        "A number with a key may be [set](config.md); the others change in `engram/core/policies/` only. The source is",
         "a [capability row](rows.md), or the part of the design that the number comes from.",
     ]
     concern = ""

@@ -14,7 +14,7 @@ import tomllib
 from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from engram.core.policy import Policy, rows, with_settings
@@ -99,6 +99,29 @@ TEXT_KEYS: tuple[Key, ...] = (
         "",
         "file that holds the key (or set ENGRAM_API_KEY or OPENAI_API_KEY)",
     ),
+    Key(
+        "embeddings.name",
+        "user",
+        str,
+        "",
+        "embedding model; empty: recall by words alone",
+        env="ENGRAM_EMBEDDINGS_MODEL",
+    ),
+    Key(
+        "embeddings.base_url",
+        "user",
+        str,
+        "",
+        "any OpenAI-compatible server; empty: that of the language model",
+        env="ENGRAM_EMBEDDINGS_BASE_URL",
+    ),
+    Key(
+        "embeddings.api_key_file",
+        "user",
+        str,
+        "",
+        "file that holds the key (or set ENGRAM_EMBEDDINGS_API_KEY); none: the language model's, at the same server",
+    ),
 )
 
 
@@ -126,6 +149,17 @@ class ModelSettings:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     api: str = "auto"
+    section: ClassVar[str] = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """Which model turns text into vectors, and where; the key never appears in a repr."""
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    section: ClassVar[str] = "embeddings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +175,7 @@ class Settings:
     runtime: Path
     tcp_port: int | None = None
     model: ModelSettings | None = None
+    embeddings: EmbeddingSettings | None = None
     redact: str = "redact"
     patterns: tuple[str, ...] = ()
     file_name: str = ""
@@ -174,14 +209,12 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     own = _read(folder / "engram.toml", "vault", problems)
     values: dict[str, Any] = {key.name: key.default for key in keys()} | user | own
     zone = _zone(values["zone"], env, problems)
-    key_text = _api_key(values["model.api_key_file"], env, problems)
+    model = _model(values, env, problems)
+    embeddings = _embeddings(values, env, problems)
     if problems:
         raise ConfigError("; ".join(problems), fix="Mend these and start again; `engram config` explains each key.")
     vault_id = values["id"] or hashlib.sha256(str(folder).encode()).hexdigest()[:26]
     state, cache, runtime = _folders(vault_id, env)
-    model = None
-    if values["model.name"]:
-        model = ModelSettings(values["model.name"], values["model.base_url"] or None, key_text, values["model.api"])
     return Settings(
         vault=folder,
         vault_id=vault_id,
@@ -193,7 +226,8 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         cache=cache,
         runtime=runtime,
         tcp_port=values["tcp_port"] or None,
-        model=model,
+        model=model if model.name else None,
+        embeddings=embeddings if embeddings.name else None,
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
         file_name=values["file_name"],
@@ -321,11 +355,29 @@ def _machine_zone() -> str:
     return target.partition("/zoneinfo/")[2] or "UTC"
 
 
-def _api_key(path: str, env: Mapping[str, str], problems: list[str]) -> str | None:
-    """The key from its file, systemd's credential folder or the environment, in this order."""
+def _model(values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> ModelSettings:
+    key = _api_key("model", values, env, problems) or env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None
+    return ModelSettings(values["model.name"], values["model.base_url"] or None, key, values["model.api"])
+
+
+def _embeddings(values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> EmbeddingSettings:
+    """The embedding model: at the language model's server and with its key, unless told otherwise.
+
+    The language model's key goes to no other server.
+    """
+    own, shared = values["embeddings.base_url"], values["model.base_url"]
+    key = _api_key("embeddings", values, env, problems) or env.get("ENGRAM_EMBEDDINGS_API_KEY") or None
+    if not key and (not own or own.rstrip("/") == shared.rstrip("/")):
+        key = _model(values, env, []).api_key
+    return EmbeddingSettings(values["embeddings.name"], own or shared or None, key)
+
+
+def _api_key(section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> str | None:
+    """The key from its file, else from systemd's credential folder."""
+    path = values[f"{section}.api_key_file"]
     places = [Path(path)] if path else []
     if folder := env.get("CREDENTIALS_DIRECTORY"):
-        places.append(Path(folder) / "api_key")
+        places.append(Path(folder) / ("api_key" if section == "model" else "embeddings_api_key"))
     for place in places:
         try:
             if key := place.expanduser().read_text("utf-8").strip():
@@ -333,5 +385,5 @@ def _api_key(path: str, env: Mapping[str, str], problems: list[str]) -> str | No
         except (OSError, ValueError, RuntimeError) as fault:
             if path and place == places[0]:
                 why = os.strerror(fault.errno or 0) if isinstance(fault, OSError) else "no text, or no such place"
-                problems.append(f"model.api_key_file: {place} cannot be read ({why})")
-    return env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None
+                problems.append(f"{section}.api_key_file: {place} cannot be read ({why})")
+    return None

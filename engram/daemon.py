@@ -35,21 +35,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from engram.backlog import Batch
     from engram.config import Settings
+    from engram.core.policy import ServePolicy
     from engram.core.records import Extraction
-    from engram.ingest import Batch
 
     Job = Callable[[], Any]
     Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "Server"]
 
 log = logging.getLogger("engram.daemon")
 
-BEAT_SECONDS = 1.0
-SILENT_SECONDS = 20.0
 BLINDING = frozenset(("warm-up", "rescan", "vault"))
 """Faults under which the daemon does not know what is in the vault."""
-LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
-"""How long a start waits for the vault's lock, and how often it tries: a command may work in it just now."""
 
 
 class Server(Protocol):
@@ -71,8 +68,8 @@ class Writer:
     `faults` under the work's name until that work succeeds again.
     """
 
-    def __init__(self, most: int, *, log_content: bool = False) -> None:
-        self.most = most
+    def __init__(self, policy: ServePolicy, *, log_content: bool = False) -> None:
+        self.policy = policy
         self.faults: dict[str, str] = {}
         self._log_content = log_content
         self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = queue.SimpleQueue()
@@ -85,7 +82,7 @@ class Writer:
 
     def ask(self, name: str, job: Job) -> Future[Any]:
         """Have a request's job done; BusyError when too many wait already."""
-        if self._jobs.qsize() >= self.most:
+        if self._jobs.qsize() >= self.policy.queue_jobs:
             raise BusyError("the writer has too much to do", retry_after=1, fix="Nothing was changed; try again.")
         asked: Future[Any] = Future()
         self._jobs.put((name, job, asked))
@@ -112,7 +109,7 @@ class Writer:
         while True:
             self._since = time.monotonic()
             try:
-                item = self._jobs.get(timeout=BEAT_SECONDS)
+                item = self._jobs.get(timeout=self.policy.beat_seconds)
             except queue.Empty:
                 continue
             if item is None:
@@ -159,7 +156,7 @@ class Daemon:
         self.memory = memory
         self.settings = settings
         self.policy = settings.policy.serve
-        self.writer = Writer(self.policy.queue_jobs, log_content=settings.log_content)
+        self.writer = Writer(self.policy, log_content=settings.log_content)
         self._server = serve(self, settings, listeners)
         self._watch = Watch(settings.vault, self.changed, settings.policy.files)
         self._scheduler = BackgroundScheduler(
@@ -168,8 +165,10 @@ class Daemon:
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._wordy = threading.Event()
         self._lock = threading.Lock()
         self._looking = False
+        self._warming = True
         self._stopping = False
         self._dirty: set[Path] | None = set()
         self._rescanning = False
@@ -177,10 +176,14 @@ class Daemon:
 
     # -- what the server asks -----------------------------------------------------------------------
 
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any] | Future[dict[str, Any]]:
+    def call(
+        self, name: str, params: dict[str, Any], standing: str = "chat"
+    ) -> dict[str, Any] | Future[dict[str, Any]]:
         """Carry out an operation in the caller's thread; one that waits for writer or workers is promised."""
+        if not self.memory.ready:
+            self.look()  # somebody has to read the vault again
         operation = BY_NAME.get(name)
-        job = partial(self.memory.call, name, params)
+        job = partial(self.memory.call, name, params, standing)
         if operation is not None and operation.writes:
             return self.writer.ask(name, job)
         if name == "flush":
@@ -222,6 +225,8 @@ class Daemon:
         self.memory.on_turns = self.look
         for number in range(self.policy.workers):
             threading.Thread(target=self._distil, name=f"model-{number}", daemon=True).start()
+        if self.memory.embedding:
+            threading.Thread(target=self._embed, name="embed", daemon=True).start()
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
         self._scheduler.start()
@@ -238,6 +243,7 @@ class Daemon:
         self._scheduler.shutdown(wait=False)
         wait([aside("flush", self.memory.flush_waiting)], max(0.0, last - time.monotonic()))
         self._stopping = True
+        self._wordy.set()
         for _ in range(self.policy.workers):
             self._batches.put(None)
         self.writer.stop()
@@ -246,7 +252,7 @@ class Daemon:
     def alive(self) -> bool:
         """Whether the server answers and the writer gets on; only then is the watchdog fed."""
         silent = time.monotonic() - self._server.beat
-        return silent < SILENT_SECONDS and self.writer.silence() < self.policy.stall_seconds
+        return silent < self.policy.silent_seconds and self.writer.silence() < self.policy.stall_seconds
 
     def summary(self) -> str:
         """One line for `systemctl status`."""
@@ -258,6 +264,7 @@ class Daemon:
 
     def look(self) -> None:
         """Have the writer look for batches that are due; many calls before it does so are one."""
+        self._wordy.set()
         with self._lock:
             if self._looking:
                 return
@@ -267,13 +274,19 @@ class Daemon:
     def _look(self) -> None:
         with self._lock:
             self._looking = False
-        if not self.memory.ready:
-            return  # the warm-up looks when it is done
-        for batch in self.memory.due(self.memory.clock()):
-            self._batches.put(batch)
-        due = self.memory.next_due()
-        if due is not None:
-            self._scheduler.add_job(self.look, "date", run_date=due, id="due", replace_existing=True)
+        if not self.memory.ready:  # a warm-up looks when it is done; without one the catalogue was found damaged
+            if not self._warming:
+                self._warming = True
+                self.writer.post("warm-up", self._warm)
+            return
+        try:
+            for batch in self.memory.due(self.memory.clock()):
+                self._batches.put(batch)
+        finally:  # whatever one batch met, the others have their time
+            due = self.memory.next_due()
+            if due is not None:
+                due = max(due, datetime.now(UTC) + timedelta(seconds=self.policy.beat_seconds))  # what fails may rest
+                self._scheduler.add_job(self.look, "date", run_date=due, id="due", replace_existing=True)
 
     def _distil(self) -> None:
         """A model worker: batches in, outcomes to the writer."""
@@ -287,12 +300,28 @@ class Daemon:
                 outcome = ModelError(unexpected("distil", fault).what)
             self.writer.post("file", partial(self._file, batch, outcome))
 
+    def _embed(self) -> None:
+        """The embedding worker: whenever something is new, what has no vector gets one; recall does not wait for it."""
+        policy, tries = self.settings.policy.model, 0
+        while self._wordy.wait() and not self._stopping:
+            self._wordy.clear()
+            try:
+                while self.memory.embed() and not self._stopping:
+                    pass
+            except Exception as fault:  # noqa: BLE001  an endpoint that fails is tried again later
+                self.writer.faults["embeddings"] = str(fault if isinstance(fault, EngramError) else type(fault))
+                self._later(self._wordy.set, min(policy.retry_seconds * 2**tries, policy.retry_most_seconds))
+                tries = min(tries + 1, policy.attempts)
+            else:
+                self.writer.faults.pop("embeddings", None)
+                tries = 0
+
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
         """File the outcome; while the disk refuses, or the outcome trips us, keep it and come back."""
         try:
             self.memory.file(batch, outcome)
         except Exception:
-            job = partial(self.writer.post, "file", partial(self._file, batch, outcome))
+            job = partial(self.writer.post, "file", partial(self._file, batch.tried(), outcome))
             self._later(job, self.settings.policy.model.retry_seconds)
             raise
         self.look()
@@ -311,6 +340,7 @@ class Daemon:
             job = partial(self.writer.post, "warm-up", self._warm)
             self._later(job, self.settings.policy.model.retry_seconds)
             raise
+        self._warming = False
         self.look()
 
     def changed(self, paths: set[Path] | None) -> None:
@@ -386,7 +416,8 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
 
 def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) -> Memory:
     """The started memory; a command that holds the vault is waited for, another daemon refuses at once."""
-    last = time.monotonic() + LOCK_SECONDS
+    policy = settings.policy.serve
+    last = time.monotonic() + policy.lock_seconds
     while True:
         memory = Memory(settings)
         try:
@@ -394,14 +425,14 @@ def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) 
         except LockedError:
             if signals.told == "stop" or time.monotonic() > last or listeners.elsewhere(settings):
                 raise
-            signals.wait(LOCK_LOOK_SECONDS)
+            signals.wait(policy.lock_look_seconds)
         else:
             return memory
 
 
 def _serve(daemon: Daemon, signals: Signals, load: Callable[[], Settings]) -> Settings | None:
     """Feed the watchdog until told to stop (None) or to start over with other settings."""
-    interval = min(sockets.watchdog_seconds() / 2, BEAT_SECONDS)
+    interval = min(sockets.watchdog_seconds() / 2, daemon.policy.beat_seconds)
     told = ""
     while signals.told != "stop":
         signals.wait(interval)

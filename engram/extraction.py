@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engram.errors import BudgetSpentError, ModelError, NotFoundError
+from engram.core.echo import masked, unfenced
+from engram.core.records import Fact
+from engram.errors import BudgetSpentError, ModelError
 from engram.llm import rules
-from engram.vault import files
+from engram.llm.spend import ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from engram.backlog import Batch
     from engram.config import Settings
-    from engram.core.records import Extraction
-    from engram.ingest import Batch
+    from engram.core.echo import Injected
+    from engram.core.records import Extraction, Turn
+    from engram.ladder import Ladder
     from engram.llm.client import Model
+    from engram.llm.spend import Spend
 
 LEDGER = "spend.json"
 
@@ -27,11 +31,23 @@ LEDGER = "spend.json"
 class Extractor:
     """Distils batches, from any thread. The model and its library are loaded when the first batch needs them."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], datetime]) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], datetime], ladder: Ladder, injected: Injected) -> None:
         self.settings = settings
         self.clock = clock
+        self.ladder = ladder
+        self.embed: Callable[[Sequence[str]], list[bytes]] | None = None
+        self.injected = injected
         self._lock = threading.Lock()
         self._model: Model | None = None
+        self._spend: Spend | None = None
+
+    @property
+    def spend(self) -> Spend:
+        """What models cost today; shared by all that ask one."""
+        with self._lock:
+            if self._spend is None:
+                self._spend = ledger(self.settings.state / LEDGER)
+            return self._spend
 
     @property
     def name(self) -> str:
@@ -39,6 +55,13 @@ class Extractor:
         return self.settings.model.name if self.settings.model else rules.EXTRACTOR
 
     def distil(self, batch: Batch) -> Extraction:
+        """What the batch says, with a model's opinion where it is near what is known. Raises ModelError."""
+        found = self._found(batch)
+        if self.embed:
+            self.ladder.learn([candidate.text for candidate in found.candidates], self.embed)
+        return found if found.extractor == rules.EXTRACTOR else replace(found, opinions=self._opinions(batch, found))
+
+    def _found(self, batch: Batch) -> Extraction:
         """What the batch says: by the rules without a model, or if it is too short for one.
 
         Raises ModelError, also for a batch whose tries ended with the process: the model is not asked again.
@@ -50,12 +73,44 @@ class Extractor:
             raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
         from engram.llm import tasks
 
-        found = tasks.extract(batch.turns, self._asked(), policy.extraction, policy.model)
+        found = tasks.extract(self._own_words(batch), self._asked(), policy.extraction, policy.model, policy.importance)
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
         """What the offline rules find in the batch."""
-        return rules.extract(batch.turns, self.settings.policy.extraction)
+        return rules.extract(self._own_words(batch), self.settings.policy.extraction)
+
+    def _own_words(self, batch: Batch) -> list[Turn]:
+        """The turns without what recall handed out: memory does not learn from itself (`X7`)."""
+        turns = []
+        for turn in batch.turns:
+            known = self.injected.of(turn.session)
+            text = masked(unfenced(turn.text), known, self.settings.policy.echo, own=turn.role == "user")
+            turns.append(turn if text == turn.text else replace(turn, text=text))
+        return [turn for turn in turns if turn.text.strip()]
+
+    def _opinions(self, batch: Batch, found: Extraction) -> dict[str, tuple[str, str]]:
+        """What the model says of statements that are near known facts (`A9`); none where it cannot be asked."""
+        from engram.llm.judge import judge
+
+        said = {turn.id: turn for turn in batch.turns}
+        opinions: dict[str, tuple[str, str]] = {}
+        for candidate in found.candidates:
+            turn = said[candidate.turn_id]
+            fact = Fact(
+                "", candidate.text, candidate.category, about=candidate.about, tags=candidate.tags, persona=turn.persona
+            )
+            weighed = self.ladder.weigh(fact, turn.occurred_at, model=True).verdict
+            grey = weighed.grey if weighed.action == "judge" else ()
+            try:
+                verdict = judge(
+                    self._asked(), candidate.text, [near.fact.text for near in grey], self.settings.policy.ladder
+                )
+            except ModelError:
+                break  # the facts are kept without a verdict rather than not at all
+            if verdict.index:
+                opinions[candidate.text] = (verdict.relation, grey[verdict.index - 1].fact.id)
+        return opinions
 
     def again(self, batch: Batch, fault: ModelError, now: datetime) -> tuple[Batch, datetime] | None:
         """The batch with one more try counted and when to try it, or None after the last.
@@ -74,23 +129,11 @@ class Extractor:
         return replace(batch, attempts=tries), now + timedelta(seconds=min(wait, policy.retry_most_seconds))
 
     def _asked(self) -> Model:
+        spend = self.spend
         with self._lock:
             if self._model is None:
                 from engram.llm.client import Model
-                from engram.llm.spend import Spend
 
                 assert self.settings.model
-                spend = Spend(self._ledger, self._write_ledger)
                 self._model = Model(self.settings.model, self.settings.policy.model, spend, self.clock)
             return self._model
-
-    def _ledger(self) -> dict[str, Any]:
-        """What the model cost today, as it was last written."""
-        try:
-            saved: dict[str, Any] = json.loads(files.read(self.settings.state / LEDGER))
-        except (NotFoundError, ValueError):
-            return {}
-        return saved
-
-    def _write_ledger(self, day: Mapping[str, Any]) -> None:
-        files.write_derived(self.settings.state / LEDGER, json.dumps(day).encode())

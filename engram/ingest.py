@@ -1,29 +1,32 @@
-"""The front half of the path: turn → redact → journal (then acknowledge) → signals → buffer → batch.
+"""The front half of the path: turn → redact → journal (then acknowledge) → signals → backlog.
 
 The back half, from a batch to files, is `filing.py`.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
+from collections import Counter
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import buffer
+from engram.backlog import RESTARTED, Backlog, Batch
+from engram.core import trust
 from engram.core.buffer import Waiting
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.redact import redact
 from engram.core.signals import scan, table
-from engram.core.text import content_hash
-from engram.errors import BadRequestError, BusyError, ConflictError, EngramError, StorageError
+from engram.core.text import content_hash, ulid
+from engram.errors import BadRequestError, BusyError, ConflictError, EngramError, StorageError, UnavailableError
 from engram.vault import sessions
 from engram.vault.forms import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from engram.config import Settings
@@ -32,34 +35,8 @@ if TYPE_CHECKING:
 
 SESSION = "main"
 TURN_KEYS = frozenset(("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin"))
-ASKED, RESTARTED = "asked for", "after a restart"
-"""Why a batch is due at once although its time has not come: somebody said `flush`, or it was left over."""
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
 """Moments outside are refused: reckoning with them, to the end of a year or in another zone, leaves the calendar."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Turns of one session file that are distilled together, why now, and how often it was tried.
-
-    `filed`: they were put into their session file. What is not there any more a person took out.
-    """
-
-    waiting: tuple[Waiting, ...]
-    why: str
-    attempts: int = 0
-    filed: bool = False
-
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        """The turns alone, in order."""
-        return tuple(item.filed.turn for item in self.waiting)
-
-    @property
-    def seqs(self) -> tuple[int, ...]:
-        """Their numbers in the journal."""
-        return tuple(item.seq for item in self.waiting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +48,11 @@ class Accepted:
     duplicates: int
 
 
-def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str) -> Turn:
+def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str, standing: str = "chat") -> Turn:
     """One turn of a request, checked and redacted (`X11`); BadRequestError says which field and why.
 
     `id` absent: `fresh_id`. `occurred_at` absent: `now`; without an offset it is local to the vault's zone.
+    `standing` is who hands it in; a turn may claim a lesser one, never a higher one (`X17`).
     """
     if unknown := sorted(set(raw) - TURN_KEYS):
         raise BadRequestError(f"a turn has no {unknown[0]!r}", fix=f"Its keys are {', '.join(sorted(TURN_KEYS))}.")
@@ -103,7 +81,7 @@ def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_i
         occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
         speaker=names["speaker"],
         persona=names["persona"] or None,
-        origin=raw.get("origin") or "chat",
+        origin=trust.standing(standing, raw.get("origin") or ""),
     )
 
 
@@ -136,6 +114,16 @@ def moment(value: object, zone: tzinfo, name: str = "time", *, end: bool = False
     return found
 
 
+def fresh_id(now: datetime) -> str:
+    """An id for a turn that came without one."""
+    return ulid(now, secrets.token_hex(16))
+
+
+def unread() -> UnavailableError:
+    """Why turns are not taken while the catalogue is begun anew: only it knows which of them are in the vault."""
+    return UnavailableError("the vault is still being read", fix="Nothing was stored; send the turns again.")
+
+
 @dataclass(slots=True)
 class _Place:
     """A session file that may take the next turn of its conversation."""
@@ -143,13 +131,13 @@ class _Place:
     stem: str
     started: datetime
     ended: datetime
-    turns: int
-    block: int
+    turns: int = 0
+    block: int = 0
     size: int = 0
 
 
 class Intake:
-    """Turns on their way in: known ids, their places, the journal and the buffer.
+    """Turns on their way in: known ids, their places, the journal; then the backlog, as far as it is durable.
 
     `accept` may be called from any thread; the rest belongs to the writer.
     """
@@ -160,19 +148,11 @@ class Intake:
         self.settings = settings
         self.faults = faults
         self.patterns = table(settings.patterns)
+        self.backlog = Backlog(settings.policy)
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._pending: dict[tuple[str, str], tuple[FiledTurn, Future[None]]] = {}
-        self._places: dict[tuple[str, str | None], list[_Place]] = {}
-        self._stems: set[str] = set()
-        self._unplaced: dict[tuple[str, str | None], list[FiledTurn]] = {}
-        self._waiting: dict[str, list[Waiting]] = {}
-        self._parked: list[tuple[datetime, Batch]] = []
-        self._revived: list[Batch] = []
-        self._dead: list[tuple[Batch, str]] = []
-        self._taken: set[int] = set()
-        self._urgent: dict[str, str] = {}
-        self._recovered: set[int] = set()
+        self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}  # session → id → not in the vault yet
+        self._ahead: Counter[str] = Counter()  # how many of them belong to a session file
+        self._places: dict[tuple[str, str | None], list[_Place]] = {}  # looked up; those last asked for stand last
 
     # -- the front half ---------------------------------------------------------------------------
 
@@ -180,23 +160,19 @@ class Intake:
         """Store the new ones of `turns` durably, then answer (`X18`: the next recall finds them).
 
         The same `(session, id)` with the same text is one turn; with another text ConflictError. BusyError
-        when too much waits; StorageError when the disk refused. After a fault nothing of it was stored.
+        when too much waits, BadRequestError when it could never be taken, UnavailableError when the catalogue
+        began anew meanwhile, StorageError when the disk refused. After a fault nothing of it was stored.
         """
         ticket: Future[None] = Future()
         with self._lock:
+            known = self.index.known
             keys, fresh, awaited, conflicts = self._sort(turns)
-            if conflicts:
-                raise ConflictError(
-                    "the same id came with another text",
-                    where=", ".join(conflicts[:10]),
-                    fix="Give each turn an id of its own; nothing of this request was stored.",
-                )
-            room = self.settings.policy.journal.queue_turns - len(self._pending)
-            if len(fresh) > room:
-                raise BusyError("too many turns wait to be filed", retry_after=2, fix="Nothing was stored; try again.")
-            placed = {(turn.session, turn.id): self._place(turn) for turn in fresh}
-            for turn in fresh:
-                self._pending[turn.session, turn.id] = (placed[turn.session, turn.id], ticket)
+            self._admit(len(fresh), conflicts)
+            placed = {(turn.session, turn.id): self._hold(self._place(turn), ticket) for turn in fresh}
+            if placed and not (known and known == self.index.known):  # what was looked up was not the whole truth
+                self._let_go(placed.values())
+                self._places.clear()
+                raise unread()
         self._commit(list(placed.values()), ticket, now)
         for other in awaited:
             other.result()
@@ -215,8 +191,9 @@ class Intake:
         for turn in turns:
             name = (turn.session, turn.id)
             known, key = fresh.get(name), ""
-            if known is None and name in self._pending:
-                filed, commit = self._pending[name]
+            pending = self._pending.get(turn.session, {}).get(turn.id)
+            if known is None and pending:
+                filed, commit = pending
                 known, key = filed.turn, filed.key
                 awaited.append(commit)
             elif known is None and (filed_before := self.index.turn(turn.session, turn.id)):
@@ -228,13 +205,46 @@ class Intake:
                 conflicts.append(turn.id)
         return keys, list(fresh.values()), awaited, conflicts
 
+    def _admit(self, number: int, conflicts: Sequence[str]) -> None:
+        """Refuse a request with conflicts, or with more new turns than there is room for, now or ever."""
+        if conflicts:
+            raise ConflictError(
+                "the same id came with another text",
+                where=", ".join(conflicts[:10]),
+                fix="Give each turn an id of its own; nothing of this request was stored.",
+            )
+        most = self.settings.policy.journal.queue_turns
+        if number > most:
+            raise BadRequestError(
+                f"one request may bring {most} new turns", fix="Nothing was stored; send fewer at once."
+            )
+        if number > most - self._ahead.total():
+            raise BusyError("too many turns wait to be filed", retry_after=2, fix="Nothing was stored; try again.")
+
+    def _hold(self, filed: FiledTurn, commit: Future[None]) -> FiledTurn:
+        """From now on the turn is known, and its place is taken."""
+        self._pending.setdefault(filed.turn.session, {})[filed.turn.id] = (filed, commit)
+        self._ahead[filed.note] += 1
+        return filed
+
+    def _let_go(self, turns: Iterable[FiledTurn]) -> None:
+        """The vault holds these turns, or nobody does: they take no room here."""
+        for filed in turns:
+            held = self._pending.get(filed.turn.session, {})
+            if filed.turn.id in held:
+                stem = held.pop(filed.turn.id)[0].note
+                self._ahead[stem] -= 1
+                if not self._ahead[stem]:
+                    del self._ahead[stem]
+                if not held:
+                    del self._pending[filed.turn.session]
+
     def _commit(self, placed: list[FiledTurn], ticket: Future[None], now: datetime) -> None:
         try:
             seqs = self.journal.append(placed) if placed else []
         except BaseException as fault:
             with self._lock:
-                for filed in placed:
-                    del self._pending[filed.turn.session, filed.turn.id]
+                self._let_go(placed)
             ticket.set_exception(fault)
             raise
         try:
@@ -245,16 +255,29 @@ class Intake:
             if placed:
                 self.faults.pop("index", None)
         finally:  # whatever the index met, the turns are on the disk and sending them again finds them there
-            with self._lock:
-                for seq, filed in zip(seqs, placed, strict=True):
-                    self._enqueue(seq, filed, now)
+            self.backlog.add([self._waiting(seq, filed, now) for seq, filed in zip(seqs, placed, strict=True)])
             ticket.set_result(None)
 
-    def _enqueue(self, seq: int, filed: FiledTurn, now: datetime) -> None:
+    def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> Waiting:
         level = scan(filed.turn.text, self.patterns, self.settings.policy.signals).level
         if filed.turn.role != "user":
             level = "none"  # what an assistant says of itself is no reason to hurry
-        self._waiting.setdefault(filed.note, []).append(Waiting(seq, filed, level, now))
+        return Waiting(seq, filed, level, now)
+
+    # -- places -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def place(self, turn: Turn) -> Iterator[FiledTurn]:
+        """A place in the vault for a turn that does not go through the journal, kept while it is filed."""
+        done: Future[None] = Future()
+        done.set_result(None)
+        with self._lock:
+            filed = self._hold(self._place(turn), done)
+        try:
+            yield filed
+        finally:
+            with self._lock:
+                self._let_go([filed])
 
     def _place(self, turn: Turn) -> FiledTurn:
         """The session file and block of a new turn: the file active within the gap with room, else new (E10, X1)."""
@@ -269,8 +292,7 @@ class Intake:
         else:
             day = turn.occurred_at.astimezone(self.settings.zone)
             stem = sessions.stem(turn.session, day, self._stem_taken)
-            self._stems.add(stem)
-            place = _Place(stem, turn.occurred_at, turn.occurred_at, 0, 0)
+            place = _Place(stem, turn.occurred_at, turn.occurred_at)
             places.append(place)
         place.ended = max(place.ended, turn.occurred_at)
         place.turns += 1
@@ -279,24 +301,28 @@ class Intake:
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
     def _thread(self, session: str, persona: str | None) -> list[_Place]:
-        """The places of a conversation: its files, and those that only the journal has words for."""
+        """The places of a conversation: its files, and those that only waiting turns have a claim to."""
         thread = (session, persona)
-        if thread not in self._places:
-            places = {
+        places = self._places.pop(thread, None)
+        if places is None:
+            found = {
                 stem: _Place(stem, known.started, known.ended, known.turns, known.last_block, self._size(known.path))
                 for known in self.index.conversations(*thread)
-                if known.started and known.ended
                 for stem in [known.path.rpartition("/")[2].removesuffix(".md")]
             }
-            for filed in self._unplaced.pop(thread, ()):
-                said = filed.turn.occurred_at
-                place = places.setdefault(filed.note, _Place(filed.note, said, said, 0, 0))
-                place.started, place.ended = min(place.started, said), max(place.ended, said)
-                place.block = max(place.block, int(filed.block[1:]))
-                place.turns = max(place.turns, place.block)
-                place.size += len(filed.turn.text.encode())
-            self._places[thread] = list(places.values())
-        return self._places[thread]
+            for filed, _ in self._pending.get(session, {}).values():
+                if filed.turn.persona == persona:
+                    said, block = filed.turn.occurred_at, int(filed.block[1:])
+                    place = found.setdefault(filed.note, _Place(filed.note, said, said))
+                    place.started, place.ended = min(place.started, said), max(place.ended, said)
+                    if block > place.block:  # it does not stand in the file yet
+                        place.block, place.turns = block, place.turns + 1
+                        place.size += len(filed.turn.text.encode())
+            places = list(found.values())
+        self._places[thread] = places
+        if len(self._places) > self.settings.policy.buffer.conversations:
+            del self._places[next(iter(self._places))]
+        return places
 
     def _size(self, path: str) -> int:
         """The bytes of a session file; 0 where the disk does not say."""
@@ -305,122 +331,56 @@ class Intake:
         return 0
 
     def _stem_taken(self, stem: str) -> bool:
-        return stem in self._stems or self.index.holds(sessions.path(stem))
+        return stem in self._ahead or self.index.holds(sessions.path(stem))
 
-    # -- the buffer -------------------------------------------------------------------------------
+    # -- the backlog, durably -----------------------------------------------------------------------
 
     def recover(self, now: datetime) -> list[str]:
         """Take up what the journal holds from before; the problems found in it, in words (X20)."""
-        backlog = self.journal.replay()
+        left = self.journal.replay()
         done: Future[None] = Future()
         done.set_result(None)
-        by_seq = {seq: Waiting(seq, filed, "none", now) for seq, filed in backlog.turns}
-        free = set(by_seq) - {seq for park in backlog.parked for seq in park.seqs}
-        filed_before = {seq for park in backlog.parked if park.filed for seq in park.seqs}
+        held = {seq: Waiting(seq, filed, "none", now, left_over=True) for seq, filed in left.turns}
+        free = held.keys() - {seq for park in left.parked for seq in park.seqs}
+        self.backlog.add((held[seq] for seq in sorted(free)), RESTARTED)
         latest = now + timedelta(seconds=self.settings.policy.model.retry_most_seconds)
-        dead = [tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns) for letter in backlog.dead]
+        for park in left.parked:
+            batch = Batch(tuple(held[seq] for seq in park.seqs), RESTARTED, park.attempts, park.filed)
+            until = min(park.retry_at, latest)  # a time far away is one that a wrong clock wrote
+            self.backlog.put(batch, "parked", until=until)
+        for letter in left.dead:
+            items = tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns)
+            self.backlog.put(Batch(items, RESTARTED, letter.attempts, filed=True), "dead", reason=letter.reason)
         with self._lock:
-            for waiting in by_seq.values():
-                turn = waiting.filed.turn
-                self._pending[turn.session, turn.id] = (waiting.filed, done)
-                self._unplaced.setdefault((turn.session, turn.persona), []).append(waiting.filed)
-                self._stems.add(waiting.filed.note)
-            for seq in sorted(free):
-                note = by_seq[seq].filed.note
-                self._waiting.setdefault(note, []).append(by_seq[seq])
-                self._urgent[note] = RESTARTED
-            self._recovered.update(by_seq)
-            for park in backlog.parked:
-                held = tuple(by_seq[seq] for seq in park.seqs)
-                # A time far away is one that a wrong clock wrote.
-                self._parked.append((min(park.retry_at, latest), Batch(held, RESTARTED, park.attempts, park.filed)))
-            self._dead = [
-                (Batch(waiting, RESTARTED, letter.attempts, filed=True), letter.reason)
-                for waiting, letter in zip(dead, backlog.dead, strict=True)
-            ]
-        self.index.add_turns([waiting.filed for seq, waiting in by_seq.items() if seq not in filed_before])
-        return [problem.message for problem in backlog.problems]
+            for _, filed in left.turns:
+                self._hold(filed, done)
+        filed_before = {seq for park in left.parked if park.filed for seq in park.seqs}
+        self.index.add_turns([filed for seq, filed in left.turns if seq not in filed_before])
+        return [problem.message for problem in left.problems]
 
-    def due(self, now: datetime) -> list[Batch]:
-        """The batches whose time has come; each is handed out once."""
-        policy = self.settings.policy.buffer
-        with self._lock:
-            batches = self._revived + [batch for at, batch in self._parked if at <= now]
-            self._revived = []
-            self._parked = [(at, batch) for at, batch in self._parked if at > now]
-            for note, waiting in list(self._waiting.items()):
-                why = self._urgent.get(note) or buffer.due(waiting, now, policy)
-                if why is None:
-                    continue
-                self._urgent.pop(note, None)
-                del self._waiting[note]
-                step = policy.batch_turns
-                batches += [Batch(tuple(waiting[i : i + step]), why) for i in range(0, len(waiting), step)]
-            self._taken.update(seq for batch in batches for seq in batch.seqs)
-            return [self._marked(batch, now) for batch in batches]
-
-    def _marked(self, batch: Batch, now: datetime) -> Batch:
-        """Count a restart as a try, durably: a turn that kills the process must not do so for ever."""
-        if self._recovered.isdisjoint(batch.seqs):
+    def counted(self, batch: Batch, now: datetime) -> Batch:
+        """The batch with a restart counted as a try, durably: a turn that kills the process must not do so for ever."""
+        if not any(item.left_over for item in batch.waiting):
             return batch
-        self._recovered.difference_update(batch.seqs)
-        batch = replace(batch, attempts=batch.attempts + 1)
+        items = tuple(replace(item, left_over=False) for item in batch.waiting)
+        batch = replace(batch, waiting=items, attempts=batch.attempts + 1)
         with suppress(StorageError):  # a disk that refuses is no reason to hold the batch back: filing it will tell
             self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart", filed=batch.filed)
+        self.backlog.put(batch, "taken")
         return batch
 
-    def next_due(self) -> datetime | None:
-        """When the next batch becomes due by the clock; None when nothing waits."""
-        with self._lock:
-            times = [LONG_AGO] * bool(self._revived) + [at for at, _ in self._parked]
-            times += [buffer.due_at(waiting, self.settings.policy.buffer) for waiting in self._waiting.values()]
-        return min(times, default=None)
-
-    def hurry(self, session: str | None = None) -> set[int]:
-        """Make everything that waits (of `session`) due now; the journal numbers to wait for."""
-        with self._lock:
-            for note, waiting in self._waiting.items():
-                if session is None or waiting[0].filed.turn.session == session:
-                    self._urgent[note] = ASKED
-            wanted = [item for waiting in self._waiting.values() for item in waiting]
-            wanted += [item for batch in self._revived for item in batch.waiting]
-            return self._taken | {item.seq for item in wanted if session in {None, item.filed.turn.session}}
-
-    def revive(self, session: str | None = None) -> None:
-        """Make what is parked or dead (of `session`) due now, with one more try at least: somebody asked for it."""
-        most = self.settings.policy.model.attempts - 1
-        with self._lock:
-            asked = [batch for _, batch in self._parked if _of(batch, session)]
-            asked += [batch for batch, _ in self._dead if _of(batch, session)]
-            self._parked = [(at, batch) for at, batch in self._parked if not _of(batch, session)]
-            self._dead = [(batch, why) for batch, why in self._dead if not _of(batch, session)]
-            self._revived += [replace(batch, why=ASKED, attempts=min(batch.attempts, most)) for batch in asked]
-            self._recovered.difference_update(seq for batch in asked for seq in batch.seqs)
-
-    def wait(self, seqs: set[int], timeout: float) -> bool:
-        """Block until none of `seqs` is in anybody's hands or waiting; False when `timeout` seconds passed."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not (seqs & self._busy()), timeout)
-
-    def _busy(self) -> set[int]:
-        revived = {seq for batch in self._revived for seq in batch.seqs}
-        return self._taken | revived | {item.seq for waiting in self._waiting.values() for item in waiting}
-
     def placed(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
-        """The batch with its `turns` where their file has them; the next turn comes behind what stands there."""
-        stem, thread = turns[0].note, (turns[0].turn.session, turns[0].turn.persona)
-        path = sessions.path(stem)
-        last = max((known.last_block for known in self.index.conversations(*thread) if known.path == path), default=0)
+        """The batch with its `turns` where their file has them; where a person took a place, all is looked up anew."""
         with self._lock:
-            for filed in turns:
-                name = (filed.turn.session, filed.turn.id)
-                if name in self._pending:
-                    self._pending[name] = (filed, self._pending[name][1])
-            for place in self._places.get(thread, ()):
-                if place.stem == stem:
-                    place.block = max(place.block, last)
+            for item, filed in zip(batch.waiting, turns, strict=True):
+                session, name = filed.turn.session, filed.turn.id
+                if filed != item.filed and name in self._pending.get(session, {}):
+                    self._pending[session][name] = (filed, self._pending[session][name][1])
+                    self._places.pop((session, filed.turn.persona), None)
         pairs = zip(batch.waiting, turns, strict=True)
-        return replace(batch, waiting=tuple(replace(item, filed=filed) for item, filed in pairs), filed=True)
+        batch = replace(batch, waiting=tuple(replace(item, filed=filed) for item, filed in pairs), filed=True)
+        self.backlog.put(batch, "taken")
+        return batch
 
     def still_said(self, batch: Batch) -> list[Batch]:
         """The batch as its session file says now, without what a person took out; nothing if none is left."""
@@ -434,58 +394,23 @@ class Intake:
         return [replace(batch, waiting=left)] if left else []
 
     def settled(self, batch: Batch) -> None:
-        """The batch is in the vault: let the journal and the buffer go of it."""
+        """The batch is in the vault: let the journal and the backlog go of it."""
         self.journal.settle(batch.seqs)
-        with self._changed:
-            self._let_go(batch)
-            self._taken.difference_update(batch.seqs)
-            self._changed.notify_all()
+        self._in_the_vault(batch)
+        self.backlog.drop(batch)
 
     def parked(self, batch: Batch, until: datetime, reason: str, *, durable: bool = True) -> None:
         """The batch waits until `until`; with `durable` its count of tries is kept across a restart."""
         if durable:
             self.journal.park(batch.seqs, batch.attempts, until, reason, filed=batch.filed)
-        with self._changed:
-            self._parked.append((until, batch))
-            self._taken.difference_update(batch.seqs)
-            self._changed.notify_all()
+        self.backlog.put(batch, "parked", until=until)
 
     def buried(self, batch: Batch, reason: str) -> None:
-        """The batch is a dead letter: nobody tries it again until somebody asks for it (`revive`)."""
+        """The batch is a dead letter: nobody tries it again until somebody asks for it."""
         self.journal.bury(batch.seqs, batch.attempts, reason)
-        with self._changed:
-            self._let_go(batch)
-            self._dead.append((batch, reason))
-            self._taken.difference_update(batch.seqs)
-            self._changed.notify_all()
+        self._in_the_vault(batch)
+        self.backlog.put(batch, "dead", reason=reason)
 
-    def _let_go(self, batch: Batch) -> None:
-        """The vault holds these turns: it knows their ids, and they take no room here."""
-        for item in batch.waiting:
-            self._pending.pop((item.filed.turn.session, item.filed.turn.id), None)
-
-    @property
-    def dead(self) -> tuple[tuple[Batch, str], ...]:
-        """The dead letters and why each is one."""
+    def _in_the_vault(self, batch: Batch) -> None:
         with self._lock:
-            return tuple(self._dead)
-
-    def place(self, turn: Turn) -> FiledTurn:
-        """A place in the vault for a turn that does not go through the journal."""
-        with self._lock:
-            return self._place(turn)
-
-    def counts(self) -> dict[str, int]:
-        """How many turns wait, are being distilled, and are parked."""
-        with self._lock:
-            revived = sum(len(batch.waiting) for batch in self._revived)
-            return {
-                "waiting_turns": revived + sum(map(len, self._waiting.values())),
-                "distilling_turns": len(self._taken),
-                "parked_turns": sum(len(batch.waiting) for _, batch in self._parked),
-                "dead_turns": sum(len(batch.waiting) for batch, _ in self._dead),
-            }
-
-
-def _of(batch: Batch, session: str | None) -> bool:
-    return session is None or any(turn.session == session for turn in batch.turns)
+            self._let_go(item.filed for item in batch.waiting)

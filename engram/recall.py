@@ -9,12 +9,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, ranking
+from engram.core.echo import own_words
 from engram.core.records import Fact, FiledTurn, Hit, Recalled
-from engram.errors import BadRequestError
+from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.lexical import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from engram.config import Settings
     from engram.index.index import Index
@@ -54,22 +55,33 @@ def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> Asked
     return Asked(query, now=now, **(defaults | given))
 
 
-def recall(index: Index, settings: Settings, ask: Asked, *, mark: str, complete: bool) -> Recalled:
+def recall(
+    index: Index,
+    settings: Settings,
+    ask: Asked,
+    *,
+    mark: str,
+    complete: bool,
+    embed: Callable[[str], bytes] | None = None,
+) -> Recalled:
     """Answer a question from facts, turns and notes; what waits in the journal counts too (`X1`, `X18`).
 
     `mark` is an unguessable word that fences the text handed to a model. `complete` says whether the vault
-    has been read since the start.
+    has been read since the start. `embed` makes the vector of a question; without it, or where it raises
+    ModelError or ConfigError, words alone decide (`A14`).
     """
     policy = settings.policy.recall
     question = ranking.ask(ask.query, ask.now.astimezone(settings.zone))
     statuses = REMEMBERED_STATUSES if ask.as_of else ("active",)
     then = ask.as_of.timestamp() if ask.as_of else None
     where = Where(ask.kinds, statuses, ask.persona or "", then)
-    found = index.search(question, where, max(policy.pool, ask.k))
+    pool = max(policy.pool, ask.k)
+    found = index.search(question, where, pool)
+    best, lack = _with_meaning(index, settings, question, where, found.hits, embed) if embed else (found.hits, "")
     filtered = Counter(found.filtered)
-    units = index.units([one.key for one in found.hits])
+    units = index.units([one.key for one in best])
     known = {key: _ranked(unit) for key, unit in units.items() if not _left_out(unit, ask, index.tombstones, filtered)}
-    scored = [one for one in found.hits if one.key in known]
+    scored = [one for one in best if one.key in known]
     slots = ranking.merged(scored, known, ask.now)
     hits = _verified(index, units, slots, ask, filtered)
     chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
@@ -81,9 +93,31 @@ def recall(index: Index, settings: Settings, ask: Asked, *, mark: str, complete:
         text=fenced(chosen, mark, ask.session),
         tokens=sum(hit.tokens for hit in chosen),
         filtered=dict(filtered),
-        note="" if chosen else _why_empty(index, filtered, complete=complete),
+        note="; ".join(filter(None, ["" if chosen else _why_empty(index, filtered, complete=complete), lack])),
         complete=complete,
     )
+
+
+def _with_meaning(
+    index: Index,
+    settings: Settings,
+    question: ranking.Question,
+    where: Where,
+    found: Sequence[ranking.Scored],
+    embed: Callable[[str], bytes],
+) -> tuple[Sequence[ranking.Scored], str]:
+    """What words found, mixed with what is near by meaning (`A14`, `A17`); or as it was, and why."""
+    policy, pool = settings.policy, max(settings.policy.recall.pool, len(found))
+    if lack := index.words_alone():
+        return found, f"vectors not used: {lack}"
+    try:
+        vector = embed(ranking.nameless(question.text, index.lexical.naming(question)))
+    except (ModelError, ConfigError) as fault:
+        return found, f"vectors not used: {fault.what}"
+    near = index.near(vector, where, pool, [one.key for one in found])
+    if not near:
+        return found, "vectors not used: those of this model are not made yet"
+    return ranking.mixed(found, near, policy.vectors.weight, policy.similarity.floor), ""
 
 
 def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter[str]) -> bool:
@@ -153,14 +187,14 @@ def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) ->
             speaker=(turn.speaker or turn.role) if turn else "",
             role=turn.role if turn else "",
             session=turn.session if turn else "",
-            quote=turn.text[:QUOTE] if turn else "",
+            quote=own_words(turn.text)[:QUOTE] if turn else "",
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
         return Hit(
             slot.key,
             "turn",
-            turn.text,
+            own_words(turn.text),
             path,
             slot.score,
             slot.parts,

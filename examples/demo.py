@@ -36,7 +36,11 @@ def main() -> int:
         try:
             wait_for_daemon(daemon)
             headline(f"1. {source.name} goes in through the daemon's socket")
-            run("import", str(source))
+            if source == OWN:  # a conversation as a chatbot hands it in; a file from elsewhere is an import
+                run("observe", fed=source.read_text(encoding="utf-8"))
+                run("flush")
+            else:
+                run("import", str(source))
             with Memory(vault) as memory:
                 learned(memory, vault)
                 tree(vault)
@@ -52,9 +56,9 @@ def main() -> int:
     return daemon.returncode
 
 
-def run(*words: str) -> None:
+def run(*words: str, fed: str = "") -> None:
     """One `engram` command, its output indented; ends with engram's own words where it did nothing."""
-    done = subprocess.run([*ENGRAM, *words], check=False, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run([*ENGRAM, *words], check=False, capture_output=True, text=True, input=fed)  # noqa: S603
     print("".join(f"   {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
     went_in = done.returncode == REFUSED and not done.stdout.startswith("stored: 0") and done.stdout
     if done.returncode and not went_in:

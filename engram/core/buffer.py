@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A turn that is on disk but not distilled yet: its journal number, place, signal and arrival."""
+    """A turn that is on disk but not distilled yet: its journal number, place, signal and arrival.
+
+    `left_over`: it was there when the process started, and nobody has taken it up since.
+    """
 
     seq: int
     filed: FiledTurn
     level: Level
     since: datetime
+    left_over: bool = False
 
 
 def due(waiting: Sequence[Waiting], now: datetime, policy: BufferPolicy) -> str | None:

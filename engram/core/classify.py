@@ -1,4 +1,4 @@
-"""What kind of memory a text is, how sure and how important (rows C4, C6, C10).
+"""What kind of memory a text is, how sure and how important (rows C4, C6, C9, C10).
 
 Word lists are for English unless a line says otherwise; texts of other languages fall through to the
 category and the tags, which are language-free.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from engram.core.policy import ExtractionPolicy, ImportancePolicy
+    from engram.core.policy import ExtractionPolicy, ImportancePolicy, LadderPolicy
 
 
 def _any(listing: str) -> re.Pattern[str]:
@@ -197,3 +197,21 @@ def is_trivial(text: str, policy: ImportancePolicy) -> bool:
         return True
     found = _WORD.findall(text.casefold().replace("’", "'"))
     return all(word in _SOCIAL or _LAUGHTER.fullmatch(word) for word in found)
+
+
+_ARTIFACTS = {
+    "decision": "decision",
+    "correction": "correction",
+    "principle": "constraint",
+    "commitment": "commitment",
+}
+
+
+def artifact_of(category: str) -> str:
+    """The type of artifact that the words of a memory make: a principle a constraint, most others a fact (`C9`)."""
+    return _ARTIFACTS.get(category, "fact")
+
+
+def is_artifact(category: str, confidence: float, policy: LadderPolicy) -> bool:
+    """Whether the very words are worth keeping: a decision, correction, principle or commitment, from .8 (`C9`)."""
+    return category in _ARTIFACTS and confidence >= policy.artifact_confidence

@@ -1,13 +1,15 @@
 """How people write: what in a turn is the speaker's own plain assertion, sentence by sentence (row X2).
 
-Everything that is someone else's text, a question, a doubt, a joke or a game is taken out before a rule
-may read it. English, with the stops of other scripts; positions always refer to the original text.
+Everything that is someone else's text, a question, a doubt or a joke is taken out before a rule may read it.
+English, with the stops of other scripts; positions always refer to the original text.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from engram.core.quoting import is_title, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +22,10 @@ _SCRIPT = re.compile(r"^[ \t]*[A-Z][\w ]{0,20}:[ \t][^\n]*", re.MULTILINE)
 _INLINE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\[(?:shares|redacted)[^\]\n]*\]|https?://\S+|<[a-z/][^<>\n]*>", re.DOTALL
 )
-_QUOTED = re.compile(r"[\"“„«»]([^\"“”„«»\n]{1,400})[\"”“«»]|(?<!\w)[‘']([^'‘’\n]{2,80})[’'](?!\w)")
-_TITLE = re.compile(r"[A-Z0-9][^.!?]*[.!?]?\Z")
-_SPEECH = re.compile(r"\b(?:i|i'm|i've|i'll|my|me|we|you|he|she|they)\b", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """`text` of the same length in which code, quoted lines, lists, links and quoted speech are masked.
+    """`text` of the same length in which code, lists, links and what somebody else wrote are masked.
 
     A short quoted title (`"Charlotte's Web"`) is not speech and stays; typographic apostrophes become `'`.
     """
@@ -35,25 +34,28 @@ def plain(text: str) -> str:
         text = pattern.sub(_blank, text)
     if len(_SCRIPT.findall(text)) > 1:
         text = _SCRIPT.sub(_blank, text)
-    return _QUOTED.sub(_unquote, text)
+    own, place = [], 0
+    for start, end in parts(text):
+        part = text[start:end]
+        own += [text[place:start], part if is_title(part) else _NOT_BREAK.sub(MASK, part)]
+        place = end
+    return "".join([*own, text[place:]])
+
+
+_NOT_BREAK = re.compile(r"[^\n]")
 
 
 def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", MASK, found.group())
-
-
-def _unquote(found: re.Match[str]) -> str:
-    """A title stays, speech goes."""
-    inner = found[1] or found[2]
-    is_title = len(inner.split()) <= 8 and _TITLE.match(inner) and not _SPEECH.search(inner)
-    return found.group() if is_title else _blank(found)
+    return _NOT_BREAK.sub(MASK, found.group())
 
 
 _END = re.compile(r"[.!?]+[\"')\]]*(?=[\s\x00]|$)|[。！？…]+|\n+")
 _ABBREVIATIONS = frozenset(
     {"mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "approx", "jr", "sr", "inc", "ltd"}
-    | {"u.s", "u.k", "a.m", "p.m", "z.b", "bzw", "ca", "nr", "no", "sra", "mme", "dept", "ave", "mt"}
+    | {"u.s", "u.k", "a.m", "p.m", "z.b", "bzw", "ca", "sra", "mme", "dept", "ave", "mt"}
 )
+_NUMBERED = frozenset({"no", "nr"})
+"""Abbreviations only before a number: `no` is a word."""
 _DAY_MONTH = re.compile(r"\s(?:[a-zäöü]|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 
 
@@ -76,7 +78,10 @@ def _is_abbreviation(text: str, stop: int, after: int) -> bool:
     if before.isdigit():
         return len(before) <= 2 and _DAY_MONTH.match(text, after) is not None
     initial = len(before) == 1 and before.isupper() and before != "I"
-    return after < len(text) and (initial or before.casefold().lstrip("(") in _ABBREVIATIONS)
+    word = before.casefold().lstrip("(")
+    if word in _NUMBERED:
+        return text[after : after + 2].strip().isdigit()
+    return after < len(text) and (initial or word in _ABBREVIATIONS)
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -99,7 +104,8 @@ _JOIN = r"(?:and|but|so|because|'?cause|plus|also|or|yet|then|though|although|wh
 _SPLICE = (
     r"(?:(?:the|this|that|these|those|my|our|his|her|its|their|your)\s(?:[\w'-]+\s){1,3}?|(?-i:[A-Z])[a-z]+\s)"
     r"(?:is|isn't|are|aren't|was|were|has|have|had|will|can|can't|do|does|don't|doesn't|did|didn't|makes?|tastes?|gets?"
-    r"|got|went|needs?|takes?|feels?|looks?|comes?|lives?|loves?|works?)\b"
+    r"|got|went|needs?|takes?|feels?|looks?|comes?|lives?|loves?|works?|made|said|says|told|wants?|thinks?|agreed"
+    r"|gave|brought|knows?|hates?|hated|loved|turned|insisted)\b"
 )
 """A new main clause after a mere comma."""
 _CUT = re.compile(
@@ -109,10 +115,11 @@ _CUT = re.compile(
     r"|since then|everything|things)\b)|,\s+(?=(?:things|everything)\b)"
     r"|;\s|\s[-–—]+\s|—|\s\(|\)|,?\s(?:but|because|although|though|whereas|unless)\s|,?\s'cause\s"
     r"|,\s(?=(?:which|who|where|when|maybe|perhaps|since|as|while|so|too|right|even"
-    r"|especially|how|what|do|have|thanks|just)\b)"
+    r"|especially|how|what|do|have|thanks|just|would you|can you|believe it)\b)"
+    r"|,?\s(?:otherwise|apart from that|other than that|sonst|ansonsten|sinon|por lo demás)[\s,]"
     r"|(?<! now on)(?<!forward)(?<!future),\s(?=(?:please|always|never|don't|let's)\b)"
     rf"|,\s(?:(?:and|but|so)\s)?(?={_SPLICE})|,\sand\s(?=(?:[\w'-]+\s){{1,4}}(?:is|are|was|were)\b)"
-    r"|,?\s(?:und|aber)\s(?=(?:ich|wir|meine?)\b)|,?\s(?:et|mais)\s(?=(?:je|mon|ma|mes)\b|j')"
+    r"|,?\s(?:und|aber)\s(?=(?:ich|wir|meine?)\b)|,\s(?=(?:seit|weil|obwohl|damit|denn|sondern|dabei|aber)\b)|,?\s(?:et|mais)\s(?=(?:je|mon|ma|mes)\b|j')"
     r"|,?\s(?:y|pero)\s(?=(?:yo|me|mi|mis)\b)",
     re.IGNORECASE,
 )
@@ -171,6 +178,51 @@ def refusal(sentence: str) -> str:
     if _UNFINISHED.search(sentence.rstrip(MASK)):
         return "unfinished"
     return "not asserted" if _ALIEN.search(sentence) or _AFTERTHOUGHT.search(sentence) else ""
+
+
+_ASKED_FOR_GOOD = re.compile(r"(?:could|can|would|will) you (?:please |kindly )?(?=(?:always|never)\b)", re.IGNORECASE)
+_ASIDE = re.compile(
+    r",?\s(?:and |so |but )?(?:can|could|may|should|will|would|do|does|did|is|are|any|what|which|where|how|who)"
+    r" (?:i|you|we|there|it|they|he|she|anyone|somebody|someone|anybody|would|do|can|should|is|are|else|much|many"
+    r"|ideas?|tips|advice|suggestions?|recommendations?)\b(?P<rest>[^?]*)\?+\s*\Z",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"(?:and |so |but |or |well,? |ok(?:ay)?,? )*(?:can|could|may|should|shall|will|would|do|does|did|don't|is|isn't"
+    r"|are|am|was|were|has|have|had|what|which|where|when|how|who|why|any)\b",
+    re.IGNORECASE,
+)
+
+
+def asserted(text: str, start: int, end: int) -> tuple[int, int]:
+    """The part of the sentence `text[start:end]` that asserts something before it asks, or asks for something for good.
+
+    `I fly on Monday, can you wake me?` asserts its first half; `Could you always use metric units?` is an order.
+    Of any other sentence the whole, so that a question stays one.
+    """
+    if found := _ASKED_FOR_GOOD.match(text, start, end):
+        return found.end(), start + len(text[start:end].rstrip("? "))
+    if "?" in text[start:end] and not _ASKING.match(text, start, end):
+        found = _ASIDE.search(text, start, end)
+        if found and len(found["rest"].split()) >= _QUESTION:
+            return start, found.start()
+    return start, end
+
+
+_QUESTION = 2
+"""Words after `can you` that make it a question of its own: `don't you?` asks for assent."""
+_TAKES_BACK = re.compile(
+    r"(?:oh |ah |ach |oops,? |sorry,? )?(?:(?:wait|no)[, ]+(?:wait|no)\b|no,? (?:sorry|i mean)\b|i meant\b|scratch that"
+    r"|strike that|correction:|sorry, i mean\b|(?:no|nein|non|nee)[:,] ?(?!not\b|never\b|really\b|even\b|nicht\b|ich\b)"
+    r"\S+(?: \S+){0,2}[.!]?\Z|nein, (?:doch|ich meine|quatsch)|quatsch\b|(?:ach )?ich meinte\b"
+    r"|non,? (?:attends|je veux dire)|je voulais dire|no, espera|perdón,|quise decir|digo,)",
+    re.IGNORECASE,
+)
+
+
+def is_taken_back(sentence: str) -> bool:
+    """Whether `sentence` takes back the one before it (`No wait, I meant Thursday.`)."""
+    return _TAKES_BACK.match(sentence) is not None
 
 
 _AFTERTHOUGHT = re.compile(

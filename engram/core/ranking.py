@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from engram.core.dates import resolve
 from engram.core.words import FIRST_PERSON, content, fold, language, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.policy import RecallPolicy
@@ -84,6 +85,17 @@ class Scored:
     key: str
     score: float
     parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What meaning says of a unit: `similarity` of its own text to the question, on the nominal scale, and its
+    `worth`, with the turns around it and its session; None where it has no vector yet.
+    """
+
+    key: str
+    similarity: float | None
+    worth: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +170,46 @@ def _about_role(folded: str, found: Sequence[str]) -> str:
     return "" if FIRST_PERSON.isdisjoint(found) else "user"
 
 
+def nameless(text: str, names: frozenset[str]) -> str:
+    """The question without the words that name a speaker, for a vector of what is asked; `names` are folded.
+
+    `nameless("What did Anna's sister buy?", {"anna"})` is "What did sister buy?"; a mere name stays.
+    """
+    kept = [part for part in text.split() if not names.intersection(words(part))]
+    return " ".join(kept) if content(words(" ".join(kept)), "en") else text
+
+
+def mixed(found: Sequence[Scored], near: Sequence[Near], weight: float, floor: float) -> tuple[Scored, ...]:
+    """Words and meaning as one list, best first, ties by key (rows `A14`, `A17`).
+
+    Each side is measured by its own spread σ over all that either side found, so the order is that of
+    (1 − weight)·z(words) + weight·z(meaning); written as words + λ·meaning with
+    λ = weight/(1 − weight)·σ(words)/σ(meaning), for parts that sum to a score above 0. What only meaning found
+    is left out below the `floor` of similarity; what has no vector yet counts as the average does.
+    """
+    by_words = {one.key: one for one in found}
+    kept = [one for one in near if one.key in by_words or (one.similarity or 0.0) >= floor]
+    worths = {one.key: max(one.worth, 0.0) for one in kept if one.worth is not None}
+    if not worths:
+        return tuple(found)
+    keys = dict.fromkeys([*by_words, *worths])
+    scores = {key: by_words[key].score if key in by_words else 0.0 for key in keys}
+    unknown = fmean(worths.values())
+    spread = _deviation(scores.values()) or max(scores.values()) or 1.0
+    share = weight / (1 - weight) * spread / (_deviation(worths.values()) or 1.0)
+    together = []
+    for key in keys:
+        gain = share * worths.get(key, unknown)
+        parts = dict(by_words[key].parts) if key in by_words else {}
+        together.append(Scored(key, scores[key] + gain, parts | {"vector": gain}))
+    return tuple(sorted(together, key=lambda one: (-one.score, one.key)))
+
+
+def _deviation(values: Collection[float]) -> float:
+    mean = fmean(values)
+    return math.sqrt(fmean((value - mean) ** 2 for value in values))
+
+
 def merged(
     scored: Sequence[Scored], units: Mapping[str, Unit], now: datetime, preset: Preset = PRESETS["balanced"]
 ) -> tuple[Slot, ...]:
@@ -166,7 +218,7 @@ def merged(
     A turn and the facts drawn from it take one slot, shown by its best fact, worth what the best of them is
     worth: so facts never push out the turns they came from.
     """
-    best = max((one.score for one in scored), default=0.0)
+    best = max((one.score for one in scored), default=0.0) or 1.0
     families: dict[str, list[tuple[Scored, dict[str, float]]]] = {}
     for one in scored:
         unit = units[one.key]
@@ -287,6 +339,7 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "telling": "tells of who said it, and the question is about that one",
         "span": "falls into the time the question names",
         "question": "is itself a question",
+        "vector": "means what is asked",
         "importance": "importance",
         "recency": "recency",
     }

@@ -33,6 +33,15 @@ STATUSES = ("active", "archived", "superseded", "invalidated", "pruned", "forgot
 ROLES = ("user", "assistant", "system", "tool")
 """Who may have said a turn."""
 
+STANDINGS = ("chat", "import", "tool")
+"""Who hands turns in, told by the caller's token and never by text: a chatbot, an importer, a tool."""
+
+ENTITY_TYPES = ("person", "org", "place", "project", "tool", "concept")
+"""What an entity may be (rows B1, E2, C14)."""
+
+EDGE_TYPES = ("similar", "entity", "time", "causal", "relation")
+"""Why two memories or two entities belong together (rows A13, C34, B1)."""
+
 REMEMBERED = "remembered"
 """The session of what people ask to keep; its turns are no conversation and lend each other nothing."""
 
@@ -97,7 +106,8 @@ class Candidate:
     """What an extractor proposes: a statement with its evidence (rows C3, X17).
 
     `about` holds display names of entities, subject first; `quote` is a span of the text of the turn
-    `turn_id`; `confidence` and `importance` are 0–1; `importance` None leaves it to the local rule.
+    `turn_id`; `confidence` and `importance` are 0–1; `importance` None leaves it to the local rule;
+    `lifetime` is week, month, year, forever or '' (row B19).
     """
 
     text: str
@@ -109,23 +119,51 @@ class Candidate:
     about: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     when: Interval | None = None
+    lifetime: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What an extractor says two entities are to each other (row B1): Anna –sister→ Ben, on the evidence of a turn.
+
+    `subject` and `object` are display names, `type` is one word, `label` a sentence of its own or '';
+    `attitude` and `proximity` are 1–5; `confidence` is 0–1.
+    """
+
+    subject: str
+    type: str
+    object: str
+    turn_id: str
+    quote: str
+    confidence: float = 0.8
+    label: str = ""
+    attitude: int | None = None
+    proximity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """One batch distilled. `dropped` counts what was refused, by reason; empty is a valid answer."""
+    """One batch distilled. `dropped` counts what was refused, by reason; empty is a valid answer.
+
+    `types` gives the type of an entity by its display name, as far as it is known (`ENTITY_TYPES`); `opinions`
+    what a model said of a statement beside a known fact: its text → (same, contradicts; the fact's id).
+    """
 
     candidates: tuple[Candidate, ...]
     extractor: str
     dropped: Mapping[str, int] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    opinions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One memory: a Markdown note with a statement (the key table of the vault format).
 
-    `confidence`, `importance` and `trust` are 0–1; `source` is the key of the turn it came from
-    (`<session-file-stem>#^t12`) or ''; `path` is vault-relative, `sha` the SHA-256 of the file's bytes.
+    `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
+    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `path` is
+    vault-relative, `sha` the SHA-256 of the file's bytes.
     """
 
     id: str
@@ -139,6 +177,7 @@ class Fact:
     about: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     source: str = ""
+    also: tuple[str, ...] = ()
     origin: str = ""
     pinned: bool = False
     expires: datetime | None = None
@@ -176,7 +215,114 @@ class Edit:
     body: str | None = None
 
 
-Change = Create | Edit
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Plan to move a note that still has the bytes with SHA-256 `sha` to the free path `to`, patched on the way."""
+
+    path: str
+    sha: str
+    to: str
+    keys: Mapping[str, object]
+    why: str
+    body: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was seen of a memory in use; kept in `state/usage/`, never in its note (design of the model §2).
+
+    `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) holds as of `salience_at`,
+    `stability` is 1–5; `gap_days` is the last interval between two recalls and `gradient` (0.1–3) what spacing
+    made of it (row B7). `evidence_at` is when it was last reinforced, confirmed or edited.
+    """
+
+    access: int = 0
+    last_access: datetime | None = None
+    confirmations: int = 0
+    evidence_at: datetime | None = None
+    stability: float = 1.0
+    salience: float = 0.5
+    salience_at: datetime | None = None
+    gap_days: float = 0.0
+    gradient: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """What a memory is worth at one moment, each 0–1 (design of the model §2)."""
+
+    confidence: float
+    salience: float
+    retention: float
+    decay: float
+    heat: float
+
+
+Change = Create | Edit | Move
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A person, place or thing that facts are about (rows B1, C14, E2). Its ref is `<type>:<slug>`.
+
+    `aliases` are other names it goes by; `relations` are lines `(type, name)` to other entities.
+    """
+
+    name: str
+    type: str = "concept"
+    aliases: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    id: str = ""
+    created: datetime | None = None
+    path: str = ""
+    sha: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link with a confidence (0–1) that was anchored when it was last `reinforced` (rows A13, B1, C34).
+
+    The ends are fact ids, or entity refs for `relation`. `similar` has no direction and its ends are sorted.
+    """
+
+    source: str
+    target: str
+    type: str
+    label: str = ""
+    confidence: float = 1.0
+    reinforced: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    attitude: int | None = None
+    proximity: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What one stretch of a conversation taught (row C31): memory ids under at most 16 topics, oldest first.
+
+    `sealed` and `why` (topic_shift, time_gap, max_memories, flush) are set once it is closed.
+    """
+
+    id: str
+    session: str
+    persona: str | None
+    opened: datetime
+    last: datetime
+    topics: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    sealed: datetime | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A thread of boxes on one subject (row C32): the names and topics of its boxes, oldest first."""
+
+    id: str
+    topic: str
+    seen: datetime
+    boxes: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

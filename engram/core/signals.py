@@ -262,8 +262,8 @@ def table(extra: Sequence[str] = ()) -> SignalTable:
     Own patterns have RE2's syntax, ignore case and may match anywhere. ConfigError names every one that
     is not valid or would match an empty text.
     """
-    rows = [(name, True, _row(rows[tongue], tongue)) for name, rows in HIGH.items() for tongue in rows]
-    rows += [(name, False, _row(rows[tongue], tongue)) for name, rows in MEDIUM.items() for tongue in rows]
+    rows = [(name, True, spelled(rows[tongue], tongue)) for name, rows in HIGH.items() for tongue in rows]
+    rows += [(name, False, spelled(rows[tongue], tongue)) for name, rows in MEDIUM.items() for tongue in rows]
     faults = [f"{pattern!r} {fault}" for pattern in extra if (fault := _fault(pattern))]
     if faults:
         raise ConfigError(
@@ -272,10 +272,7 @@ def table(extra: Sequence[str] = ()) -> SignalTable:
             fix="Write them in RE2 syntax, without look-around or back-references.",
         )
     rows += [(OWN + pattern, True, pattern) for pattern in extra]
-    patterns = re2.Set.SearchSet(_options())
-    for _, _, pattern in rows:
-        patterns.Add(pattern)
-    patterns.Compile()
+    patterns = compiled([pattern for _, _, pattern in rows])
     return SignalTable(patterns, tuple(name for name, _, _ in rows), tuple(high for _, high, _ in rows))
 
 
@@ -303,10 +300,19 @@ def _level(high: int, medium: int, policy: SignalPolicy) -> Level:
     return "low" if medium else "none"
 
 
-def _row(pattern: str, tongue: str) -> str:
-    """The row as the matcher takes it."""
-    spelled = pattern.replace(r"~", r"(?:\S+ )?").replace(" ", r"\s+").replace(r"\s+?", r"\s*")
-    return spelled if tongue in _UNSPACED else rf"(?:^|\b|\W)(?:{spelled})(?:\b|\W|$)"
+def spelled(pattern: str, tongue: str) -> str:
+    """A row of a table as the matcher takes it: ` ` is any blanks, `~` at most one word between, borders of words."""
+    row = pattern.replace(r"~", r"(?:\S+ )?").replace(" ", r"\s+").replace(r"\s+?", r"\s*")
+    return row if tongue in _UNSPACED else rf"(?:^|\b|\W)(?:{row})(?:\b|\W|$)"
+
+
+def compiled(patterns: Sequence[str]) -> Any:
+    """One automaton of all patterns, case ignored: `Match(bytes)` gives the places of those that match anywhere."""
+    automaton = re2.Set.SearchSet(_options())
+    for pattern in patterns:
+        automaton.Add(pattern)
+    automaton.Compile()
+    return automaton
 
 
 def _options() -> re2.Options:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
 
-VERSION = 1
+VERSION = 2
 """Version of the rows and of what is read into them."""
 
 
@@ -70,7 +70,7 @@ class Catalog(Lookups):
         self._gone = gone
         self._edited = edited
         self._missing: dict[str, float] = {}
-        self._seen_whole = ""
+        self._seen_whole = self._walked = ""
 
     def close(self) -> None:
         """Let go of the database."""
@@ -94,18 +94,28 @@ class Catalog(Lookups):
         with self._scanning:
             generation = self.rows.generation
             try:
-                return self._scan(paths, accept=accept_deletions)
+                diff = self._scan(paths, accept=accept_deletions)
             except StorageError:
                 if self.rows.generation == generation:
                     raise
-                return self._scan(None, accept=False)
+            else:
+                if self.rows.generation == generation:
+                    return diff
+            return self._scan(None, accept=False)
 
     def note_written(self, path: str, raw: bytes) -> None:
         """Take in our own write at once (`X18`): the next look-up finds it, the next scan finds nothing new.
 
-        Call it after a move too, with the new path. Where a person was faster, the next scan tells.
+        Call it after a move too, with the new path, and with b'' for a path that holds nothing any more. Where a
+        person was faster, the next scan tells.
         """
         stat = self._stat(path)
+        if stat is None and not raw:
+            log = Log(ours=True)
+            with self.rows.change() as db:
+                drop(db, path, log)
+            self._take(log.heirs, log)
+            return
         if stat is None or kind_of(path) is None or stat.size != len(raw):
             return
         log = Log(ours=True)
@@ -161,7 +171,7 @@ class Catalog(Lookups):
     # --------------------------------------------------------------------------------------------- scan
 
     def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
-        log = Log()
+        log, generation = Log(), self.rows.generation
         paths = paths if self._whole() else None
         seen, known = self._look(self._inside(paths))
         for problem in seen.problems:
@@ -173,7 +183,15 @@ class Catalog(Lookups):
         self._let_go(lost, log, accept=accept)
         if paths is None and not seen.unseen and not self._whole():
             self.rows.set("complete", "yes")
+        if paths is None:
+            self._walked = generation
         return log.diff()
+
+    @property
+    def known(self) -> str:
+        """The catalogue's generation if all of the vault that can be read is in it, '' since it began anew."""
+        generation = self.rows.generation
+        return generation if self._walked == generation or self._whole() else ""
 
     def _whole(self) -> bool:
         """`complete`, remembered, for every scan asks."""

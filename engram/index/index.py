@@ -9,21 +9,24 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from engram.core.echo import own_words
 from engram.core.lifecycle import hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
 from engram.index.lexical import Doc, Lexical
+from engram.index.meaning import Meaning
 from engram.index.rows import key_of
+from engram.index.vectors import digest
 from engram.vault import files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.ranking import Question
+    from engram.core.ranking import Near, Question
     from engram.core.records import Problem
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
@@ -45,6 +48,7 @@ class Index:
             settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
         )
         self.lexical = Lexical(settings.policy.lexical, settings.zone)
+        self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self._pending: dict[str, FiledTurn] = {}
         self._own: dict[str, int] = {}
@@ -65,6 +69,8 @@ class Index:
         """
         with self._following:
             self.lexical.save(self.settings.cache, self._mark, tuple(self._pending))
+        if self.meaning:
+            self.meaning.tidy(self.lexical)
 
     # -- changes ------------------------------------------------------------------------------------
 
@@ -101,7 +107,7 @@ class Index:
             self.lexical.add([_doc(filed) for filed in turns])
 
     def rebuild(self) -> None:
-        """Forget everything and read the vault again."""
+        """Forget everything and read the vault again; only vectors stay, for they follow from the texts alone."""
         files.make_folders(self.settings.cache)
         self.catalog.start_over()
         self.refresh(None)
@@ -149,6 +155,44 @@ class Index:
     def search(self, question: Question, where: Where, k: int) -> Found:
         """The `k` best units."""
         return self.lexical.search(question, where, k)
+
+    def words_alone(self) -> str:
+        """Why meaning cannot help to answer now, or ''."""
+        if self.meaning is None:
+            return "no embedding model is set"
+        have, wanted = self.meaning.covered(self.lexical)
+        enough = have and have >= wanted * self.meaning.policy.enough
+        return "" if enough else f"{have} of {wanted} memories are embedded so far"
+
+    def near(self, vector: bytes, where: Where, k: int, also: Collection[str]) -> tuple[Near, ...]:
+        """What is near to a question by meaning, and how near the units of `also` are; () where nothing can be said."""
+        return self.meaning.near(self.lexical, vector, where, k, also) if self.meaning else ()
+
+    def similar(self, vector: bytes, where: Where, k: int) -> list[tuple[str, float]]:
+        """The `k` units whose text is nearest to `vector`, with raw cosines; `meaning.scale` reads them."""
+        return self.meaning.similar(self.lexical, vector, where, k) if self.meaning else []
+
+    def unembedded(self, limit: int) -> list[tuple[str, str]]:
+        """Keys and texts of up to `limit` units that have no vector yet, each text once."""
+        texts: dict[str, str] = {}
+        if self.meaning:
+            for key in self.meaning.wanting(self.lexical):
+                unit = None if key in self.tombstones else self.unit(key)
+                if unit and (text := _doc(unit).text).strip():
+                    texts.setdefault(text, key)
+                if len(texts) == limit:
+                    break
+        return [(key, text) for text, key in texts.items()]
+
+    def embedded(self, pairs: Iterable[tuple[str, bytes]]) -> None:
+        """These texts have these vectors."""
+        if self.meaning:
+            self.meaning.learn(pairs)
+
+    def give_up(self, texts: Iterable[str]) -> None:
+        """These texts cannot be embedded; until the next start nobody tries."""
+        if self.meaning:
+            self.meaning.refused.update(map(digest, texts))
 
     def unit(self, key: str) -> Unit | None:
         """The unit with this key, filed or waiting."""
@@ -214,6 +258,11 @@ class Index:
         """What is wrong with files of the vault, or with one of them."""
         return [problem for problem in self.catalog.problems() if path is None or problem.path == path]
 
+    @property
+    def known(self) -> str:
+        """'' while the catalogue is begun anew, and nobody can tell what is in the vault; else which one it is."""
+        return self.catalog.known
+
     def size(self) -> int:
         """How many facts, turns and notes can be found."""
         return len(self.lexical)
@@ -235,7 +284,7 @@ def _doc(unit: Unit) -> Doc:
         return Doc(
             unit.key,
             "turn",
-            turn.text,
+            own_words(turn.text),
             thread="" if turn.session == REMEMBERED else unit.note,
             position=int(unit.block[1:]),
             speaker=turn.speaker,

@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -25,16 +25,19 @@ from engram.index import scoring
 from engram.index.manner import asks, holds_number, tells_of_self
 from engram.index.segments import DamagedError, Names, Postings, Rows, pack, unpack
 from engram.index.stems import LANGUAGES, STEMMER_VERSION, analysed, date_word, stemmed
+from engram.index.vectors import digest
 from engram.vault.files import write_derived
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints
 
-VERSION = "3"
+VERSION = "4"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -90,6 +93,19 @@ class Found:
 
     hits: tuple[Scored, ...] = ()
     filtered: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The units as they stand: `rows`, the first `size` of their `columns`, and which a question may find.
+
+    `allowed` is as long as the columns: a link to a row that came later leads to one that is not allowed.
+    """
+
+    rows: Rows
+    columns: NDArray[Any]
+    size: int
+    allowed: Bools
 
 
 class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
@@ -164,6 +180,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "timed": has_time_expression(doc.text),
             "counted": holds_number(doc.text),
             "telling": tells_of_self(doc.text),
+            "digest": digest(doc.text),
         }
         self._postings.add(self._rows.add(doc.key, values), Counter(stems))
         self._count(len(stems), code, 1)
@@ -312,6 +329,24 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             terms = self._asked(question, visible)
             rows = self._candidates(question, terms, visible)
             return self._scored(question, where, terms, rows, visible, k) if len(rows) and k > 0 else Found()
+
+    def view(self, where: Where) -> View:
+        """What another way of searching may find; rows that come later do not disturb it."""
+        with self._lock:
+            visible = np.flatnonzero(self._visible(where)).astype(np.int32)
+            allowed = np.zeros(len(self._rows.columns), np.bool_)
+            allowed[visible[self._reasons(visible, where) == 0]] = True
+            return View(self._rows, self._rows.columns, self._rows.size, allowed)
+
+    def stems(self, found: list[str], code: str) -> list[str]:
+        """The stems of words in a language; safe from any thread."""
+        with self._lock:
+            return stemmed(found, code)
+
+    def naming(self, question: Question) -> frozenset[str]:
+        """The words of the question that name a speaker."""
+        with self._lock:
+            return frozenset(word for word in question.words if word in self._speakers)
 
     def _visible(self, where: Where) -> Bools:
         """Which rows this question may look at all; remembered until the next change."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import SessionFile, unpack
+from engram.index.rows import NAME, SessionFile, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,11 @@ class Lookups:
             raise ConflictError("several memories begin like this", where=name, fix=f"Give more of the id: {ids}.")
         return found[0]
 
+    def facts(self) -> list[Fact]:
+        """Every fact, by path."""
+        found = self.rows.ask("SELECT record FROM unit WHERE kind = 'fact' ORDER BY path")
+        return [cast("Fact", unpack("fact", record)) for (record,) in found]
+
     def active(self, content_hash: str) -> tuple[str, ...]:
         """The ids of the active facts that state this (`core.text.content_hash`; row C5)."""
         return tuple(
@@ -59,6 +64,11 @@ class Lookups:
     def hashes(self) -> set[str]:
         """The content hashes of all active facts."""
         return {found for (found,) in self.rows.ask("SELECT hash FROM unit WHERE hash <> ''")}
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """The ids of the facts in files of this name, in any folder (`C7`: links lead to one)."""
+        question = f"SELECT key FROM unit WHERE kind = 'fact' AND {NAME} = ?"  # noqa: S608  our own words
+        return tuple(key for (key,) in self.rows.ask(question, (name,)))
 
     def unit(self, key: str) -> Unit | None:
         """The fact, turn or note with this key."""

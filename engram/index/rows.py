@@ -51,7 +51,10 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-SCHEMA = """
+NAME = "substr(path, length(rtrim(path, replace(path, '/', ''))) + 1)"
+"""The name of a file without its folder, in SQL."""
+
+SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE file (
     path TEXT PRIMARY KEY, inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
@@ -64,7 +67,9 @@ CREATE TABLE unit (
     status TEXT NOT NULL, hash TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL
 );
 CREATE INDEX unit_path ON unit (path);
+CREATE INDEX unit_name ON unit ({NAME}) WHERE kind = 'fact';
 CREATE INDEX unit_hash ON unit (hash) WHERE hash <> '';
+CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';
 CREATE TABLE gone (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE session (
@@ -78,7 +83,7 @@ CREATE INDEX problem_path ON problem (path);
 
 _FACT = tuple(field.name for field in fields(Fact))
 _FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid_until")))
-_FACT_LISTS = tuple(map(_FACT.index, ("about", "tags", "supersedes", "superseded_by")))
+_FACT_LISTS = tuple(map(_FACT.index, ("about", "tags", "also", "supersedes", "superseded_by")))
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
 _fact_values, _turn_values = attrgetter(*_FACT), attrgetter(*_TURN)

@@ -42,6 +42,7 @@ ROW = np.dtype(
         ("after", "i4"),
         ("length", "i4"),
         ("day", "i4"),
+        ("digest", "u8"),
         ("when", "f8"),
         ("created", "f8"),
         ("valid_from", "f8"),

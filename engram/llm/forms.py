@@ -40,17 +40,17 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
         "Check the model's API key and its account.",
         True,
     ),
-    (lambda _, said: _MODEL_WORDS.search(said), "The endpoint does not have the model", "Check model.name.", True),
+    (lambda _, said: _MODEL_WORDS.search(said), "The endpoint does not have the model", "Check {section}.name.", True),
     (
         lambda status, _: status in {404, 405},
         "The endpoint has no such route",
-        "Check model.base_url; it usually ends in /v1.",
+        "Check {section}.base_url; it usually ends in /v1.",
         True,
     ),
     (
         lambda status, _: status < 400,
         "The endpoint sends us elsewhere",
-        "Redirects are not followed; set model.base_url to the final address.",
+        "Redirects are not followed; set {section}.base_url to the final address.",
         True,
     ),
     (
@@ -61,7 +61,7 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
     ),
     (lambda *_: True, "The endpoint refused the request", "Is the server compatible?", False),
 )
-"""Test, what happened, what to do, may the same batch succeed later."""
+"""Test, what happened, what to do in which section of the settings, may the same batch succeed later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +171,12 @@ def said(raw: bytes, secret: str | None) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in words).split())[:_SAID_CHARS]
 
 
-def status_fault(status: int, words: str) -> ModelError:
+def status_fault(status: int, words: str, section: str) -> ModelError:
     """The fault that a status and the server's own `words` stand for; the first row that fits."""
     what, fix, retryable = next(row[1:] for row in _STATUS_FAULTS if row[0](status, words))
-    return ModelError(f"{what} ({status}{': ' + words if words else ''})", retryable=retryable, fix=fix)
+    return ModelError(
+        f"{what} ({status}{': ' + words if words else ''})", retryable=retryable, fix=fix.format(section=section)
+    )
 
 
 def _completion(body: object) -> Answer | None:

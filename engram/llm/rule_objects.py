@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.dates import MONTHS
-from engram.llm.rule_people import NAME
+from engram.llm.rule_people import NAME, TITLE
+from engram.llm.rule_table import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,8 @@ _TRAIL = re.compile(
     r"(?:[\s.!,;:~*)]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]|\b(?:too|as well|and all|lol|lmao|xd|haha+|hehe+|ha"
     r"|though|tho|so much|right now|now|actually|anyway|btw|by the way|you know|of course|for sure|these days"
     r"|at the moment|currently|lately|recently|please|pls|honestly|to be honest|tbh|thanks|thank you"
+    r"|(?<=, )(?:(?:note|write|jot) (?:that|this|it) down|(?:remember|note) (?:that|this|it)|keep (?:that|this|it)"
+    r" in mind)"
     r"|i must say|i have to say|i admit|for what it's worth|for the record|fyi|obviously|basically|still)"
     r"(?=[\s.!,;]*$))+$",
     re.IGNORECASE,
@@ -32,6 +35,17 @@ _TRAIL = re.compile(
 def bare(text: str, start: int, end: int) -> str:
     """`text[start:end]` without closing signs and fillers (`by the way`, `please`, `lol`)."""
     return _TRAIL.sub("", text[start:end])
+
+
+_AND_DOES = re.compile(r",? and (?=(?-i:[a-z]))", re.IGNORECASE)
+_AFTER_NAME = re.compile(r",? (?:and|und|et|y) (?=[a-zäöü])")
+
+
+def shortened(wants: str, raw: str) -> str:
+    """`raw` without what a place or a name is joined to: `Gothenburg and laughs at me` is `Gothenburg`."""
+    if wants == "place":
+        return _AND_DOES.split(raw, maxsplit=1)[0]
+    return _AFTER_NAME.split(raw, maxsplit=1)[0] if wants in {"name", "person"} else raw
 
 
 _YOU = re.compile(r"\b(?:you|your|yours|y'all|yourself|u|ur)\b", re.IGNORECASE)
@@ -51,7 +65,7 @@ _POINTING = re.compile(
 )
 _SHOWN = re.compile(
     r"the (?!outdoors|ocean|sea|beach|mountains?|rain|snow|cold|heat|gym|theat|cinema|forest|woods|countryside|city"
-    r"|piano|guitar|violin|smell of|taste of|feeling of|color \w+$|colour \w+$|peace"
+    r"|piano|guitar|violin|smell of|taste of|feeling of|sounds? of (?=[a-z]+s\b)|color \w+$|colour \w+$|peace"
     r"|(?:[A-Z][\w']*(?: of| the|$)? ?){1,3}$|\"[A-Z])"
 )
 _EVAL = re.compile(
@@ -73,7 +87,7 @@ _UNTIED = re.compile(
 _APART = re.compile(r"\b(?:that|which|who|where|when|(?:she|he|they|i)'\w+|(?:before|after) \w+ \w)", re.IGNORECASE)
 _UNFINISHED_SPAN = re.compile(
     r"x{3},? (?:to|until|till|-|through) (?:the )?\d{1,2}(?:st|nd|rd|th)?\b|x{3},? (?:19|20)\d\d\b"
-    r"|x{3},? (?:(?:on|in) )?x{3}"
+    r"|x{3},? (?:(?:on|in) )?x{3}|x{3},? and (?:on )?(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 )
 _UNREAD = re.compile(
     rf"\b(?:{'|'.join(MONTHS)}) \d|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{'|'.join(MONTHS)})\b"
@@ -115,7 +129,7 @@ def is_pointing(words: str) -> bool:
 _LONGEST = 26
 _TAIL = re.compile(
     r"(?:[,]|at|in|for|from|with|by|who|working|and|named|called|to|on|since|of|about|as|fluently|\(|that|which|very"
-    r"|a bit|fluent|[Ss]panish|[Ff]rench|[Gg]erman|[Ii]talian|the)\b|(?!I\b)[,A-Z\d(]"
+    r"|a bit|fluent|any ?more|any longer|[Ss]panish|[Ff]rench|[Gg]erman|[Ii]talian|the)\b|(?!I\b)[,A-Z\d(]"
 )
 _HOLLOW = re.compile(
     r"(?:a|an|such a|the) (?:\w+ )?(?:time|day|blast|experience|weekend|week)"
@@ -124,8 +138,14 @@ _HOLLOW = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"(?:and|or|but|like|as)\b")
-NAME_ONLY = re.compile(rf"{NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
-_FORMS = {"number": re.compile(r"\d{1,3}\b"), "name": NAME_ONLY, "place": _PLACE}
+NAME_ONLY = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
+_PERSON = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?(?:,? (?:on|in|at|from|near|by|of)\b[^,;]*)?\Z")
+_FORMS = {
+    "number": re.compile(rf"(?:\d{{1,3}}|{GROUPS['NUMBER']})\b", re.IGNORECASE),
+    "name": NAME_ONLY,
+    "person": _PERSON,
+    "place": _PLACE,
+}
 
 
 def fits(wants: str, raw: str, when: Interval | None, spoken: datetime) -> bool:

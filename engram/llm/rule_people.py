@@ -1,4 +1,4 @@
-"""Of whom a clause speaks: the names in it, and the one person or place that a pronoun can stand for (rows X2, C3).
+"""Of whom a clause speaks: the names in it, what they are to each other, whom a pronoun can stand for (rows X2, B1).
 
 A pronoun is kept where the statement itself says whom it means, replaced where the words just before name
 exactly one fitting person or place, and otherwise refuses the statement.
@@ -14,11 +14,12 @@ from engram.core.dates import MONTHS
 from engram.llm.rule_table import GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 KIN, PET, TONGUE = GROUPS["KIN"], GROUPS["PET"], GROUPS["TONGUE"]
 
 NAME = r"(?-i:[^\W\d_a-z][\w'-]*[a-z][\w-]*(?: [^\W\d_a-z][\w-]*[a-z][\w-]*)?)"
+TITLE = r"(?-i:Dr|Prof|Mrs?|Ms|Frau|Herr|Señora?|Madame|Monsieur)\.?"
 
 _NAMED = re.compile(
     r"(?:\b(?:named|called|names? (?:is|are)|(?:is|are) now|married to|engaged to|dating)"
@@ -47,22 +48,30 @@ _POSSESSED = re.compile(r"'s$")
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A named person or animal that a clause is about; `kin` says what it is to the speaker, '' where unsaid."""
+    """A named person or animal that a clause is about, up to `end`; `kin` says what it is to the speaker, or ''."""
 
     name: str
     kin: str
     end: int
+    is_known: bool = False
 
 
-_KIN_NAMED = re.compile(rf"my (?P<kin>{KIN}|{PET}),? (?P<name>{NAME}),?(?=\s|'s\b|$)(?! and i\b)", re.IGNORECASE)
+_KIN_NAMED = re.compile(
+    rf"\bmy (?P<kin>{KIN}|{PET}),? (?P<name>(?:{TITLE} )?{NAME}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
+)
+_KIN_CALLED = re.compile(
+    rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{NAME})(?=[.,!]|$)", re.IGNORECASE
+)
+_IS_KIN = re.compile(rf"(?:^|[.!?,] ?)(?P<name>{NAME})(?= is (?:my|our) (?:{KIN}|{PET})\b)", re.IGNORECASE)
 _OPENING = re.compile(rf"(?P<name>{NAME})(?=\s|'s\b)")
+_ONE_OF = re.compile(rf"(?:one of )?(?:the|my|our) (?:[a-z-]+ )?[a-z-]+, (?P<name>{NAME}),(?=\s)", re.IGNORECASE)
 
 
 def other(text: str, start: int, end: int) -> Other | None:
     """The person whom `text[start:end]` begins with: `My sister Anna …`, `Anna …`."""
     found = _KIN_NAMED.match(text, start, end)
     kin = found["kin"] if found else ""
-    found = found or _OPENING.match(text, start, end)
+    found = found or _ONE_OF.match(text, start, end) or _OPENING.match(text, start, end)
     if found is None or _is_many(kin):
         return None
     name = _POSSESSED.sub("", found["name"])
@@ -71,13 +80,103 @@ def other(text: str, start: int, end: int) -> Other | None:
     return Other(name, kin, found.start("name") + len(name))
 
 
+_GIVEN = re.compile(
+    r"\b(?:gave|giv(?:e|en|ing)|got|get|getting|buy|buying|bought|sen[dt]|sending|show\w*|tell|told|asked|ask|made|make"
+    r"|making|teach|teaching|taught|read|owe|lend|lent|offer\w*|cook\w*|call\w*|named?|wish\w*) $",
+    re.IGNORECASE,
+)
+"""A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`."""
+_FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
+
+
+def mentioned(text: str, start: int, end: int) -> Iterator[Other]:
+    """The relatives, friends and animals whom `text[start:end]` names further on: `I went with my sister Anna`."""
+    for found in _KIN_NAMED.finditer(text, start + 1, end):
+        name = _POSSESSED.sub("", found["name"])
+        is_name = not _is_many(found["kin"]) and not any(_NO_NAME.match(word) for word in name.split())
+        is_longer = _FURTHER.match(text, found.end()) is not None
+        if is_name and not is_longer and not _GIVEN.search(text, start, found.start()):
+            yield Other(name, found["kin"], found.end())
+
+
 def relatives(texts: Iterable[str]) -> frozenset[str]:
-    """The names that `texts` introduce as somebody of the speaker's: `my sister Anna`."""
-    return frozenset(_POSSESSED.sub("", found["name"]) for text in texts for found in _KIN_NAMED.finditer(text))
+    """The names that `texts` introduce as somebody of the speaker's: `my sister Anna`, `Anna is my sister`."""
+    found = (one for text in texts for pattern in (_KIN_NAMED, _KIN_CALLED, _IS_KIN) for one in pattern.finditer(text))
+    return frozenset(_POSSESSED.sub("", one["name"]) for one in found)
 
 
 def _is_many(kin: str) -> bool:
     return kin.casefold() in {"children", "kids", "fish"} or (kin.endswith("s") and not kin.endswith("boss"))
+
+
+# What they are to each other.
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are the types of named entities."""
+
+    subject: str
+    type: str
+    object: str
+    kinds: tuple[tuple[str, str], ...]
+
+
+_LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
+_ANOTHER = re.compile(r"\s*,?\s*(?:and|or|und|oder|y|o)\b", re.IGNORECASE)
+_KIN_OF = re.compile(rf"(?P<kin>{KIN})(?: is| is called| is named|'s name)?", re.IGNORECASE)
+_AGE = re.compile(
+    r"(?:\d{1,2}[- ]year[- ]old|new|late|dear|good|close|upstairs|downstairs|next-door)[ -]", re.IGNORECASE
+)
+_HELD = {
+    ("lives", ""): ("lives_in", "place"),
+    ("other lives", "lives in"): ("lives_in", "place"),
+    ("de lives", "in"): ("lives_in", "place"),
+    ("es lives", "en"): ("lives_in", "place"),
+    ("works", "at"): ("works_at", "org"),
+    ("works", "for"): ("works_at", "org"),
+    ("other works at", "works at"): ("works_at", "org"),
+    ("other works at", "works for"): ("works_at", "org"),
+    ("de works", "bei"): ("works_at", "org"),
+    ("de works", "für"): ("works_at", "org"),
+    ("fr works", "chez"): ("works_at", "org"),
+    ("fr works", "pour"): ("works_at", "org"),
+    ("es works", "para"): ("works_at", "org"),
+    ("married to", "married to"): ("spouse", "person"),
+    ("married to", "engaged to"): ("fiance", "person"),
+    ("married to", "dating"): ("partner", "person"),
+}
+"""By rule and the words it took: the type of relation, and what its object is."""
+
+
+def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> Bond | None:
+    """What the statement of `rule` ties together, where it names both sides; None else (`B1`).
+
+    `subject` is whom it speaks of, `speaker` the one who speaks, `words` what the rule took, `raw` the object.
+    `my boss is called Ben` gives Bond(speaker, "boss", "Ben", …).
+    """
+    if rule in {"kinship", "other kin"}:
+        return _kin(speaker, words, subject)
+    if rule in {"kin", "kin is", "kin name"}:
+        return _kin(speaker, words, raw)
+    held = _HELD.get((rule, words.casefold()))
+    led = _LED.match(raw)
+    if held is None or led is None or not _is_name(led[0]) or _ANOTHER.match(raw, led.end()):
+        return None
+    kinds = ((led[0], held[1]), (subject, "person"))
+    return Bond(subject, held[0], led[0], kinds if subject else kinds[:1])
+
+
+def _kin(speaker: str, words: str, name: str) -> Bond | None:
+    """A relative or another person of the speaker's; no animal, and nobody where there are several."""
+    found = _KIN_OF.fullmatch(words)
+    if found is None or _is_many(found["kin"]) or not _is_name(name):
+        return None
+    return Bond(speaker, _AGE.sub("", found["kin"].casefold()), name, ((name, "person"),))
+
+
+def _is_name(name: str) -> bool:
+    return _LED.fullmatch(name) is not None and not any(_NO_NAME.match(word) for word in name.split())
 
 
 # Whom a pronoun means.
@@ -99,7 +198,7 @@ _OBJECT = re.compile(
     re.IGNORECASE,
 )
 _PERSON = re.compile(
-    rf"\bmy (?P<kin>{KIN})(?:,? (?P<known>{NAME}))?\b"
+    rf"\b(?:my|our) (?P<kin>{KIN})(?:(?: is| is called| is named|'s name is|,)? (?P<known>{NAME}))?\b"
     rf"|\b(?:with|met|meet|visit|visited|called|named|about|and|see|saw|call|name is) (?P<name>{NAME})"
     rf"|(?:^|[.!?,]\s+)(?P<doer>{NAME})(?= (?:is|was|has|had|lives|works|loves|likes|moved|came|comes|got|will|and"
     r"|studies|plays|wants)\b|'s\b)",
@@ -147,16 +246,45 @@ def _meant(raw: str, found: re.Match[str], before: str) -> str:
     return "" if unfit.search(kin) or _is_many(kin) else name
 
 
+_SENTENCE = re.compile(r"(?:^|[.!?…]\s+|\n\s*)[^\W\d_][\w'-]*")
+_OF_KIN = re.compile(rf" is (?:my|our|{NAME}'s) (?P<kin>{KIN})\b", re.IGNORECASE)
+
+
+def amid(text: str) -> str:
+    """`text` without the words that its sentences begin with, whose capitals tell nothing."""
+    return _SENTENCE.sub(" ", text)
+
+
+def meant_by(pronoun: str, before: str, earlier: str) -> str:
+    """The name of the one person that `he` or `she` can mean: of those in `before`, or in `earlier` if none is there.
+
+    `meant_by("She", "My boss is called Ingrid.", "") == "Ingrid"`.
+    """
+    people = _people(before)
+    if not people and not _A_NAME.search(amid(before)):
+        people = _people(earlier)
+    if len(people) != 1:
+        return ""
+    ((name, kin),) = people.items()
+    unfit = _SHE if pronoun.casefold() == "he" else _HE
+    return "" if name.startswith("their ") or unfit.search(kin) or _is_many(kin) else name
+
+
 def _people(before: str) -> dict[str, str]:
     """The people named in `before`, each with what they are to the speaker; none where a name may be a further one."""
     out: dict[str, str] = {}
+    read = 0
     for found in _PERSON.finditer(before):
         if found["kin"]:
-            out[found["known"] or f"their {found['kin']}"] = found["kin"]
+            if found.start() >= read:
+                out[found["known"] or f"their {found['kin']}"] = found["kin"]
             continue
         name = _POSSESSED.sub("", found["name"] or found["doer"])
         if not any(_NO_NAME.match(word) for word in name.split()):
-            out.setdefault(name, "")
+            of_kin = _OF_KIN.match(before, found.end())
+            out[name] = of_kin["kin"] if of_kin else out.get(name, "")
+            read = of_kin.end() if of_kin else read
+    before = re.sub(rf"{NAME}'s (?=(?-i:[a-z ]*?){KIN}\b)", "", before)
     told = set(" ".join((*out, *_SITE.findall(before))).split())
     named = {_POSSESSED.sub("", word) for name in _A_NAME.findall(before) for word in name.split()}
     return {} if any(word not in told and not _NO_NAME.match(word) for word in named) else out

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import BudgetSpentError
+from engram.errors import BudgetSpentError, NotFoundError
+from engram.vault import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from engram.core.policy import ModelPolicy
 
@@ -91,6 +94,19 @@ class Spend:
         self._day = day
         if self._save:
             self._save(asdict(day))
+
+
+def ledger(path: Path) -> Spend:
+    """The ledger in the file `path`; all that ask a model on one day share it."""
+
+    def load() -> dict[str, Any]:
+        try:
+            saved: dict[str, Any] = json.loads(files.read(path))
+        except (NotFoundError, ValueError):
+            return {}
+        return saved if isinstance(saved, dict) else {}
+
+    return Spend(load, lambda day: files.write_derived(path, json.dumps(day).encode()))
 
 
 def _spent(what: str, key: str) -> BudgetSpentError:

@@ -15,10 +15,12 @@ from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
+from unicodedata import category, east_asian_width
 
 from engram.core.dates import resolve
-from engram.core.records import CATEGORIES, Candidate, Extraction
+from engram.core.entities import LIFETIMES, OWNER, is_owner, key, label
+from engram.core.policy import ImportancePolicy
+from engram.core.records import CATEGORIES, ENTITY_TYPES, Candidate, Extraction, Relation
 from engram.core.text import content_hash
 from engram.errors import ModelError
 
@@ -33,6 +35,7 @@ EXTRACTOR = "model/1"
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
+_LEVEL = {"type": ["integer", "null"]}
 _FACT = {
     "turn": _TEXT,
     "quote": _TEXT,
@@ -43,33 +46,53 @@ _FACT = {
     "about": _TEXTS,
     "tags": _TEXTS,
     "when_words": _TEXT,
+    "lifetime": {"type": "string", "enum": list(LIFETIMES)},
 }
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "facts": {
-            "type": "array",
-            "items": {"type": "object", "properties": _FACT, "required": list(_FACT), "additionalProperties": False},
-        }
-    },
-    "required": ["facts"],
-    "additionalProperties": False,
+_ENTITY = {"name": _TEXT, "type": {"type": "string", "enum": list(ENTITY_TYPES)}}
+_RELATION = {
+    "turn": _TEXT,
+    "quote": _TEXT,
+    "subject": _TEXT,
+    "relation": _TEXT,
+    "object": _TEXT,
+    "attitude": _LEVEL,
+    "proximity": _LEVEL,
 }
+
+
+def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with exactly these properties, the only kind that strict servers take."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+SCHEMA = _closed(
+    {
+        name: {"type": "array", "items": _closed(item)}
+        for name, item in (("facts", _FACT), ("entities", _ENTITY), ("relations", _RELATION))
+    }
+)
 """Evidence stands before the statement: a model that has just quoted states what it quoted."""
 
+_IMPORTANCE = ImportancePolicy()
 _FIX = "It is tried again later; another model may keep to the form."
 _PLAIN = str.maketrans("‘’‚‛“”„‟«»–—‐‑−", '\'\'\'\'""""""-----')
 
 
-def extract(turns: Sequence[Turn], model: Model, policy: ExtractionPolicy, model_policy: ModelPolicy) -> Extraction:
+def extract(
+    turns: Sequence[Turn],
+    model: Model,
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+    importance: ImportancePolicy = _IMPORTANCE,
+) -> Extraction:
     """The facts a model finds in a batch of turns of one conversation (`C3`, `X17`).
 
-    A batch whose user turns hold fewer than `policy.min_chars` characters is not asked about. An answer that
-    cannot be read is asked for again, `model_policy.re_asks` times, with the reason.
-    Raises ModelError; an empty Extraction means that there was nothing worth remembering.
+    A batch whose user turns hold fewer than `policy.min_chars` characters is not asked about; a CJK sign counts
+    as `importance.sign_width` (`X13`). An answer that cannot be read is asked for again, `model_policy.re_asks`
+    times, with the reason. Raises ModelError; an empty Extraction means that there was nothing worth remembering.
     """
     shown = [turn for turn in turns if turn.role != "system"]
-    said = sum(len(turn.text.strip()) for turn in shown if turn.role == "user")
+    said = sum(_width(turn.text.strip(), importance) for turn in shown if turn.role == "user")
     if said < max(policy.min_chars, 1):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
     system, user, again = _extraction_prompt(shown, policy, model_policy)
@@ -86,8 +109,14 @@ def extract(turns: Sequence[Turn], model: Model, policy: ExtractionPolicy, model
             question = f"{user}\n\n{again.replace('{{error}}', error.what)}"
 
 
+def _width(text: str, importance: ImportancePolicy) -> float:
+    """The characters of `text`, of which one that stands for a word or a syllable counts several times."""
+    signs = sum(sign.isalpha() and east_asian_width(sign) == "W" for sign in text)
+    return len(text) + signs * (importance.sign_width - 1)
+
+
 def read_facts(reply: str, turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy) -> Extraction:
-    """The candidates in a reply about `turns`, which the model knows as t1, t2, …
+    """The candidates in a reply about `turns`, which the model knows as t1, t2, …, with what it says of entities.
 
     Dropped and counted: what has not the form, names a turn that is not there, is empty or too long, repeats
     another fact of the reply or the prompt's example, or comes after `policy.max_facts`. A fact whose quote is
@@ -95,7 +124,8 @@ def read_facts(reply: str, turns: Sequence[Turn], policy: ExtractionPolicy, mode
     Any further field, such as an insight, is ignored (`A5`). Raises ModelError where the reply has not the
     form at all, or proposes facts of which none has it.
     """
-    items = _items(reply)
+    body = _body(reply)
+    items = body["facts"]
     kept: list[Candidate] = []
     seen: set[str] = set()
     dropped: Counter[str] = Counter()
@@ -113,7 +143,9 @@ def read_facts(reply: str, turns: Sequence[Turn], policy: ExtractionPolicy, mode
             kept.append(found)
     if items and dropped["malformed"] == len(items):
         raise ModelError("No fact of the answer has the form that was asked for", fix=_FIX)
-    return Extraction(tuple(kept), EXTRACTOR, dict(dropped))
+    relations = _relations(body.get("relations"), turns, dropped, policy, model_policy)
+    types = _types(body.get("entities"), dropped, model_policy)
+    return Extraction(tuple(kept), EXTRACTOR, dict(dropped), relations, types)
 
 
 def span(text: str, quote: str) -> str:
@@ -131,17 +163,16 @@ def span(text: str, quote: str) -> str:
     return ""
 
 
-def _items(reply: str) -> list[Any]:
+def _body(reply: str) -> dict[str, Any]:
     try:
         body = json.loads(reply)
     except ValueError as error:
         raise ModelError(f"The answer is not JSON ({str(error)[:80]})", fix=_FIX) from None
     except RecursionError:
         raise ModelError("The answer is not JSON (nested too deep)", fix=_FIX) from None
-    items = body.get("facts") if isinstance(body, dict) else None
-    if not isinstance(items, list):
+    if not isinstance(body, dict) or not isinstance(body.get("facts"), list):
         raise ModelError('The answer is not an object with a list "facts"', fix=_FIX)
-    return items
+    return body
 
 
 def _candidate(
@@ -162,19 +193,82 @@ def _candidate(
     quote = span(shown, _line(item.get("quote")))
     if not quote and content_hash(text) in _examples():
         return "the prompt's example"
-    kind = _line(item.get("category")).casefold()
     confidence = _share(item.get("confidence"))
     return Candidate(
         text=text,
-        category=kind if kind in CATEGORIES else "fact",
+        category=_one_of(CATEGORIES, item.get("category")) or "fact",
         confidence=policy.default_confidence if confidence is None else confidence,
         turn_id=turn.id,
         quote=quote,
         importance=_share(item.get("importance")),
-        about=_names(item.get("about"), model_policy.name_chars)[: policy.max_entities],
+        about=_about(item.get("about"), model_policy.name_chars)[: policy.max_entities],
         tags=_tags(item.get("tags"), model_policy.name_chars)[: model_policy.max_tags],
         when=_when(_line(item.get("when_words")), shown, turn),
+        lifetime=_one_of(LIFETIMES, item.get("lifetime")),
     )
+
+
+def _relations(
+    items: object,
+    turns: Sequence[Turn],
+    dropped: Counter[str],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+) -> tuple[Relation, ...]:
+    """The relations in a reply (`B1`), each once; what is refused is counted in `dropped`.
+
+    Stricter than with facts: no person reviews a relation, so one without evidence is dropped (`X17`).
+    """
+    kept: dict[tuple[str, str, str], Relation] = {}
+    for item in items if isinstance(items, list) else ():
+        found = _relation(item, turns, policy, model_policy)
+        if isinstance(found, str):
+            dropped[f"relation: {found}"] += 1
+        elif len(kept) == policy.max_relations:
+            dropped["relation: over the limit"] += 1
+        else:
+            kept.setdefault((key(found.subject), found.type, key(found.object)), found)
+    return tuple(kept.values())
+
+
+def _relation(item: Any, turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy) -> Relation | str:
+    """The relation in one item, or the reason why there is none."""
+    if not isinstance(item, dict):
+        return "malformed"
+    subject, kind, other = (_line(item.get(name)) for name in ("subject", "relation", "object"))
+    if not (subject and other and label(kind)) or max(map(len, (subject, kind, other))) > model_policy.name_chars:
+        return "malformed"
+    if key(subject) == key(other) or (is_owner(subject) and is_owner(other)):
+        return "to itself"
+    turn = _turn(item.get("turn"), turns)
+    if turn is None:
+        return "no such turn"
+    quote = span(turn.text[: policy.turn_chars], _line(item.get("quote")))
+    if not quote:
+        return "no evidence in the turn"
+    return Relation(
+        OWNER if is_owner(subject) else subject,
+        label(kind),
+        OWNER if is_owner(other) else other,
+        turn.id,
+        quote,
+        confidence=policy.default_confidence,
+        attitude=_level(item.get("attitude")),
+        proximity=_level(item.get("proximity")),
+    )
+
+
+def _types(items: object, dropped: Counter[str], model_policy: ModelPolicy) -> dict[str, str]:
+    """The types of entities by their names (`B1`); the first word on a name counts, an unknown type is dropped."""
+    types: dict[str, str] = {}
+    for item in items if isinstance(items, list) else ():
+        names = _about([item.get("name")] if isinstance(item, dict) else [], model_policy.name_chars)
+        kind = _one_of(ENTITY_TYPES, item.get("type")) if isinstance(item, dict) else ""
+        if names and kind:
+            types.setdefault(names[0], kind)
+        elif names:
+            dropped["unknown type"] += 1
+    return types
 
 
 def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
@@ -199,6 +293,22 @@ def _share(value: object) -> float | None:
     if value < 0:
         return 0.0
     return None if math.isnan(value) else value / 10 if value > 1 else float(value)
+
+
+def _level(value: object) -> int | None:
+    """A level from 1 to 5, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5 else None
+
+
+def _one_of(known: Sequence[str], value: object) -> str:
+    """The one of the known words that `value` is, whatever its case, or ''."""
+    word = _line(value).casefold()
+    return word if word in known else ""
+
+
+def _about(value: object, most_chars: int) -> tuple[str, ...]:
+    """The names in a list but for words that only say the owner: an empty `about` means the owner."""
+    return tuple(name for name in _names(value, most_chars) if not is_owner(name))
 
 
 def _names(value: object, most_chars: int) -> tuple[str, ...]:
@@ -265,6 +375,7 @@ def _extraction_prompt(
         "{{max_facts}}": policy.max_facts,
         "{{max_entities}}": policy.max_entities,
         "{{max_tags}}": model_policy.max_tags,
+        "{{max_relations}}": policy.max_relations,
     }
     for name, limit in limits.items():
         system = system.replace(name, str(limit))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.config import Key, Settings
 
 TYPES: dict[str, Any] = {"int": int, "float": float}
-SPECIAL = {"observe", "update", "status"}
+SPECIAL = {"observe", "update", "status", "review", "decide"}
 """Operations whose commands have a form of their own."""
 
 
@@ -259,6 +259,51 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
             result = feed.feed(found, line.call)
     given.show("import", result)
     return feed.exit_code(result)
+
+
+# -- the review queue ---------------------------------------------------------------------------------
+
+
+@tree.group(cls=Tree, params=common(), invoke_without_command=True)
+@click.pass_context
+def review(ctx: click.Context) -> None:
+    """List what waits for you, or answer a case: ID is its id, or the beginning of it.
+
+    The notes in `review/` ask the same with checkboxes.
+    """
+    if ctx.invoked_subcommand is None:
+        given = ctx.ensure_object(Given)
+        with given.line() as line:
+            given.show("review", line.call("review", {}))
+
+
+def _answer(decision: str, words: str) -> None:
+    """A command for one answer to a case."""
+
+    @click.pass_obj
+    def callback(given: Given, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+        with given.line() as line:
+            given.show("decide", line.call("decide", {"id": id, "decision": decision}))
+
+    review.add_command(Command(decision, callback=callback, help=words, params=[click.Argument(["id"])]))
+
+
+_answer("approve", "Keep a doubtful memory; of two believe the newer one.")
+_answer("reject", "Drop a doubtful memory; of two believe the older one.")
+_answer("keep", "Keep a doubtful memory.")
+_answer("drop", "Drop a doubtful memory; it does not come back.")
+_answer("newer", "Of two memories the newer one is true now.")
+_answer("both", "Both memories are true.")
+_answer("older", "Of two memories the older one is true; the newer one does not come back.")
+
+
+@review.command()
+@click.argument("id")
+@click.pass_obj
+def diff(given: Given, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+    """Show the statements of a case, each with the words it came from."""
+    with given.line() as line:
+        given.show("diff", line.call("review", {"id": id}))
 
 
 # -- the vault and its numbers ------------------------------------------------------------------------

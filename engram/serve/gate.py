@@ -1,8 +1,9 @@
 """The gate in front of HTTP: who may come in, by which door, and how much they may carry.
 
 A Unix socket is guarded by its file mode and the peer's user id. A TCP port can be reached by any local
-user and, through a browser, by any web page: there every request must show the token, and its Host,
-Origin and Sec-Fetch-Site must be ours. Refusals are JSON like every other fault.
+user and, through a browser, by any web page: there every request must show a token, and its Host,
+Origin and Sec-Fetch-Site must be ours. The token also tells in which standing the caller comes: a chatbot,
+an importer or a tool (row X17). Refusals are JSON like every other fault.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engram.errors import BadRequestError, EngramError, ForbiddenError, UnauthorisedError
@@ -18,6 +19,7 @@ from engram.serve.output import fault_fields
 from engram.vault import files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that a request of ours may have; another port of this machine is a stranger."""
 TOKEN_BYTES = 32
+TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
+"""The file of each standing's token, beside the others; the most trusted first."""
 
 
 class TooLargeError(BadRequestError):
@@ -41,11 +45,23 @@ class MediaTypeError(BadRequestError):
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What a request through one listening socket must carry; `token` None: the socket's mode is the guard."""
+    """What a request through one listening socket must carry: a token of `tokens`, which are by standing.
+
+    Without tokens the socket's mode is the guard, and whoever comes is a chatbot.
+    """
 
     hosts: frozenset[bytes]
     origins: frozenset[bytes] = frozenset()
-    token: bytes | None = None
+    tokens: Mapping[str, bytes] = field(default_factory=dict)
+
+    def standing(self, headers: list[tuple[bytes, bytes]]) -> str | None:
+        """In which standing a request with these headers comes, or None; takes as long for any token."""
+        if not self.tokens:
+            return "chat"
+        shown = _all(headers, b"authorization")
+        given = shown[0] if len(shown) == 1 else b""
+        fitting = [name for name, token in self.tokens.items() if hmac.compare_digest(given, b"Bearer " + token)]
+        return fitting[-1] if fitting else None
 
 
 def unix_door() -> Door:
@@ -53,14 +69,19 @@ def unix_door() -> Door:
     return Door(frozenset({b"engram", b"localhost"}))
 
 
-def tcp_door(port: int, token: str) -> Door:
-    """A loopback port: exact host and port, exact origin, the token."""
+def tcp_door(port: int, tokens: Mapping[str, str]) -> Door:
+    """A loopback port: exact host and port, exact origin, one of the tokens."""
     names = (f"127.0.0.1:{port}", f"localhost:{port}")
     return Door(
         frozenset(name.encode() for name in names),
         frozenset(f"http://{name}".encode() for name in names),
-        token.encode(),
+        {name: token.encode() for name, token in tokens.items()},
     )
+
+
+def tokens_of(state: Path) -> dict[str, str]:
+    """The token of each standing, kept in the folder `state`."""
+    return {name: token_of(state / file) for name, file in TOKENS.items()}
 
 
 def token_of(path: Path) -> str:
@@ -78,7 +99,7 @@ def token_of(path: Path) -> str:
 
 
 class Gate:
-    """Lets a request through to the application, or answers it with the reason why not."""
+    """Lets a request through to the application, with its standing as its state, or answers with the reason why not."""
 
     def __init__(self, app: ASGIApp, door: Door, body_bytes: int) -> None:
         self.app = app
@@ -92,6 +113,7 @@ class Gate:
         if fault is not None:
             await refuse(fault, send)
             return
+        scope.setdefault("state", {})["standing"] = self.door.standing(headers)
         left = self.body_bytes
 
         async def capped() -> Message:
@@ -113,11 +135,8 @@ class Gate:
             return ForbiddenError("requests from web pages are not answered")
         if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
             return ForbiddenError("requests from other sites are not answered")
-        if door.token is not None:
-            shown = _all(headers, b"authorization")
-            given = shown[0] if len(shown) == 1 else b""
-            if not hmac.compare_digest(given, b"Bearer " + door.token):
-                return UnauthorisedError("the token is missing or wrong", fix="Send `Authorization: Bearer <token>`.")
+        if door.standing(headers) is None:
+            return UnauthorisedError("the token is missing or wrong", fix="Send `Authorization: Bearer <token>`.")
         if method in {"POST", "PATCH", "PUT"} and not _is_json(_all(headers, b"content-type")):
             return MediaTypeError("the body must be JSON", fix="Send `Content-Type: application/json`.")
         if any(not length.isdigit() or int(length) > self.body_bytes for length in _all(headers, b"content-length")):

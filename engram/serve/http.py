@@ -15,7 +15,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engram import __version__
-from engram.errors import BadRequestError, BusyError, EngramError, NotFoundError, UnavailableError, unexpected
+from engram.core.trust import bars_call
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    EngramError,
+    ForbiddenError,
+    NotFoundError,
+    UnavailableError,
+    unexpected,
+)
 from engram.operations import OPERATIONS
 from engram.serve.output import fault_fields
 
@@ -27,8 +36,6 @@ if TYPE_CHECKING:
     from engram.operations import Operation, Param
 
 ACCEPTED = 202
-PLACES = 24
-"""Requests of one operation that are carried out at once: fewer than there are threads, so none takes them all."""
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "int": {"type": "integer"},
@@ -53,15 +60,18 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 class Answers(Protocol):
     """What stands behind the routes."""
 
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any] | Future[dict[str, Any]]:
+    def call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any] | Future[dict[str, Any]]:
         """Carry out an operation, or promise its result; called from many threads."""
 
     def unready(self) -> str:
         """Why an answer may be incomplete, or ''."""
 
 
-def application(answers: Answers) -> Starlette:
-    """The routes of every operation and of the daemon's own state; faults are JSON."""
+def application(answers: Answers, places: int) -> Starlette:
+    """The routes of every operation and of the daemon's own state; faults are JSON.
+
+    Of one operation `places` requests are carried out at once: fewer than there are threads, so none takes them all.
+    """
 
     # Alive and ready are told without a thread, so that no crowd of requests stands in their way.
     async def health(_request: Request) -> Response:
@@ -73,7 +83,7 @@ def application(answers: Answers) -> Starlette:
         return _json({"ready": True})
 
     def metrics(_request: Request) -> Response:
-        status = answers.call("status", {})
+        status = answers.call("status", {}, "chat")
         assert isinstance(status, dict)
         text = "".join(f"{line}\n" for line in metric_lines(status))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -85,27 +95,31 @@ def application(answers: Answers) -> Starlette:
     routes = [Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()]
     for operation in sorted(OPERATIONS, key=lambda one: -len(one.path)):
         path = operation.path.replace("{id}", "{id:path}")
-        routes.append(Route(path, _endpoint(operation, answers), methods=[operation.method]))
+        routes.append(Route(path, _endpoint(operation, answers, asyncio.Semaphore(places)), methods=[operation.method]))
     return Starlette(
         routes=routes,
         exception_handlers={EngramError: _on_fault, HTTPException: _on_http, Exception: _on_surprise},
     )
 
 
-def _endpoint(operation: Operation, answers: Answers) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    operation: Operation, answers: Answers, places: asyncio.Semaphore
+) -> Callable[[Request], Awaitable[Response]]:
     """The route's function: parse, call and encode in a worker thread, so that the door stays open.
 
     A promised result is awaited without a thread.
     """
     status = ACCEPTED if operation.name == "observe" else 200
-    places = asyncio.Semaphore(PLACES)
 
     async def endpoint(request: Request) -> Response:
         body = await request.body() if operation.method in {"POST", "PATCH"} else b""
 
+        if reason := bars_call(operation.name, request.state.standing):
+            raise ForbiddenError(reason, fix="Use the token of a chatbot.")
+
         def answer() -> Response | Future[dict[str, Any]]:
             given = _from_body(body) if body else dict(request.query_params)
-            result = answers.call(operation.name, {**given, **request.path_params})
+            result = answers.call(operation.name, {**given, **request.path_params}, request.state.standing)
             return result if isinstance(result, Future) else _json(result, status)
 
         async with places:

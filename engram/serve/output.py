@@ -19,12 +19,17 @@ HIT_CHARACTERS = 400
 """How much of a hit a person is shown; programs get all of it."""
 
 
+_SIDES = ((), ("",), ("newer: ", "older: "))
+
+
 def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explain: bool = False) -> str:
     """The result of operation `name` as text, or as one JSON object."""
     if as_json:
         return json.dumps(result, ensure_ascii=False, indent=2)
     if name == "recall":
         return "\n".join(_recalled(result, explain=explain))
+    if name in {"review", "diff"}:
+        return "\n".join(_waiting(result, whole=name == "diff"))
     return "\n".join(_tree(result))
 
 
@@ -82,6 +87,26 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         parts = " ".join(f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items())
         yield f"    score {hit.get('score', 0):.3f} = {parts}"
         yield f"    {hit.get('tokens', 0)} tokens, {hit.get('path', '')}"
+
+
+def _waiting(result: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
+    """The cases: why each waits, its statements, the answers; `whole` with the words they came from."""
+    cases = result.get("cases", [])
+    if not cases:
+        yield "Nothing waits for you."
+    for place, case in enumerate(cases, 1):
+        yield f"{place:>2}. {case['why']}"
+        for word, statement in zip(_SIDES[len(case["statements"])], case["statements"], strict=True):
+            yield from _block(f"    {word}", "    ", statement["text"])
+            marks = (str(statement["when"] or "")[:10], statement["status"], statement["path"])
+            yield "      " + " · ".join(mark for mark in marks if mark)
+            if whole and statement["evidence"]:
+                yield from _block("      “", "      ", f"{statement['evidence']}”")
+        if whole and case["text"]:
+            yield from _block("    ", "    ", case["text"])
+        yield f"    {', '.join(case['choices']) or 'by hand'} · {case['id']}"
+        if case["problem"]:
+            yield f"    {case['problem']}"
 
 
 def _why_empty(result: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engram.errors import UnavailableError
-from engram.serve.gate import Gate, tcp_door, token_of, unix_door
+from engram.serve.gate import Gate, tcp_door, tokens_of, unix_door
 from engram.serve.http import application
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from engram.serve.gate import Door
     from engram.serve.http import Answers
 
-HEAD_SECONDS = 10.0
-"""How long the head of a request may take from its first byte, or from the connection's beginning."""
-CONNECTIONS = 256
-"""Connections of one door beyond which a request is refused."""
-
 PEER = struct.Struct("3i")
 """What SO_PEERCRED tells: process, user and group of whoever connected."""
 
@@ -38,6 +33,7 @@ PEER = struct.Struct("3i")
 class OwnUserProtocol(H11Protocol):
     """HTTP for this user alone: another user's connection to the Unix socket is closed unread, a dawdler's too."""
 
+    head_seconds: float
     _dawdles: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent's
@@ -64,7 +60,7 @@ class OwnUserProtocol(H11Protocol):
         """Give the head its time while one is due; any further byte of it buys none."""
         due = self.conn.their_state is h11.IDLE
         if due and self._dawdles is None:
-            self._dawdles = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+            self._dawdles = self.loop.call_later(self.head_seconds, self.transport.abort)
         elif not due and self._dawdles:
             self._dawdles.cancel()
             self._dawdles = None
@@ -80,15 +76,16 @@ class Server:
     """Answers on every socket in `listeners` from `start` to `stop`; `beat` is when it last showed life."""
 
     def __init__(self, answers: Answers, settings: Settings, listeners: Sequence[socket.socket]) -> None:
-        app = application(answers)
         policy = settings.policy.serve
+        app = application(answers, policy.places)
+        protocol = type("Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds})
         self.beat = time.monotonic()
         self._listeners = listeners
         self._servers = [
             uvicorn.Server(
                 uvicorn.Config(
                     Gate(app, _door(listener, settings), policy.body_bytes),
-                    http=OwnUserProtocol,
+                    http=protocol,
                     ws="none",
                     lifespan="off",
                     loop="asyncio",
@@ -97,7 +94,7 @@ class Server:
                     access_log=False,
                     proxy_headers=False,
                     server_header=False,
-                    limit_concurrency=CONNECTIONS,
+                    limit_concurrency=policy.connections,
                     timeout_graceful_shutdown=int(policy.stop_seconds),
                     timeout_notify=1,
                     callback_notify=self._alive,
@@ -135,4 +132,4 @@ class Server:
 def _door(listener: socket.socket, settings: Settings) -> Door:
     if listener.family == socket.AF_UNIX:
         return unix_door()
-    return tcp_door(listener.getsockname()[1], token_of(settings.state / "token"))
+    return tcp_door(listener.getsockname()[1], tokens_of(settings.state))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import CATEGORIES, STATUSES, Fact, Problem
 from engram.core.text import content_hash, slug, ulid
+from engram.vault import reviews
 from engram.vault.forms import inert, original, plain_text, time_text, time_value, unused
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 FILE_NAME = "{category}-{slug}-{hash}"
 """How a new fact's file is named; the other choice is seed C's `{category}-{timestamp}-{hash}` (row C7)."""
 
-KINDS = ("episode", "note")
+KINDS = ("episode", "note", reviews.KIND)
 
 # Names that other formats use for our keys, the nearest first.
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -58,7 +59,10 @@ _EPHEMERAL = {"episode": timedelta(days=30), "note": timedelta(days=90)}  # row 
 _NEVER_FADES = {"keep_forever", "protected"}
 
 _EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
+_ASIDE = re.compile(r"^## (?:History|Review)[ \t]*$", re.MULTILINE)
 _HISTORY = re.compile(r"^## History[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,2} ", re.MULTILINE)
+_REVIEW = re.compile(r"^#(?=# Review\s*$)", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\]|]*)(?:\|[^\]]*)?\]\]")
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _ID = re.compile(r"\S{1,80}")
@@ -81,6 +85,7 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
     category, tags = reader.category()
     kind = reader.word("kind", KINDS, "note")
     created = reader.time("created") or _folder_date(path, zone)
+    source, *also = reader.sources() or [""]
     fact = Fact(
         id=reader.id(),
         text=text,
@@ -92,7 +97,8 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
         importance=reader.share("importance", 0.5, _IMPORTANCE),
         about=reader.links("about"),
         tags=tags,
-        source=reader.source(),
+        source=source,
+        also=tuple(also),
         origin=reader.text("origin"),
         pinned=reader.pinned(),
         expires=reader.time("expires", end=True) or reader.ephemeral(created, kind),
@@ -108,11 +114,14 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
         path=path,
         sha=sha,
     )
+    if fact.status == "review":
+        reader.problems += reviews.problems(note.body, path, note.body_line)
     return fact, tuple(reader.problems)
 
 
 def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
     """The front matter of a new note, in the order of the format; optional keys only when they say something."""
+    sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
     keys: dict[str, object] = {
         "id": fact.id,
         "category": fact.category,
@@ -123,7 +132,7 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
         "importance": float(fact.importance),
         "about": [link(name) for name in fact.about],
         "tags": ["-".join(tag.split()) for tag in fact.tags],
-        "source": f"[[{fact.source}]]" if fact.source else "",
+        "source": sources if len(sources) > 1 else "".join(sources),
         "stage": fact.stage,
         "pinned": fact.pinned,
         "expires": _time(fact.expires, zone),
@@ -140,16 +149,36 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
     return {key: value for key, value in keys.items() if value or isinstance(value, float)}
 
 
-def fact_body(text: str, source: str = "") -> str:
-    """The statement, made inert, and below it the words it came from as an embed (`source` is a turn's key)."""
-    statement = inert(plain_text(text).strip())
-    return f"{statement}\n\n![[{source}]]\n" if source else f"{statement}\n"
+def fact_body(text: str, source: str = "", asking: str = "") -> str:
+    """The statement, made inert, and below it the words it came from as an embed (`source` is a turn's key).
+
+    `asking` is what `reviews.section` wrote of a doubtful one.
+    """
+    statement = _REVIEW.sub("&#35;", inert(plain_text(text).strip()))
+    parts = (statement, f"![[{source}]]" if source else "", asking.rstrip("\n"))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def rewritten(body: str, old: str, new: str, day: str) -> str | None:
+    """`body` saying `new` where it said `old`, which moves under `## History`; None where a person put it otherwise."""
+    before, after = fact_body(old).rstrip("\n"), fact_body(new).rstrip("\n")
+    if not body.startswith(before):
+        return None
+    rest = body[len(before) :].rstrip("\n")
+    line = f"- until {day}: {' '.join(before.split())}"
+    history = _HISTORY.search(rest)
+    if history is None:
+        return f"{after}{rest}\n\n## History\n\n{line}\n"
+    following = _HEADING.search(rest, history.end())
+    end = following.start() if following else len(rest)
+    listed, below = rest[:end].rstrip("\n"), rest[end:]
+    return f"{after}{listed}\n{line}\n" + (f"\n{below}\n" if below else "")
 
 
 def text_of(body: str) -> str:
-    """The statement in a note's body: without embeds and what stands under `## History`."""
-    history = _HISTORY.search(body)
-    return original(_EMBED.sub("", body[: history.start()] if history else body)).strip()
+    """The statement in a note's body: without embeds and what stands under `## History` or `## Review`."""
+    aside = _ASIDE.search(body)
+    return original(_EMBED.sub("", body[: aside.start()] if aside else body)).strip()
 
 
 def fact_path(
@@ -274,10 +303,10 @@ class _Reader:
             self.doubt(name, f"{value!r} is no date")
         return when
 
-    def source(self) -> str:
-        """The turn's key; a word that names no turn (other formats: `extraction`) is no source."""
-        text = _target(self.text("source"), whole=True)
-        return text if "#^" in text else ""
+    def sources(self) -> list[str]:
+        """The turns' keys, each once; a word that names no turn (other formats: `extraction`) is no source (`A8`)."""
+        targets = (_target(text, whole=True) for text in self.texts("source"))
+        return list(dict.fromkeys(text for text in targets if "#^" in text))
 
     def pinned(self) -> bool:
         marks = {str(self.note.keys.get(key, "")) for key in ("ttl_policy", "policyClass")}
@@ -289,7 +318,7 @@ class _Reader:
     def ephemeral(self, created: datetime | None, kind: str) -> datetime | None:
         """When a note that another format calls ephemeral ends (`B16`)."""
         marked = "ephemeral" in {self.note.keys.get("ttl_policy"), self.note.keys.get("policyClass")}
-        return created + _EPHEMERAL[kind] if marked and created else None
+        return created + _EPHEMERAL.get(kind, _EPHEMERAL["note"]) if marked and created else None
 
 
 def _flat(value: object) -> list[str]:

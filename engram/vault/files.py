@@ -132,13 +132,24 @@ def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> N
         durable(folder, path.parent, pending)
 
 
-def move(path: Path, to: Path, pending: set[Path] | None = None) -> None:
-    """Move a file durably; ConflictError when `to` is taken."""
+def move(path: Path, to: Path, pending: set[Path] | None = None, expected: str | None = None) -> None:
+    """Move a file durably; ConflictError when `to` is taken.
+
+    With `expected`, what arrived is looked at: if its SHA-256 is another, a person was faster, and the file
+    is put back. Raises ChangedError then.
+    """
     with worded(path), folder_of(path) as folder, folder_of(to) as target:
         try:
             _place(path.name, to.name, folder, target)
         except FileExistsError as error:
             raise ConflictError("the name is taken", where=str(to), fix="Move or rename that file.") from error
+        if expected is not None:
+            try:
+                _expect(target, to, path, expected)
+            except (OSError, EngramError):
+                with suppress(FileExistsError):  # saved anew meanwhile: both versions stay
+                    _place(to.name, path.name, target, folder)
+                raise
         durable(target, to.parent, pending)
         if to.parent != path.parent:
             durable(folder, path.parent, pending)
@@ -275,14 +286,35 @@ def _holder(descriptor: int) -> str:
 
 
 def _place(old: str, new: str, folder: int, to: int) -> None:
-    """Rename without replacing; by link and unlink where the file system lacks the call."""
+    """Rename without replacing.
+
+    Where the file system lacks the call: by link and unlink, or into another folder over an empty file that
+    holds the name.
+    """
     try:
         syscalls.SYS.rename(old, new, folder, to, NOREPLACE)
     except OSError as error:
-        if error.errno not in UNSUPPORTED or folder != to:
+        if error.errno not in UNSUPPORTED:
             raise
-        syscalls.SYS.link(old, new, folder)
-        syscalls.SYS.unlink(old, folder)
+        if folder == to:
+            syscalls.SYS.link(old, new, folder)
+            syscalls.SYS.unlink(old, folder)
+            return
+        syscalls.SYS.close(syscalls.SYS.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=to))
+        try:
+            syscalls.SYS.rename(old, new, folder, to)
+        except OSError:
+            with suppress(OSError):
+                syscalls.SYS.unlink(new, to)
+            raise
+
+
+def _expect(folder: int, path: Path, source: Path, expected: str) -> None:
+    """Look at a file that came from `source`; ChangedError unless its SHA-256 is `expected`."""
+    with opened(path.name, os.O_RDONLY, folder) as descriptor:
+        content = content_of(descriptor, path)
+    if sha256(content) != expected:
+        raise ChangedError(source, content)
 
 
 def _same(folder: int, path: Path, content: bytes) -> None:

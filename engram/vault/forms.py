@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,18 +25,19 @@ _FENCE = re.compile(
 # In any line: a Templater tag, a conflict marker, an embed, an inline query, a fence that is not at a line's
 # start or of an unknown language, our own History heading, and what would read as one of our references.
 _ANYWHERE = (
-    r"&(?=(?:amp|lt|#(?:33|35|37|94|96|126));)|<(?=%|<{6})|!(?=\[\[)|`(?=\s*\$?=)"
+    r"&(?=(?:amp|lt|#(?:33|35|37|91|94|96|126));)|<(?=%|<{6})|!(?=\[\[)|`(?=\s*\$?=)"
     r"|(?<!`)`(?=``)|(?<!~)~(?=~~)|^#(?=# History\s*$)"
 )
 _IN_CODE = re.compile(_ANYWHERE)
-# Outside code also HTML, remote images, comments, and a block id at a line's end.
-_IN_TEXT = re.compile(_ANYWHERE + r"|<(?=[A-Za-z/!?])|!(?=\[)|%(?=%)|(?:(?<=\s)|^)\^(?=[A-Za-z0-9-]+\s*$)")
+# Outside code also HTML, remote images, links, comments, and a block id at a line's end.
+_IN_TEXT = re.compile(_ANYWHERE + r"|<(?=[A-Za-z/!?])|!(?=\[)|\[(?=\[)|%(?=%)|(?:(?<=\s)|^)\^(?=[A-Za-z0-9-]+\s*$)")
 _REFERENCES = {
     "&": "&amp;",
     "<": "&lt;",
     "!": "&#33;",
     "#": "&#35;",
     "%": "&#37;",
+    "[": "&#91;",
     "^": "&#94;",
     "`": "&#96;",
     "~": "&#126;",
@@ -93,11 +94,11 @@ def plain_text(text: str) -> str:
 def inert(text: str) -> str:
     """`text` as Markdown that shows it and that no plugin, template or browser acts on (quality §4).
 
-    Dangerous signs become character references: HTML, `<%`, embeds and images, inline queries, fences of
+    Dangerous signs become character references: HTML, `<%`, embeds, links and images, inline queries, fences of
     unknown languages, comments, block ids. `original` takes exactly this back.
 
     >>> inert("see <script> and ![[secret]]")
-    'see &lt;script> and &#33;[[secret]]'
+    'see &lt;script> and &#33;&#91;[secret]]'
     """
     lines, code = [], ""
     for line in text.split("\n"):
@@ -130,6 +131,29 @@ def title(text: str) -> str:
 def untitled(shown: str) -> str:
     """The text that `title` was given; a reference to no character stays as it is."""
     return _TITLE_ESCAPE.sub(_sign, shown) if "\\" in shown or "&" in shown else shown
+
+
+def between(body: str, name: str, new: str) -> str:
+    r"""`body` with `new` between the lines `%% engram:begin name %%` and `%% engram:end name %%`.
+
+    What stands outside of the two lines keeps every character, line ends of either kind included. Where no
+    such pair stands, a new one goes to the end; a marker that has lost its partner is a person's text.
+
+    >>> between("Mine.\n", "list", "- ours")
+    'Mine.\n\n%% engram:begin list %%\n- ours\n%% engram:end list %%\n'
+    """
+    first, last = (f"%% engram:{edge} {name} %%" for edge in ("begin", "end"))
+    marker = re.compile(rf"^(?:{re.escape(first)}|{re.escape(last)})(?=[ \t]*\r?$)", re.MULTILINE)
+    pairs = pairwise(marker.finditer(body))
+    inner = f"{text}\n" if (text := new.strip("\n")) else ""
+    for begin, end in pairs:
+        if (begin[0], end[0]) == (first, last):
+            start = body.index("\n", begin.end()) + 1
+            sign = "\r\n" if body[start - 2] == "\r" else "\n"
+            return body[:start] + inner.replace("\n", sign) + body[end.start() :]
+    sign = "\r\n" if "\r\n" in body else "\n"
+    gap = "" if not body or body.endswith(sign * 2) else "\n" if body.endswith("\n") else "\n\n"
+    return body + f"{gap}{first}\n{inner}{last}\n".replace("\n", sign)
 
 
 def _sign(found: re.Match[str]) -> str:

@@ -20,8 +20,8 @@ Kind = Literal["fact", "session", "note"]
 FOLDERS: dict[str, Kind] = {"facts": "fact", "archive": "fact", "review": "fact", "sessions": "session"}
 """The folders whose files have a form of ours; all other Markdown is the user's own."""
 
-NOT_INDEXED = frozenset({"state", "views", "templates", "Home.md"})
-"""Names at the top of the vault that hold no memory."""
+NOT_INDEXED = frozenset({"artifacts", "boxes", "entities", "traces", "state", "views", "templates", "Home.md"})
+"""Names at the top of the vault that hold no memory of their own: some repeat a turn, others list the facts."""
 
 IGNORED = (
     "4913", "*~", ".*.sw?", "#*#", ".#*", "*.tmp", "*.part", ".~*", "~$*", ".goutputstream-*", ".syncthing.*"

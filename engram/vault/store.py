@@ -7,16 +7,18 @@ and the plan is made again or laid aside in `review/`.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core.records import Create
+from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import files, note
+from engram.vault.places import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -45,10 +47,15 @@ class Vault:
         """Whether something stands at `path`."""
         return files.safe_join(self.root, path).exists()
 
+    def notes(self, folder: str) -> list[str]:
+        """The paths of the notes at and below `folder`, in order."""
+        return sorted(walk(str(self.root), folder).files)
+
     def apply(self, changes: Iterable[Change]) -> dict[str, bytes]:
         """Carry the plan out in order and make it durable, each folder once; what each path holds now.
 
-        A file that is no longer as planned raises ConflictError; what came before it in the plan stands.
+        A path from which a note was moved holds b''. A file that is no longer as planned, or a place that is
+        taken, raises ConflictError; what came before it in the plan stands.
         """
         held: dict[str, bytes] = {}
         with files.FolderSyncs() as pending:
@@ -56,6 +63,8 @@ class Vault:
                 if isinstance(change, Create):
                     held[change.path] = note.emit(change.keys, change.body)
                     self.create(change.path, held[change.path], pending)
+                elif isinstance(change, Move):
+                    held |= {change.path: b"", change.to: self._move(change, pending)}
                 else:
                     held[change.path] = self.rewrite(change.path, partial(_patched, change), pending)
         return held
@@ -82,6 +91,34 @@ class Vault:
             return new
         raise ConflictError("the note is being edited", where=path, fix="Try again when the editor is done.")
 
+    def _move(self, change: Move, pending: set[Path]) -> bytes:
+        """Rename, then patch; what the note holds at its new place.
+
+        At every moment the note stands in one place and is whole. Cut short between the two steps it stands at
+        `to` with the bytes of the plan, and the same plan goes on from there. The patch is tried out first, and
+        a move that cannot be finished is taken back.
+        """
+        here, there = files.safe_join(self.root, change.path), self._target(change.to)
+        arrived = not here.exists() and there.exists()
+        raw = files.read(there if arrived else here)
+        if files.sha256(raw) != change.sha:
+            raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
+        new = note.edit(raw, change.keys, change.body)
+        if not arrived:
+            files.move(here, there, pending, change.sha)
+        if new == raw:
+            return raw
+        try:
+            left = files.replace(there, new, change.sha, pending)
+        except EngramError as fault:
+            self._left.update(fault.left if isinstance(fault, files.ChangedError) else ())
+            with suppress(EngramError):
+                if files.read(there) != new:
+                    files.move(there, here, pending)
+            raise
+        self._left |= {left} if left else set()
+        return new
+
     def tidy(self, now: datetime, grace: float) -> list[str]:
         """Finish with displaced files; a person's words in one become a note in `review/`, whose paths are given.
 
@@ -103,7 +140,7 @@ class Vault:
             return []
         path = f"review/{now:%Y-%m-%d}-late-words-{files.sha256(left.content)[:8]}.md"
         # In `state` it is the list of hashes, as a power cut left it.
-        saved = [path] if left.state == "theirs" and hidden.parent != self.root / "state" else []
+        saved = [path] if left.state == "theirs" and self.root / "state" not in hidden.parents else []
         for path in saved:
             self.create(path, left.content)
         if left.state == "theirs":
@@ -122,6 +159,11 @@ class Vault:
     def actions(self, memory: str) -> list[dict[str, object]]:
         """The rows of the action log that name `memory`, oldest first."""
         return [row for row in self._rows(ACTIONS, memory) if memory in {row.get("memory"), row.get("met")}]
+
+    def deeds(self, actions: Collection[str]) -> set[tuple[str, str]]:
+        """Action and memory of each row of the action log that tells of one of these actions."""
+        rows = (row for action in actions for row in self._rows(ACTIONS, action))
+        return {(str(row.get("action")), str(row.get("memory"))) for row in rows if row.get("action") in actions}
 
     def tombstones(self) -> set[str]:
         """What a person removed and did not bring back: content hashes, and keys of the turns they came from.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engram import Memory
+from engram.core.policy import ServePolicy
 from engram.daemon import Writer
 from engram.errors import BusyError, EngramError, LockedError, NotFoundError
 from engram.serve import client
@@ -267,7 +268,7 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
 
 def test_one_jobs_fault_does_not_end_the_writer(caplog):
     """A request's fault goes to whoever asked; the daemon's own stands in `faults` until the work succeeds."""
-    writer = Writer(10)
+    writer = Writer(ServePolicy())
     writer.start()
 
     def breaks():
@@ -287,7 +288,7 @@ def test_one_jobs_fault_does_not_end_the_writer(caplog):
 
 
 def test_a_full_queue_refuses_requests_but_never_the_daemons_own_work():
-    writer = Writer(2)
+    writer = Writer(ServePolicy(queue_jobs=2))
     begin, done = threading.Event(), []
     writer.start()
     writer.post("wait", lambda: begin.wait(5))
@@ -305,7 +306,7 @@ def test_a_full_queue_refuses_requests_but_never_the_daemons_own_work():
 
 def test_a_long_job_is_seen_as_silence():
     """What the watchdog looks at grows while a job runs and falls when it ends."""
-    writer = Writer(2)
+    writer = Writer(ServePolicy())
     writer.start()
     writer.post("slow", lambda: time.sleep(0.3))
     until(lambda: writer.silence() > 0.2)

@@ -35,10 +35,12 @@ class FakeAnswers:
 
     results: dict[str, Any] = field(default_factory=lambda: dict(RESULTS))
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    standings: list[str] = field(default_factory=list)
     reason: str = ""
 
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+    def call(self, name: str, params: dict[str, Any], standing: str = "chat") -> dict[str, Any]:
         self.calls.append((name, params))
+        self.standings.append(standing)
         checked(name, params)
         result = self.results.get(name, {"done": name})
         if isinstance(result, Exception):

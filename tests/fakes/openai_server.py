@@ -197,15 +197,25 @@ def prompt_text(body: Body) -> str:
     return "\n".join(part for part in parts if part)
 
 
+MEANINGS = {
+    word: meaning
+    for meaning, words in {
+        "drink": "tea drink drinks beverage",
+        "home": "live lives home flat house moved",
+        "sea": "ocean beach surf sailing sea",
+    }.items()
+    for word in words.split()
+}
+"""Words that the fake model takes for the same."""
+
+
 def vector(text: str, dimension: int) -> list[float]:
-    """A unit vector that depends on `text` alone."""
-    numbers: list[float] = []
-    block = 0
-    while len(numbers) < dimension:
-        digest = hashlib.sha256(f"{block}:{text}".encode()).digest()
-        numbers += [byte / 127.5 - 1 for byte in digest]
-        block += 1
-    numbers = numbers[:dimension]
+    """A unit vector that depends on `text` alone: the sum of its words' directions, words of one meaning alike."""
+    numbers = [0.0] * dimension
+    for word in re.findall(r"\w+", text.lower()) or [text]:
+        stem = MEANINGS.get(word, word[:5])
+        digest = hashlib.shake_256(stem.encode()).digest(dimension)
+        numbers = [number + byte / 127.5 - 1 for number, byte in zip(numbers, digest, strict=True)]
     length = sum(number * number for number in numbers) ** 0.5
     return [number / length for number in numbers]
 
@@ -257,8 +267,8 @@ class FakeServer:
         with self._lock:
             self._script = deque(steps)
 
-    def script_embeddings(self, *steps: Reply) -> None:
-        """Faults of the embedding route from now on; without a script it answers with `vector`."""
+    def script_embeddings(self, *steps: Reply | Callable[[Body], Reply | None]) -> None:
+        """Faults of the embedding route from now on; without a script, or for None, it answers with `vector`."""
         with self._lock:
             self._embedding_script = deque(steps)
 

@@ -109,6 +109,9 @@ class Seam(Syscalls):
         """Do what a variant wants to do around the call."""
         return call.go()
 
+    def by_hand(self, path: Path) -> None:
+        """A person saved a file, outside of every seam; some want to know."""
+
     def die(self) -> None:
         """End the process as far as the disk can tell."""
         self.bury()

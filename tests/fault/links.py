@@ -28,6 +28,7 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "write_derived": lambda path: files.write_derived(path, b"ours\n"),
     "remove": files.remove,
     "move": lambda path: files.move(path, path.with_name("moved.md")),
+    "move, looked at": lambda path: files.move(path, path.with_name("moved.md"), expected=files.sha256(SECRET)),
     "make_folders": lambda path: files.make_folders(path.with_name("new")),
     "read": lambda path: _must_not_read(files.read(path)),
 }

@@ -8,12 +8,13 @@ changed since then looks like a person's doing.
 from __future__ import annotations
 
 import errno
-import itertools
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any
 
+import rooms
 from harness import STRIKES, Bench, BrokenPromiseError, Counting, Failing, Seam, installed
 
 from engram import config
@@ -23,7 +24,7 @@ from engram.core.text import content_hash
 from engram.errors import EngramError, ModelError
 from engram.llm import rules
 from engram.memory import Memory
-from engram.vault import facts, files, note, sessions
+from engram.vault import reviews, syscalls
 from engram.vault.journal import Journal
 from engram.vault.store import HASHES, Vault
 
@@ -31,25 +32,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from rooms import Kept
+
+    from engram.backlog import Batch
     from engram.config import Settings
     from engram.core.records import Extraction, Fact
-    from engram.ingest import Batch
 
 SAID = datetime(2026, 11, 20, 21, 14, tzinfo=UTC)
 LATE = datetime(2041, 1, 1, 12, 0, tzinfo=UTC)
 """Where the clock stands: later than the time of any file on the disk."""
 
 TOML = 'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
-MINE = "# Mine\n\nA note that a person wrote, with *words* that nobody touches.\n"
 THINGS = ("nuts", "cats", "pollen", "mould", "lupins", "wasps", "latex", "figs", "soy", "shrimps", "celery", "milk")
 
 OLDER = ("kept", "old", "wiped", "mixed", "half")
 FRESH = ("kept", "wiped", "half")
 
 
+SAYINGS = {
+    "l0": "I live in Berlin.",
+    "l1": "My sister Anna works at Siemens.",
+    "l2": "I am very allergic to wool.",
+    "l3": "My sister Anna works at Bosch.",
+    "l4": "I am allergic to wool.",
+    "l50": "Actually, I live in Munich.",
+    "l51": "I live in Berlin.",
+    "m1": "Anna works at Siemens.",
+    "m2": "Anna is very afraid of spiders.",
+    "m3": "Anna usually drinks coffee every morning.",
+    "m4": "Anna is afraid of spiders.",
+    "m5": "Anna is really afraid of spiders.",
+    "m6": "Anna drinks coffee every morning.",
+    "m7": "Anna works at Bosch.",
+    "m8": "Anna decided to sell the boat.",
+    "m9": "Anna is not afraid of spiders.",
+    "m52": "Anna lives in Porto.",
+}
+"""What turns say where statements meet: the number is the minute."""
+
+
 def text_of(name: str) -> str:
-    """What the turn with that id says; the number in it chooses the statement; after twelve they repeat."""
-    return f"I am allergic to {THINGS[int(name[1:]) % len(THINGS)]}."
+    """What the turn with that id says: a saying, or an allergy that its number chooses; after twelve they repeat."""
+    return SAYINGS.get(name) or f"I am allergic to {THINGS[int(name[1:]) % len(THINGS)]}."
 
 
 EVERYTHING = [text_of(f"t{number}") for number in range(len(THINGS))]
@@ -126,7 +150,8 @@ class Life:
         self.now += timedelta(**later)
         self.held += [(batch, self.outcome(batch)) for batch in self.memory.due(self.now)]
         held, self.held = self.held, []
-        self.held += [item for item in held if not tried(lambda item=item: self.memory.file(*item))]
+        failed = [item for item in held if not tried(lambda item=item: self.memory.file(*item))]
+        self.held += [(batch.tried(), outcome) for batch, outcome in failed]
 
     def outcome(self, batch: Batch) -> Extraction | ModelError:
         return self.script.pop(0) if self.script else self.memory.distil(batch)
@@ -136,6 +161,16 @@ class Life:
         self.memory.rescan(None)
         self.memory.rescan(None)
 
+    def tick(self, stem: str, answer: str) -> bool:
+        """A person ticks an answer in the open question about that statement; whether there was one."""
+        for path in sorted((self.memory.settings.vault / reviews.FOLDER).glob("*.md")):
+            raw, box = path.read_text(), f"- [ ] {answer}"
+            if stem in raw and box in raw:
+                path.write_text(raw.replace(box, f"- [x] {answer}"))
+                syscalls.SYS.by_hand(path)
+                return True
+        return False
+
     def rest(self) -> None:
         """Until nothing waits, dead letters too."""
         self.script.clear()
@@ -143,7 +178,7 @@ class Life:
             self.memory.call("flush", {"background": True})
             self.look(days=1)
         self.rescan()
-        left = {name: number for name, number in self.memory.intake.counts().items() if number}
+        left = {name: number for name, number in self.memory.backlog.counts().items() if number}
         assert not left, f"still there: {left}; {self.memory.faults}"
 
     def end(self) -> None:
@@ -154,10 +189,10 @@ class Life:
         if hasattr(self.memory, "index"):
             self.memory.index.catalog.close()
 
-    def known(self) -> set[str]:
-        """The ids of the turns that recall would give."""
+    def known(self, texts: Sequence[str]) -> set[str]:
+        """The ids of the turns that recall would give on these texts."""
         wishes = {"kinds": ["turn"], "k": 50, "budget": 5000}
-        answers = [self.memory.call("recall", {"query": text, **wishes}) for text in EVERYTHING]
+        answers = [self.memory.call("recall", {"query": text, **wishes}) for text in texts]
         units = [self.memory.index.unit(hit["key"]) for answer in answers for hit in answer["hits"]]
         return {unit.turn.id for unit in units if isinstance(unit, FiledTurn) and unit.turn.session != "remembered"}
 
@@ -168,49 +203,25 @@ class Life:
         return {(hit["kind"], hit["text"]) for hit in hits} | {("turn", hit["quote"]) for hit in hits}
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What the notes hold, read without the catalogue."""
-
-    turns: list[FiledTurn]
-    facts: list[Fact]
-
-
-def read_vault(root: Path, settings: Settings) -> Kept:
-    """Every note of ours; one that cannot be understood is a broken promise."""
-    kept = Kept([], [])
-    vault = root / "vault"
-    assert (vault / "notes/mine.md").read_text() == MINE, "a person's note was changed"
-    assert not list(files.leftovers(vault)), "a hidden file was left"
-    for path in sorted(vault.rglob("*.md")):
-        name = str(path.relative_to(vault))
-        read = note.read(path.read_bytes(), settings.policy.files)
-        if name.startswith("sessions/"):
-            talk, problems = sessions.conversation_from(read, name, settings.zone)
-            assert talk, f"{name} is not whole"
-            assert not problems, f"{name}: {problems}"
-            assert read.keys["turns"] == len(talk.turns), f"{name} counts its turns wrong"
-            kept.turns.extend(talk.turns)
-        elif not name.startswith("notes/"):
-            fact, problems = facts.fact_from(read, name, "", settings.zone)
-            assert fact, f"{name} is not whole"
-            assert not problems, f"{name}: {problems}"
-            kept.facts.append(fact)
-    return kept
-
-
 class MemoryWork:
     """A scenario of the whole path. `work` acknowledges `turn <id>`, and of facts what is tried and what holds."""
 
     name = ""
     kept = "vault"
+    script: Sequence[ModelError] = ()
+    share = 1
+    """Of the points at which others are struck, every so-many-th; for a long life."""
     taken_away: tuple[str, ...] = ()
     """Turns whose file a person took away: what they said has no evidence any more."""
+    removes = False
+    """Whether a person takes files away."""
+    texts: Sequence[str] = EVERYTHING
+    """What recall is asked about."""
 
     def __init__(self, rounds: int = 1, caches: Sequence[str] = OLDER) -> None:
         self.rounds = rounds
         self.checked = False
-        self.caches = {False: itertools.cycle(caches), True: itertools.cycle(FRESH)}
+        self.caches = {False: cycle(caches), True: cycle(FRESH)}
         self.cache = "kept"
         self.found: set[tuple[str, str]] = set()
 
@@ -224,23 +235,29 @@ class MemoryWork:
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         raise NotImplementedError
 
-    def life(self, root: Path) -> Life:
-        return Life(root)
+    def life(self, root: Path, script: Sequence[ModelError] = ()) -> Life:
+        return Life(root, script)
+
+    def statements(self, text: str) -> list[str]:
+        """What a turn that says this leads to."""
+        return statements(text)
 
     # -- the protocol of the harness ------------------------------------------------------------------
 
     def setup(self, root: Path) -> None:
         (root / "vault/notes").mkdir(parents=True, mode=0o700)
         (root / "vault/engram.toml").write_text(TOML)
-        (root / "vault/notes/mine.md").write_text(MINE)
-        life = Life(root)
+        (root / "vault/notes/mine.md").write_text(rooms.MINE)
+        life = self.life(root)
         life.begin()
         self.before(life)
         life.end()
         shutil.copytree(settings_at(root).cache, root / "old")
+        self.checked = False
 
     def run(self, root: Path, ack: Callable[[str], object]) -> None:
-        life = self.life(root)
+        self.checked = False
+        life = self.life(root, self.script)
         try:
             life.begin()
             self.work(life, ack)
@@ -251,11 +268,11 @@ class MemoryWork:
     def recover(self, root: Path) -> None:
         self.cache = next(self.caches[self.checked])
         age(settings_at(root).cache, root / "old", self.cache)
-        life = Life(root)
+        life = self.life(root)
         try:
             life.begin()
             life.rest()
-            self.found = set() if self.checked else life.recalled(EVERYTHING)
+            self.found = set() if self.checked else life.recalled(self.texts)
             life.end()
         finally:
             life.drop()
@@ -264,13 +281,15 @@ class MemoryWork:
     def check(self, root: Path, acked: Sequence[str]) -> None:
         self.checked = True
         settings = settings_at(root)
-        kept = read_vault(root, settings)
+        kept = rooms.read_vault(root, settings)
         backlog = Journal(settings.state / "journal", settings.policy.journal).replay()
         assert not backlog.turns, "the journal still holds turns"
         assert not backlog.dead, "a dead letter was not settled"
         self.check_turns(kept, acked)
         self.check_facts(kept, acked)
         self.check_promises(root, kept, acked)
+        sure = {word.removeprefix("holds active ") for word in acked if word.startswith("holds active ")}
+        rooms.check(root, kept, settings, sure, removes=self.removes)
         hashes = (root / "vault" / HASHES).read_text().splitlines()[1:]
         assert set(hashes) == {content_hash(fact.text) for fact in kept.facts if fact.status == "active"}
 
@@ -286,7 +305,7 @@ class MemoryWork:
                 there[filed.turn.id] = filed.turn.text
         for name in [word.removeprefix("turn ") for word in acked if word.startswith("turn ")]:
             assert name in there, f"turn {name} is lost"
-            assert ("turn", text_of(name)) in self.found, f"turn {name} is not recalled ({self.cache} cache)"
+            assert is_shown(text_of(name), self.found), f"turn {name} is not recalled ({self.cache} cache)"
 
     def check_facts(self, kept: Kept, acked: Sequence[str]) -> None:
         """One for a candidate, with evidence that stands; what a filed turn says has one."""
@@ -302,13 +321,17 @@ class MemoryWork:
             if fact.source not in words and fact.text in orphans:
                 continue
             assert fact.source in words, f"the evidence of {fact.text!r} is gone"
-            assert fact.text in {words[fact.source], *statements(words[fact.source])}
+            said = [words[key] for key in (fact.source, *fact.also)]
+            assert len(said) == len({fact.source, *fact.also}), f"{fact.text!r} rests on one turn twice"
+            assert fact.text in {*said, *chain.from_iterable(map(self.statements, said))}
         known = {fact.text for fact in kept.facts} | {
             word.split(" ", 2)[2] for word in acked if word.startswith("trying gone")
         }
+        known |= set(chain.from_iterable(map(rooms.HISTORY.findall, kept.raw.values())))
+        merged = {key for fact in kept.facts for key in fact.also}
         for filed in kept.turns:
-            if filed.turn.session != "remembered":
-                missing = set(statements(filed.turn.text)) - known
+            if filed.turn.session != "remembered" and filed.key not in merged:
+                missing = set(self.statements(filed.turn.text)) - known
                 assert not missing, f"turn {filed.turn.id} was filed without {missing}"
 
     def check_promises(self, root: Path, kept: Kept, acked: Sequence[str]) -> None:
@@ -331,6 +354,11 @@ class MemoryWork:
                 assert content_hash(text) in buried, f"{text!r} was deleted and may come back"
             recalled = ("fact", text) in self.found
             assert recalled is bool(now & {"active", "pinned"}), f"{text!r} is {now}, recalled: {recalled}"
+
+
+def is_shown(said: str, found: set[tuple[str, str]]) -> bool:
+    """Whether a turn is among the hits, itself or as the evidence of a fact."""
+    return any(kind == "turn" and words and words in said for kind, words in found)
 
 
 def _state(fact: Fact) -> str:
@@ -381,7 +409,7 @@ def heal_everywhere(bench: Bench, every: int) -> int:
 
 def _calls_of_work(bench: Bench) -> list[str]:
     seam = bench.seam(Counting)
-    life = bench.scenario.life(bench.fresh())
+    life = bench.scenario.life(bench.fresh(), bench.scenario.script)
     try:
         with installed(seam):
             life.begin()
@@ -395,17 +423,19 @@ def _calls_of_work(bench: Bench) -> list[str]:
 
 def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
     acked: list[str] = []
-    life = bench.scenario.life(bench.fresh())
+    texts = bench.scenario.texts
+    life = bench.scenario.life(bench.fresh(), bench.scenario.script)
     try:
         with installed(seam):
             life.begin()
-            before = life.known()
+            before = life.known(texts)
             seam.left = point
             bench.scenario.work(life, acked.append)
             stored = {word.removeprefix("turn ") for word in acked if word.startswith("turn ")}
-            claimed = life.known() - before - stored
+            claimed = life.known(texts) - before - stored
             assert not claimed, f"claimed to be stored: {claimed}"
-            lost = {text_of(name) for name in stored} - {text for _, text in life.recalled(EVERYTHING)}
+            recalled = life.recalled(texts)
+            lost = {name for name in stored if not is_shown(text_of(name), recalled)}
             assert not lost, f"not recalled while the disk refuses: {lost}"
             seam.left = NEVER
             seam.sticky = False

@@ -140,6 +140,15 @@ class Recording(Seam):
                 self.note(Op("rename", (self.place(args[0], args[2]), self.place(args[1], args[3])), flags=args[4]))
         return result
 
+    def by_hand(self, path: Path) -> None:
+        """The file was written beside its place, synced, and renamed over it."""
+        place = str(path.relative_to(self.root))
+        self.fresh_node += 1
+        self.note(Op("write", node=self.fresh_node, content=path.read_bytes()))
+        self.ops.append(Op("sync", (place,), self.fresh_node))
+        self.note(Op("create", (place,), self.fresh_node))
+        self.ops.append(Op("sync", (str(Path(place).parent),)))
+
     def opened(self, descriptor: int, place: str, flags: int) -> None:
         """Remember what a descriptor stands for."""
         if flags & os.O_CREAT and place not in self.disk.names:

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.core.policy import JournalPolicy
-from engram.core.records import FiledTurn, Turn
+from engram.core.records import FiledTurn, Move, Turn
 from engram.errors import EngramError
-from engram.vault import files
+from engram.vault import files, note
 from engram.vault.journal import Journal
+from engram.vault.store import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -116,6 +117,65 @@ class FilesWork:
                 assert b"%d" % number in (root / "log.jsonl").read_bytes().split(b"\n")[1:]
                 assert (root / f"log-{number}.jsonl").read_bytes() == b"%d\n" % number
         assert not notes
+
+
+class MovesWork:
+    """Notes move to another folder, one patched on the way and one as it is; a start makes the same plans again."""
+
+    name = "moves"
+    kept = "."
+
+    def __init__(self, rounds: int = 2) -> None:
+        self.rounds = rounds
+        self.undone: set[str] = set()
+
+    def setup(self, root: Path) -> None:
+        (root / "facts").mkdir()
+        (root / "engram.toml").touch()
+        for number in range(self.rounds):
+            for name in "pq":
+                (root / f"facts/{name}{number}.md").write_bytes(self.old(number))
+
+    def old(self, number: int) -> bytes:
+        return f"---\nid: {number}\nstatus: review\n---\nA statement.\n\n## Review\n\n- [x] Keep it\n".encode()
+
+    def plans(self, number: int) -> list[Move]:
+        raw = self.old(number)
+        keys = {"status": "archived", "end_reason": "value"}
+        return [
+            Move(f"facts/p{number}.md", files.sha256(raw), f"archive/day/p{number}.md", keys, "w", "A statement.\n"),
+            Move(f"facts/q{number}.md", files.sha256(raw), f".trash/day/q{number}.md", {}, "w"),
+        ]
+
+    def run(self, root: Path, ack: Callable[[str], object]) -> None:
+        vault = Vault(root)
+        for number in range(self.rounds):
+            for plan in self.plans(number):
+                try:
+                    vault.apply([plan])
+                except EngramError:
+                    continue
+                ack(plan.to)
+
+    def recover(self, root: Path) -> None:
+        sweep(root)
+        vault = Vault(root)
+        self.undone = {
+            plan.to for number in range(self.rounds) for plan in self.plans(number) if vault.exists(plan.path)
+        }
+        for number in range(self.rounds):
+            for plan in self.plans(number):
+                if vault.exists(plan.path) or files.sha256(vault.read(plan.to)) == plan.sha:
+                    vault.apply([plan])
+
+    def check(self, root: Path, acked: Sequence[str]) -> None:
+        notes = texts(root)
+        for number in range(self.rounds):
+            for plan in self.plans(number):
+                new = note.edit(self.old(number), plan.keys, plan.body)
+                assert notes.pop(plan.to, None) == new, f"{plan.to} is not there or not whole"
+        assert self.undone.isdisjoint(acked), f"moves were undone: {self.undone.intersection(acked)}"
+        assert not notes, f"a note stands twice: {sorted(notes)}"
 
 
 class JournalWork:

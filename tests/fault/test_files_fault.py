@@ -6,9 +6,9 @@ import pytest
 from harness import FULL, Bench, fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
 from links import links_everywhere
 from power import cut_power
-from scenarios import FilesWork, FilingWork
+from scenarios import FilesWork, FilingWork, MovesWork
 
-WORKS = [FilesWork(4, "abc") if FULL else FilesWork(2), FilingWork(12 if FULL else 3)]
+WORKS = [FilesWork(4, "abc") if FULL else FilesWork(2), FilingWork(12 if FULL else 3), MovesWork(4 if FULL else 2)]
 
 
 @pytest.fixture(params=WORKS, ids=lambda work: work.name)

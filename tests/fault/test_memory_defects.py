@@ -9,6 +9,7 @@ from harness import Bench, BrokenPromiseError, fail_everywhere, kill_everywhere
 from lives import any_cache, heal_everywhere, holds_nothing_up
 from works import DeedsWork, IngestWork, ReindexWork
 
+from engram.deeds import Deeds
 from engram.errors import EngramError
 from engram.filing import Filing
 from engram.index.index import Index
@@ -21,14 +22,14 @@ from engram.vault.store import ACTIONS, Vault
 def settle_first(self, batch, outcome):
     """The journal lets go before the facts are there."""
     self.intake.settled(batch)
-    self.filing.file(batch, outcome, self.clock())
+    self.climb.file(batch, outcome, self.clock())
 
 
 def acknowledge_unstored(self, placed, ticket, now):
     """The turns are taken, and the journal never hears of them."""
     self.index.add_turns(placed)
     for seq, filed in enumerate(placed, 1000):
-        self._enqueue(seq, filed, now)
+        self.backlog.add([self._waiting(seq, filed, now)])
     ticket.set_result(None)
 
 
@@ -50,9 +51,9 @@ def tombstone_last(self, gone):
 
 def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.rescan):
     left = honest(self, paths, accept_deletions=accept_deletions)
-    told, self._told = getattr(self, "_told", []), []
+    told, self.deeds._told = getattr(self.deeds, "_told", []), []
     if told:
-        self._entomb(told, self.clock(), "a person deleted the note")
+        self.deeds.entomb(told, "a person deleted the note")
     return left
 
 
@@ -105,7 +106,7 @@ def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
 
 def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
-    monkeypatch.setattr(Memory, "_gone", tombstone_last)
+    monkeypatch.setattr(Deeds, "gone", tombstone_last)
     monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
     found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 7)
 

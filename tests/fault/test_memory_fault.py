@@ -19,6 +19,7 @@ from harness import (
     kill_twice,
     tear_everywhere,
 )
+from ladders import JudgeWork, LadderWork
 from lives import (
     NEVER,
     OLDER,
@@ -26,12 +27,12 @@ from lives import (
     any_cache,
     heal_everywhere,
     holds_nothing_up,
-    read_vault,
     said,
     statements,
     text_of,
 )
 from power import cut_power
+from rooms import read_vault
 from works import BacklogWork, DeedsWork, IngestWork, ParkWork, ReindexWork
 
 from engram.errors import EngramError
@@ -45,7 +46,15 @@ TEARS = 2 if FULL else 30
 CUTS = 3 if FULL else 90
 KILLS = 1 if FULL else 21
 
-WORKS = [IngestWork(), DeedsWork(caches=("kept", "kept", *OLDER)), BacklogWork(), ReindexWork(), ParkWork()]
+WORKS = [
+    IngestWork(),
+    DeedsWork(caches=("kept", "kept", *OLDER)),
+    BacklogWork(),
+    ReindexWork(),
+    ParkWork(),
+    LadderWork(),
+    JudgeWork(),
+]
 
 
 @pytest.fixture(params=WORKS, ids=lambda work: work.name)
@@ -56,28 +65,28 @@ def bench(request, arena):
 # row: X1
 def test_a_kill_at_any_call_loses_nothing_acknowledged(bench, covered):
     """Virtual kills before and after the changing calls, recovered from with caches of any age."""
-    covered("kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS))
+    covered("kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS * bench.scenario.share))
 
 
 def test_a_process_that_really_ends_loses_nothing_acknowledged(bench, covered):
     """A sample of the same points in forked processes with real syncs and a real end of the database."""
-    covered("kill (forked)", bench.scenario.name, kill_forks(bench, FORK_EVERY))
+    covered("kill (forked)", bench.scenario.name, kill_forks(bench, FORK_EVERY * bench.scenario.share))
 
 
 def test_an_error_at_any_call_is_told_and_recovered_from(bench, covered):
     """Six errors, once and for good, from the start of the process to its end."""
-    covered("errno", bench.scenario.name, fail_everywhere(bench, ERRNO_EVERY))
+    covered("errno", bench.scenario.name, fail_everywhere(bench, ERRNO_EVERY * bench.scenario.share))
 
 
 # row: X2
 def test_an_error_heals_without_a_restart(bench, covered):
     """Recall answers while the disk refuses; afterwards the same process files everything."""
-    covered("errno", f"{bench.scenario.name} healed", heal_everywhere(bench, HEAL_EVERY))
+    covered("errno", f"{bench.scenario.name} healed", heal_everywhere(bench, HEAL_EVERY * bench.scenario.share))
 
 
 def test_a_torn_or_short_write_is_no_half_file(bench, covered):
     """Each write cut at three places, with and without the end of the process."""
-    covered("torn and short writes", bench.scenario.name, tear_everywhere(bench, TEARS))
+    covered("torn and short writes", bench.scenario.name, tear_everywhere(bench, TEARS * bench.scenario.share))
 
 
 def test_a_kill_during_recovery_is_recovered_from(bench, covered):
@@ -87,7 +96,7 @@ def test_a_kill_during_recovery_is_recovered_from(bench, covered):
 
 def test_a_power_cut_at_any_call_loses_nothing_acknowledged(bench, covered):
     """A sample of the states that the syncs made so far allow."""
-    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=1, every=CUTS))
+    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=1, every=CUTS * bench.scenario.share))
 
 
 # row: X20

@@ -86,6 +86,9 @@ class Machine(RuleBasedStateMachine):
             self.observe(2 * number, 2, 0)
             if number == 3:
                 self.flush()
+                self.change(0, "forget")
+                self.observe(12, 8, 0)  # what was forgotten is said again, and waits in review
+                self.flush()
 
     def teardown(self) -> None:
         if self.memory:
@@ -211,7 +214,39 @@ class Machine(RuleBasedStateMachine):
             self.account.buried.discard(digest)
         DONE[what] += 1
 
+    @rule(pick=PICK, word=st.sampled_from(WORDS))
+    def correct(self, pick: int, word: str) -> None:
+        """A memory says something else from now on; what it said does not come back."""
+        known = [fact for fact in facts_below(self.vault, "facts") if fact.status == "active"]
+        if not known:
+            return
+        fact, text = known[pick % len(known)], f"The user decided to buy the boat {word} instead."
+        try:
+            answer = self.memory.call("correct", {"id": fact.id, "text": text})
+        except EngramError:
+            assert fact.text == text or self.account.broken or self.account.unseen
+            return
+        assert self.memory.index.find(answer["id"]).status == "active"
+        self.account.buried.add(content_hash(fact.text))
+        self.account.buried.discard(content_hash(text))
+        DONE["corrected"] += 1
+
     # -- a person -----------------------------------------------------------------------------------
+
+    @precondition(lambda self: facts_below(self.vault, "review"))
+    @rule(pick=PICK, answer=st.sampled_from(["Keep it", "Drop it"]))
+    def person_ticks(self, pick: int, answer: str) -> None:
+        """A tick in a note that asks is carried out when somebody looks, and the note asks no more."""
+        asked = facts_below(self.vault, "review")
+        fact = asked[pick % len(asked)]
+        path = self.vault / fact.path
+        raw = path.read_bytes()
+        self.save(path, raw.replace(f"- [ ] {answer}".encode(), f"- [x] {answer}".encode()), pick)
+        if answer == "Keep it":
+            self.account.buried.discard(content_hash(fact.text))
+        self.rescan()
+        assert raw == path.read_bytes() if b"- [ ] " not in raw else not path.exists()
+        DONE["ticked"] += 1
 
     @precondition(lambda self: self.notes())
     @rule(pick=PICK)
@@ -251,6 +286,7 @@ class Machine(RuleBasedStateMachine):
     def person_archives_a_fact(self, pick: int) -> None:
         path = self.notes()[pick % len(self.notes())]
         target = self.vault / "archive" / path.parent.name / path.name
+        assert not target.exists()  # names are unique in both folders, so that nobody's move covers a note
         target.parent.mkdir(parents=True, exist_ok=True)
         path.rename(target)
         DONE["archived"] += 1

@@ -13,7 +13,6 @@ from engram.vault import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 class IngestWork(MemoryWork):
@@ -30,10 +29,24 @@ class IngestWork(MemoryWork):
             life.observe(said("talk", *(f"t{n}" for n in names[3:])), ack)
 
 
+def deed(ack: Callable[[str], object], state: str, text: str, call: Callable[[], object]) -> None:
+    """Say what is tried, and that it holds once it is done."""
+    ack(f"trying {state} {text}")
+    if tried(call):
+        ack(f"holds {state} {text}")
+
+
+def id_of(life: Life, text: str) -> str:
+    found = life.memory.index.active_twin(content_hash(text), None, life.now)
+    assert found, f"{text!r} is not known"
+    return found
+
+
 class DeedsWork(MemoryWork):
     """A person remembers, forgets, restores, pins and deletes; what is forgotten or deleted is said again."""
 
     name = "deeds"
+    removes = True
 
     def before(self, life: Life) -> None:
         life.observe(said("talk", "t0", "t1", "t2", "t3"), lambda _: None)
@@ -41,28 +54,18 @@ class DeedsWork(MemoryWork):
 
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         texts = [statements(text_of(f"t{number}"))[0] for number in range(4)]
-        ids = [self.id_of(life, text) for text in texts]
+        ids = [id_of(life, text) for text in texts]
         for text in texts:
             ack(f"holds active {text}")
         call, new = life.memory.call, text_of("t7")
-        self.deed(ack, "active", new, lambda: call("remember", {"text": new}))
-        self.deed(ack, "forgotten", texts[0], lambda: call("forget", {"id": ids[0]}))
-        self.deed(ack, "forgotten", texts[1], lambda: call("forget", {"id": ids[1], "reason": "no longer so"}))
-        self.deed(ack, "active", texts[1], lambda: call("update", {"id": ids[1], "status": "active"}))
-        self.deed(ack, "pinned", texts[2], lambda: call("update", {"id": ids[2], "pinned": True}))
-        self.deed(ack, "gone", texts[3], lambda: self.delete(life, ids[3]))
+        deed(ack, "active", new, lambda: call("remember", {"text": new}))
+        deed(ack, "forgotten", texts[0], lambda: call("forget", {"id": ids[0]}))
+        deed(ack, "forgotten", texts[1], lambda: call("forget", {"id": ids[1], "reason": "no longer so"}))
+        deed(ack, "active", texts[1], lambda: call("update", {"id": ids[1], "status": "active"}))
+        deed(ack, "pinned", texts[2], lambda: call("update", {"id": ids[2], "pinned": True}))
+        deed(ack, "gone", texts[3], lambda: self.delete(life, ids[3]))
         life.observe(said("talk", "t12", "t15"), ack)
         life.look(hours=1)
-
-    def id_of(self, life: Life, text: str) -> str:
-        found = life.memory.index.active_twin(content_hash(text), None, life.now)
-        assert found, f"{text!r} is not known"
-        return found
-
-    def deed(self, ack: Callable[[str], object], state: str, text: str, call: Callable[[], object]) -> None:
-        ack(f"trying {state} {text}")
-        if tried(call):
-            ack(f"holds {state} {text}")
 
     def delete(self, life: Life, fact_id: str) -> None:
         """A person takes the note away, and the daemon sees it."""
@@ -74,6 +77,7 @@ class BacklogWork(MemoryWork):
     """A start with turns in the journal: some in a file already, some in a file that a person took away."""
 
     name = "backlog"
+    removes = True
     taken_away = ("g1",)
 
     def before(self, life: Life) -> None:
@@ -85,7 +89,7 @@ class BacklogWork(MemoryWork):
             life.observe(said("gone", f"g{number + 2}"), lambda _: None)
         life.memory.flush(background=True)
         life.held = []
-        for batch in life.memory.intake.due(life.now)[:1]:
+        for batch in life.memory.backlog.due(life.now)[:1]:
             life.memory.filing.file_turns([item.filed for item in batch.waiting])
         for path in (life.memory.settings.vault / "sessions").rglob("*gone.md"):
             path.rename(path.with_name("elsewhere.txt"))
@@ -116,9 +120,7 @@ class ParkWork(MemoryWork):
     """The model fails: a batch is parked, tried again, buried, and asked for once more."""
 
     name = "park"
-
-    def life(self, root: Path) -> Life:
-        return Life(root, (AWAY, NO, *[AWAY] * 3))
+    script = (AWAY, NO, *[AWAY] * 3)
 
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         for number in range(1, 1 + 3 * self.rounds, 3):

@@ -97,10 +97,10 @@ def test_an_empty_file_is_no_memory():
 def test_deep_nesting_never_reaches_the_parser():
     """50 KB of brackets would overflow libyaml's stack."""
     for opening in ("[", "{", "- ", "? ", "[{", "a: [", "!! ["):
-        started = time.perf_counter()
+        started = time.process_time()
         found = note.read(f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode())
         assert found.problems[0].code in {"too-deep", "bad-yaml", "tag"}
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 1
     refused(("---\nx: " + "[" * 17 + "]" * 17 + f"\n---\n{BODY}").encode(), "too-deep")
     refused(("---\n" + "- " * 25000 + f"\n---\n{BODY}").encode(), "too-deep")
 
@@ -189,12 +189,12 @@ def test_a_long_odd_body_takes_no_longer_than_a_long_plain_one(unit):
     """No pattern of ours goes over the text again and again."""
     head = b"---\nid: x\nsession: s\nstarted: 2026-11-20\n---\n"
     raw = head + (unit * (300_000 // len(unit))).encode() + b"."
-    started = time.perf_counter()
+    started = time.process_time()
     found = note.read(raw)
     facts.fact_from(found, "facts/a.md", "", ZONE)
     sessions.conversation_from(found, "sessions/a.md", ZONE)
     facts.fact_body(found.body)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 # Fragments of front matter; each is tried with every line end, mark and frame below.
@@ -232,7 +232,7 @@ def test_no_malformed_note_stops_reading_or_is_damaged(frame):
     assert len(FRAGMENTS) * len(FRAMES) >= 300
     for fragment in FRAGMENTS:
         raw = frame(fragment)
-        started = time.perf_counter()
+        started = time.process_time()
         found = note.read(raw)
         facts.fact_from(found, "facts/a.md", "", ZONE)
         sessions.conversation_from(found, "sessions/a.md", ZONE)
@@ -241,7 +241,7 @@ def test_no_malformed_note_stops_reading_or_is_damaged(frame):
         except ConflictError:
             continue
         finally:
-            assert time.perf_counter() - started < 1, fragment[:40]
+            assert time.process_time() - started < 1, fragment[:40]
         newline = b"\r\n" if b"\r\n" in raw else b"\n"
         assert new.replace(b"zzz: new" + newline, b"") in {raw, b"---" + newline + b"---" + newline + raw}
         assert note.read(new).keys == {**found.keys, "zzz": "new"}

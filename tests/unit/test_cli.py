@@ -286,11 +286,11 @@ def test_every_command_takes_the_common_options_and_says_what_it_does(path, comm
 
 
 def test_every_operation_has_a_command():
-    assert {operation.name for operation in OPERATIONS} - {"update"} <= set(commands.tree.commands)
+    assert {operation.name for operation in OPERATIONS} - {"update", "decide"} <= set(commands.tree.commands)
     wanted = (
         "init daemon up down status observe import flush remember recall show why forget restore pin unpin reindex "
     )
-    wanted += "doctor stats policy config completion"
+    wanted += "doctor stats policy config completion review correct confirm dispute"
     assert set(wanted.split()) <= set(commands.tree.commands)
 
 
@@ -309,11 +309,93 @@ def test_every_operation_has_a_command():
         ),
         (["flush", "--session", "s"], ("flush", {"session": "s"})),
         (["status"], ("status", {})),
+        (["correct", "01K", "Mira lives in Porto."], ("correct", {"id": "01K", "text": "Mira lives in Porto."})),
+        (["confirm", "01K"], ("confirm", {"id": "01K"})),
+        (["dispute", "01K"], ("dispute", {"id": "01K"})),
+        (["review"], ("review", {})),
+        (["review", "diff", "01K"], ("review", {"id": "01K"})),
+        *(
+            (["review", answer, "01K"], ("decide", {"id": "01K", "decision": answer}))
+            for answer in ("approve", "reject", "keep", "drop", "newer", "both", "older")
+        ),
     ],
 )
 def test_a_command_sends_its_operation(answers, capsys, argv, sent):
     assert commands.run(argv) == 0
     assert answers.calls == [sent]
+
+
+CASE = {
+    "id": "01CASE",
+    "path": "review/conflict-x.md",
+    "why": "one may be over",
+    "choices": ["newer", "both", "older"],
+    "ticked": None,
+    "problem": "",
+    "text": "",
+    "statements": [
+        {
+            "id": "01NEW",
+            "text": "Mira lives in Porto.",
+            "status": "active",
+            "when": "2026-11-23T20:00:00",
+            "path": "facts/n.md",
+            "evidence": "I moved.",
+        },
+        {
+            "id": "01OLD",
+            "text": "Mira lives in Lisbon.",
+            "status": "active",
+            "when": None,
+            "path": "facts/o.md",
+            "evidence": "",
+        },
+    ],
+}
+
+
+# row: X9
+def test_review_lists_what_waits_and_the_answers(answers, capsys):
+    """Both sides with date and place; a diff also with the words they came from."""
+    doubt = CASE | {"statements": CASE["statements"][1:], "choices": ["keep", "drop"], "problem": "two ticks"}
+    file = CASE | {"statements": [], "choices": [], "text": "- a\n+ b"}
+    answers.results |= {"review": {"cases": [CASE, doubt, file]}}
+    assert commands.run(["review"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        " 1. one may be over",
+        "    newer: Mira lives in Porto.",
+        "      2026-11-23 · active · facts/n.md",
+        "    older: Mira lives in Lisbon.",
+        "      active · facts/o.md",
+        "    newer, both, older · 01CASE",
+        " 2. one may be over",
+        "    Mira lives in Lisbon.",
+        "      active · facts/o.md",
+        "    keep, drop · 01CASE",
+        "    two ticks",
+        " 3. one may be over",
+        "    by hand · 01CASE",
+    ]
+    answers.results |= {"review": {"cases": [CASE, file]}}
+    assert commands.run(["review", "diff", "01CASE"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "      “I moved.”" in lines
+    assert [line for line in lines if line.strip() in {"- a", "+ b"}]
+
+
+def test_an_empty_queue_says_so(answers, capsys):
+    answers.results |= {"review": {"cases": []}}
+    assert commands.run(["review"]) == 0
+    assert capsys.readouterr().out == "Nothing waits for you.\n"
+    assert commands.run(["review", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"cases": []}
+
+
+def test_review_explains_itself(answers, capsys):
+    """Every answer stands in the help."""
+    assert commands.run(["review", "--help"]) == 0
+    shown_help = capsys.readouterr().out
+    assert all(word in shown_help for word in ("approve", "reject", "diff", "newer", "older", "both", "keep", "drop"))
 
 
 def test_a_doctor_says_what_it_looked_at(answers, capsys):

@@ -15,7 +15,8 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import ModelPolicy
 from engram.errors import BudgetSpentError, ConfigError, ModelError
-from engram.llm.client import DEFAULT_URL, Model, RateLimitedError
+from engram.llm.client import Model
+from engram.llm.endpoint import DEFAULT_URL, RateLimitedError
 from engram.llm.forms import LADDER, Question, bare, next_form, read, request, said
 from engram.llm.spend import Day, Spend
 from tests.fakes.openai_server import FakeServer, Reply, fenced, redirect, shape, status, truncated

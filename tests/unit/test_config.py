@@ -236,3 +236,34 @@ def test_every_key_has_a_meaning_and_a_home():
     keys = config.keys()
     assert len({key.name for key in keys}) == len(keys)
     assert all(key.meaning and key.place in {"vault", "user"} for key in keys)
+
+
+def test_an_embedding_model_shares_the_server_and_key_of_the_language_model(world):
+    """Only its name need be said; without a name there is none."""
+    world.of_user('[model]\nbase_url = "http://127.0.0.1:1/v1"\n[embeddings]\nname = "e"\n')
+    embeddings = world.load(ENGRAM_API_KEY="shared").embeddings
+    assert (embeddings.name, embeddings.base_url, embeddings.api_key) == ("e", "http://127.0.0.1:1/v1", "shared")
+    assert "shared" not in repr(embeddings)
+    world.of_user("")
+    assert world.load(OPENAI_API_KEY="k").embeddings is None
+    assert world.load(ENGRAM_EMBEDDINGS_MODEL="e", OPENAI_API_KEY="k").embeddings.api_key == "k"
+
+
+def test_the_language_models_key_goes_to_no_other_server(world, tmp_path):
+    """An embedding server of its own has a key of its own, or none."""
+    own = {"ENGRAM_EMBEDDINGS_MODEL": "e", "ENGRAM_EMBEDDINGS_BASE_URL": "https://other.example/v1"}
+    secrets = {"ENGRAM_API_KEY": "shared", "OPENAI_API_KEY": "shared"}
+    assert world.load(**own, **secrets).embeddings.api_key is None
+    assert world.load(**own, **secrets, ENGRAM_EMBEDDINGS_API_KEY="own").embeddings.api_key == "own"
+    (tmp_path / "embeddings_api_key").write_text("of-systemd\n")
+    (tmp_path / "api_key").write_text("shared\n")
+    assert world.load(**own, **secrets, CREDENTIALS_DIRECTORY=str(tmp_path)).embeddings.api_key == "of-systemd"
+    world.of_user('[embeddings]\napi_key_file = "/nowhere"\n')
+    assert "embeddings.api_key_file: /nowhere cannot be read" in world.refused(**own)
+
+
+@pytest.mark.parametrize("line", ['name = "e"', 'base_url = "http://evil"', 'api_key_file = "/etc/shadow"'])
+def test_a_vault_cannot_say_where_its_words_are_embedded(world, line):
+    """What names a server or a key is refused in a file that travels."""
+    world.of_vault(f"[embeddings]\n{line}\n")
+    assert "belongs in the user's configuration file" in world.refused()

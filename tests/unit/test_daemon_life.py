@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram import sockets
+from engram.core.policy import ServePolicy
 from engram.daemon import Daemon, Writer
-from engram.errors import ModelError, StorageError
+from engram.errors import ModelError, StorageError, UnavailableError
 from engram.memory import Memory
 from engram.serve import wire
 from engram.serve.server import Server
@@ -29,12 +30,12 @@ def begin(tmp_path):
     with sockets.Listeners() as listeners:
         begun = []
 
-        def start(prepare=lambda _memory: None, stop_seconds=5.0, workers=2):
+        def start(prepare=lambda _memory: None, stop_seconds=5.0, workers=2, **serve):
             settings = settings_in(tmp_path / "home", tmp_path / "vault")
             policy = replace(
                 settings.policy,
                 model=replace(settings.policy.model, retry_seconds=0.1),
-                serve=replace(settings.policy.serve, stop_seconds=stop_seconds, workers=workers),
+                serve=replace(settings.policy.serve, stop_seconds=stop_seconds, workers=workers, **serve),
                 files=replace(settings.policy.files, quiet_seconds=0),
             )
             memory = Memory(replace(settings, policy=policy))
@@ -72,8 +73,7 @@ def test_an_outcome_that_cannot_be_filed_is_kept_whatever_the_fault(begin):
 
     daemon = begin(prepare)
     daemon.memory.call("observe", {"turns": SAID})
-    until(lambda: daemon.memory.call("stats", {})["facts"] == 1)
-    assert daemon.writer.faults == {}
+    until(lambda: daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults)
 
 
 def test_a_rescan_that_failed_is_done_again(begin):
@@ -187,7 +187,7 @@ def test_what_was_due_days_ago_is_looked_at(begin):
 
 
 def test_a_request_that_was_given_up_is_not_carried_out():
-    writer, done = Writer(5), []
+    writer, done = Writer(ServePolicy()), []
     given_up = writer.ask("x", lambda: done.append("given up"))
     given_up.cancel()
     kept = writer.ask("x", lambda: done.append("kept"))
@@ -198,10 +198,9 @@ def test_a_request_that_was_given_up_is_not_carried_out():
 
 
 @pytest.mark.parametrize("pieces", [[b""], [b"GET /heal", b"thz HTTP/1.1\r\n", b"Host: engram\r\n"]])
-def test_a_head_that_does_not_end_is_not_waited_for(begin, monkeypatch, pieces):
+def test_a_head_that_does_not_end_is_not_waited_for(begin, pieces):
     """Neither silence nor a drip of bytes holds a connection for longer than a head may take."""
-    monkeypatch.setattr("engram.serve.server.HEAD_SECONDS", 0.3)
-    daemon = begin()
+    daemon = begin(head_seconds=0.3)
     with wire.connect(str(daemon.settings.socket), 5) as line:
         for piece in pieces:
             line.sendall(piece)
@@ -210,12 +209,57 @@ def test_a_head_that_does_not_end_is_not_waited_for(begin, monkeypatch, pieces):
             assert line.recv(100) == b""
 
 
-def test_connections_beyond_the_most_are_refused(begin, monkeypatch):
-    monkeypatch.setattr("engram.serve.server.CONNECTIONS", 5)
-    daemon = begin()
+def test_connections_beyond_the_most_are_refused(begin):
+    daemon = begin(connections=5)
     path = str(daemon.settings.socket)
     held = [wire.connect(path) for _ in range(5)]
     until(lambda: ask(path, READY)[0] == 503)
     for line in held:
         line.close()
     until(lambda: ask(path, READY)[0] == 200)
+
+
+def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
+    """The batches it had in hand are not lost."""
+
+    def prepare(memory):
+        memory.filing.file_turns = failing_once(memory.filing.file_turns, ValueError("x"))
+        memory.due = seen(memory.due)
+
+    told = []
+
+    def seen(due):
+        def watched(now):
+            told.append(dict(begun[0].writer.faults) if begun else {})
+            return due(now)
+
+        return watched
+
+    begun = []
+    daemon = begin(prepare)
+    begun.append(daemon)
+    daemon.memory.call("observe", {"turns": SAID})
+    until(lambda: daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults)
+    assert any("look" in faults for faults in told)
+
+
+# row: X20
+def test_a_catalogue_found_damaged_is_read_again_without_anybody_asking(begin):
+    """Until then the daemon is not ready, answers are incomplete and turns are refused."""
+    daemon = begin()
+    path = str(daemon.settings.socket)
+    said = SAID[0] | {"id": "m1"}
+    wire.call(path, "observe", {"turns": [said]})
+    until(lambda: daemon.memory.call("stats", {})["facts"] == 1)
+    daemon._watch.stop()
+    scan, may = daemon.memory.index.catalog.scan, threading.Event()
+    daemon.memory.index.catalog.scan = lambda *args, **more: may.wait(20) and scan(*args, **more)
+    daemon.memory.index.catalog.rows.start_over()
+    assert ask(path, READY)[0] == 503
+    assert wire.call(path, "recall", {"query": "Berlin"})["complete"] is False
+    with pytest.raises(UnavailableError):
+        daemon.memory.call("observe", {"turns": [said]})
+    may.set()
+    until(lambda: ask(path, READY)[0] == 200)
+    assert wire.call(path, "observe", {"turns": [said]})["duplicates"] == 1
+    assert wire.call(path, "recall", {"query": "Berlin"})["complete"]

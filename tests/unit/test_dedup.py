@@ -1,13 +1,35 @@
-"""The cheap rungs of the ladder, in their order."""
+"""The rungs of the ladder, in their order, and what follows from a verdict."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from engram.core.dedup import Verdict, judge
+from engram.core.dedup import (
+    Claim,
+    Judgement,
+    Neighbour,
+    Verdict,
+    decide,
+    episodes,
+    is_event,
+    is_held,
+    judge,
+    reinforced,
+    relate,
+    united,
+    weakened,
+)
+from engram.core.policy import LadderPolicy, SimilarityPolicy
+from engram.core.records import Fact
 
+POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
+THEN = datetime(2026, 3, 4, tzinfo=UTC)
 NOTHING = {"already": False, "trivial": False, "twin": None, "buried": False, "grounded": True}
 RUNGS = [
     ({"already": True}, Verdict("skip", "already filed")),
@@ -16,6 +38,29 @@ RUNGS = [
     ({"buried": True}, Verdict("review", "a person removed this before")),
     ({"grounded": False}, Verdict("review", "no evidence in the turn")),
 ]
+OLD = Fact("F1", "Anna lives in Berlin", confidence=0.6, importance=0.5, source="a#^t1", origin="rules")
+CLAIM = Claim("b#^t1", own=True, left=5)
+SAME, AGAINST, BESIDE = Judgement("same", 1), Judgement("contradicts", 1), Judgement("independent")
+
+
+def near(similarity, fact=OLD, **more):
+    return Neighbour(fact, similarity, **more)
+
+
+def related(*neighbours, calibrated=True, model=True):
+    return relate(neighbours, CUTS, calibrated=calibrated, model=model)
+
+
+def judged(judgement, fact=OLD, claim=CLAIM, **more):
+    return decide(related(near(0.75, fact, **more)), claim, POLICY, judgement)
+
+
+def unjudged(fact=OLD, claim=CLAIM):
+    return decide(related(near(0.78, fact, conflict="another home", apart="another home"), model=False), claim, POLICY)
+
+
+def deeds(decision):
+    return [effect.deed for effect in decision.effects]
 
 
 # row: C5
@@ -35,3 +80,279 @@ def test_the_first_rung_that_holds_decides():
         for rung, _ in held:
             given |= rung
         assert judge(**given) == (held[0][1] if held else Verdict("create", "new"))
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("similarity", "action"),
+    [(0.86, "reinforce"), (0.85, "judge"), (0.70, "judge"), (0.69, "create"), (0.0, "create")],
+)
+def test_the_best_neighbour_decides_the_rung(similarity, action):
+    """Both cuts belong to the grey zone."""
+    assert related(near(similarity)).action == action
+
+
+def test_without_neighbours_a_statement_is_new():
+    """An empty store."""
+    assert related() == Verdict("create", "new")
+
+
+# row: A7
+@pytest.mark.parametrize("status", ["archived", "superseded", "invalidated", "pruned", "forgotten", "review"])
+def test_only_active_facts_are_compared(status):
+    """So tea, then coffee, then tea again works."""
+    assert related(near(0.99, replace(OLD, status=status))).action == "create"
+
+
+# row: E5
+@pytest.mark.parametrize(("similarity", "action"), [(0.69, "judge"), (0.40, "judge"), (0.39, "create")])
+def test_the_same_slot_forces_a_comparison_and_is_never_identity(similarity, action):
+    """From .40 on; two facts about John of one category both survive."""
+    verdict = related(near(similarity, same_slot=True))
+    assert verdict.action == action
+    assert decide(verdict, CLAIM, POLICY, BESIDE).place == "active"
+
+
+# row: A7
+def test_uncalibrated_numbers_merge_nothing():
+    """Whatever they say, the statement is created."""
+    assert related(near(1.0), calibrated=False) == Verdict("create", "similarity is not calibrated")
+
+
+# row: A7
+def test_what_words_tell_apart_is_judged_and_not_reinforced():
+    """A vector that puts Berlin beside Munich does not merge them."""
+    apart = near(0.97, apart="other names")
+    assert related(apart).action == "judge"
+    assert related(apart, model=False).action == "create"
+    assert related(apart, near(0.9, replace(OLD, id="F2"))).met == "F2"
+
+
+# row: A9
+def test_all_grey_neighbours_are_judged_together_nearest_first():
+    """One question; ties in the order of the ids."""
+    found = related(*(near(score, replace(OLD, id=name)) for score, name in ((0.7, "C"), (0.8, "B"), (0.8, "A"))))
+    assert [one.fact.id for one in found.grey] == ["A", "B", "C"]
+    assert found.met == "A"
+
+
+# row: A8
+@pytest.mark.parametrize(("before", "after"), [(0.6, 0.7), (0.95, 1.0), (1.0, 1.0), (0.0, 0.1)])
+def test_a_reinforcement_adds_a_tenth(before, after):
+    """And no more than certainty."""
+    assert reinforced(before, POLICY) == after
+
+
+# row: A8
+def test_a_reinforcement_writes_no_new_fact():
+    """The old one gains confidence; the shell adds the evidence."""
+    decision = decide(related(near(0.9)), CLAIM, POLICY)
+    (effect,) = decision.effects
+    assert (decision.place, effect.deed, effect.confidence) == ("", "reinforce", 0.7)
+
+
+# row: X27
+def test_one_turn_reinforces_once():
+    """What it says again only confirms."""
+    for fact in (replace(OLD, source=CLAIM.source), replace(OLD, also=(CLAIM.source,))):
+        assert deeds(decide(related(near(0.9, fact)), CLAIM, POLICY)) == ["confirm"]
+
+
+# row: A10
+def test_a_contradiction_of_three_sessions_weakens_and_coexists():
+    """Both stay active."""
+    (effect,) = (decision := judged(AGAINST, replace(OLD, also=("b#^t1", "c#^t9")))).effects
+    assert (decision.place, effect.deed, effect.confidence) == ("active", "weaken", 0.4)
+    assert decision.retired == 0
+
+
+# row: A10
+@pytest.mark.parametrize(("before", "after"), [(0.6, 0.4), (0.25, 0.1), (0.1, 0.1), (0.05, 0.05), (1.0, 0.8)])
+def test_a_weakened_fact_keeps_a_tenth(before, after):
+    """And never gains."""
+    assert weakened(before, POLICY) == after
+
+
+# row: A10
+@pytest.mark.parametrize(
+    ("source", "also", "count"),
+    [("", (), 0), ("a#^t1", (), 1), ("a#^t1", ("a#^t2", "a#^t3"), 1), ("a#^t1", ("b#^t1", "c#^t1"), 3)],
+)
+def test_support_is_counted_in_sessions(source, also, count):
+    """Three turns of one conversation are one episode."""
+    assert episodes(replace(OLD, source=source, also=also)) == count
+
+
+# row: A11
+def test_a_contradiction_of_fewer_invalidates():
+    """The new one is written, the old one ended."""
+    decision = judged(AGAINST, replace(OLD, also=("b#^t1",)))
+    assert (decision.place, deeds(decision), decision.retired) == ("active", ["invalidate"], 1)
+    assert not decision.effects[0].bury
+
+
+# row: A9
+@pytest.mark.parametrize("answer", [None, BESIDE, Judgement("contradicts", 2), Judgement("same", 0)])
+def test_a_judgement_that_names_nothing_changes_nothing(answer):
+    """Missing, independent, or out of range."""
+    decision = judged(answer)
+    assert (decision.place, decision.effects) == ("active", ())
+
+
+# row: E5
+def test_the_same_in_other_words_is_rewritten_and_nothing_is_lost():
+    """Newer text, united evidence, the higher importance."""
+    decision = judged(SAME)
+    assert (decision.place, deeds(decision)) == ("", ["rewrite"])
+    new = Fact("F2", "Anna's home is Berlin", importance=0.7, source="b#^t1", about=("Anna", "Berlin"), tags=("home",))
+    whole = united(replace(OLD, about=("Anna",), also=("c#^t2",)), new)
+    assert (whole.id, whole.text, whole.importance) == ("F1", new.text, 0.7)
+    assert (whole.source, whole.also, whole.about) == ("a#^t1", ("c#^t2", "b#^t1"), ("Anna", "Berlin"))
+    assert united(whole, new) == whole
+
+
+def test_only_younger_words_of_the_user_replace_the_text():
+    """Older evidence and other sources reinforce."""
+    for claim in (
+        replace(CLAIM, own=False),
+        replace(CLAIM, older=frozenset({"F1"})),
+        replace(CLAIM, barred={"F1": "x"}),
+    ):
+        assert deeds(judged(SAME, claim=claim)) == ["reinforce"]
+
+
+# row: X8
+def test_a_correction_supersedes_and_buries():
+    """Also what three sessions said, and what happened."""
+    correction = replace(CLAIM, correction=True)
+    for old in (OLD, replace(OLD, also=("b#^t1", "c#^t1")), replace(OLD, kind="episode", valid_from=THEN)):
+        (effect,) = judged(AGAINST, old, correction).effects
+        assert (effect.deed, effect.bury) == ("supersede", True)
+
+
+# row: X8
+def test_without_a_model_only_the_users_correction_retires():
+    """A conflict that words show; everybody else waits for a person."""
+    assert deeds(unjudged(claim=replace(CLAIM, correction=True))) == ["supersede"]
+    assert deeds(unjudged(claim=replace(CLAIM, correction=True, own=False))) == ["ask"]
+
+
+# row: X9
+def test_without_a_model_a_conflict_asks_and_both_stay():
+    """The user's own words are active beside the old ones; others wait."""
+    for claim, place in (
+        (CLAIM, "active"),
+        (replace(CLAIM, own=False), "review"),
+        (replace(CLAIM, barred={"F1": "x"}), "review"),
+    ):
+        decision = unjudged(claim=claim)
+        assert (decision.place, deeds(decision), decision.effects[0].why) == (place, ["ask"], "another home")
+
+
+# row: A6
+def test_without_a_model_and_a_conflict_it_is_created():
+    """Near is no reason to ask a person."""
+    verdict = related(near(0.8), model=False)
+    assert verdict.action == "create"
+    assert decide(verdict, CLAIM, POLICY).place == "active"
+
+
+HELD = [{"verification": "user_confirmed"}, {"origin": "user"}, {"origin": "edited"}, {"pinned": True}]
+
+
+# row: X23
+@pytest.mark.parametrize("held", HELD)
+def test_what_a_person_stands_by_is_never_changed(held):
+    """Agreement confirms, contradiction and correction ask."""
+    fact = replace(OLD, **held)
+    assert is_held(fact)
+    assert deeds(decide(related(near(0.95, fact)), CLAIM, POLICY)) == ["confirm"]
+    assert deeds(judged(SAME, fact)) == ["confirm"]
+    for claim in (CLAIM, replace(CLAIM, correction=True)):
+        assert deeds(judged(AGAINST, fact, claim)) == ["ask"]
+        assert deeds(unjudged(fact, claim)) == ["ask"]
+
+
+# row: X27
+def test_a_lower_source_waits_with_its_reason():
+    """It takes nobody's place."""
+    decision = judged(AGAINST, claim=replace(CLAIM, own=False, barred={"F1": "an import does not"}))
+    assert (decision.place, decision.why, deeds(decision)) == ("review", "an import does not", ["ask"])
+
+
+# row: X27
+def test_a_batch_retires_no_more_than_its_share():
+    """Then it asks; to weaken costs nothing."""
+    for claim in (replace(CLAIM, left=0), replace(CLAIM, left=0, correction=True)):
+        decision = judged(AGAINST, claim=claim)
+        assert (decision.place, deeds(decision)) == ("active", ["ask"])
+    assert deeds(judged(AGAINST, replace(OLD, also=("b#^1", "c#^1")), replace(CLAIM, left=0))) == ["weaken"]
+
+
+# row: C33
+# row: C12
+def test_older_evidence_ends_nothing_younger():
+    """An old export says what was true then; it is kept as superseded."""
+    claim = replace(CLAIM, older=frozenset({"F1"}))
+    for decision in (judged(AGAINST, claim=claim), unjudged(claim=claim)):
+        assert (decision.place, decision.by, decision.effects) == ("superseded", "F1", ())
+
+
+# row: C33
+@pytest.mark.parametrize("event", [{"valid_from": THEN}, {"category": "moment"}])
+def test_what_happened_stays_as_it_is(event):
+    """Episodes are not ended by later facts, nor rewritten."""
+    fact = replace(OLD, kind="episode", **event)
+    assert is_event(fact)
+    assert not is_event(replace(fact, kind="note"))
+    decision = judged(AGAINST, fact)
+    assert (decision.place, decision.effects) == ("active", ())
+    assert deeds(judged(SAME, fact)) == ["reinforce"]
+
+
+FACTS = st.builds(
+    Fact,
+    id=st.just("F1"),
+    text=st.just("x"),
+    kind=st.sampled_from(("note", "episode")),
+    category=st.sampled_from(("fact", "moment")),
+    confidence=st.floats(0, 1),
+    source=st.sampled_from(("", "a#^t1", "b#^t1")),
+    also=st.sets(st.sampled_from(("b#^t1", "c#^t1", "d#^t1"))).map(tuple),
+    origin=st.sampled_from(("", "rules", "user", "edited")),
+    pinned=st.booleans(),
+    verification=st.sampled_from(("", "user_confirmed")),
+    valid_from=st.sampled_from((None, THEN)),
+)
+CLAIMS = st.builds(
+    Claim,
+    source=st.just("b#^t1"),
+    own=st.booleans(),
+    correction=st.booleans(),
+    barred=st.sampled_from((None, {"F1": "barred"})),
+    older=st.sampled_from((frozenset(), frozenset({"F1"}))),
+    left=st.integers(0, 5),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    FACTS,
+    CLAIMS,
+    st.floats(0, 1),
+    st.sampled_from(("", "another home")),
+    st.booleans(),
+    st.sampled_from((None, SAME, AGAINST, BESIDE)),
+)
+def test_whatever_happens_nothing_is_lost(fact, claim, similarity, conflict, model, answer):
+    """A candidate has a file of its own or lives on in another; nobody barred, old or held off changes a fact."""
+    verdict = related(near(similarity, fact, conflict=conflict, apart=conflict), model=model)
+    decision = decide(verdict, claim, POLICY, answer if verdict.action == "judge" else None)
+    found = set(deeds(decision))
+    assert decision.place or found & {"confirm", "reinforce", "rewrite"}
+    assert decision.retired <= claim.left
+    if is_held(fact):
+        assert found <= {"confirm", "ask"}
+    if claim.barred or claim.older:
+        assert found <= {"confirm", "reinforce", "ask"}
+    assert all(0 <= effect.confidence <= 1 for effect in decision.effects if effect.confidence is not None)

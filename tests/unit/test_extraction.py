@@ -7,12 +7,13 @@ from datetime import timedelta
 
 import pytest
 
+from engram.backlog import Batch
 from engram.config import ModelSettings
 from engram.core.buffer import Waiting
+from engram.core.echo import Injected
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction import Extractor
-from engram.ingest import Batch
 from engram.llm import rules
 
 
@@ -24,14 +25,17 @@ def batch(clock):
 
 @pytest.fixture
 def extractor(settings, clock):
-    return Extractor(replace(settings, model=ModelSettings("x")), clock)
+    return Extractor(
+        replace(settings, model=ModelSettings("x")), clock, ladder=None, injected=Injected(settings.policy.echo)
+    )
 
 
 # row: X2
 def test_without_a_model_the_rules_read_however_often_it_was_tried(settings, clock, batch):
     """There is nobody else to ask."""
     tired = replace(batch, attempts=settings.policy.model.attempts)
-    assert Extractor(settings, clock).distil(tired).extractor == rules.EXTRACTOR
+    injected = Injected(settings.policy.echo)
+    assert Extractor(settings, clock, ladder=None, injected=injected).distil(tired).extractor == rules.EXTRACTOR
 
 
 def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, batch):

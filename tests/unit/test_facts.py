@@ -154,7 +154,7 @@ def test_a_statement_that_looks_like_markup_reads_back():
     """Nothing in it runs, nothing in it is lost."""
     text = "<% x %> ![[y]]\n## History\n```dataviewjs\n<script>"
     body = facts.fact_body(text, "s#^t1")
-    assert body == "&lt;% x %> &#33;[[y]]\n&#35;# History\n&#96;``dataviewjs\n&lt;script>\n\n![[s#^t1]]\n"
+    assert body == "&lt;% x %> &#33;&#91;[y]]\n&#35;# History\n&#96;``dataviewjs\n&lt;script>\n\n![[s#^t1]]\n"
     assert facts.text_of(body) == text
     assert facts.fact_body("plain ") == "plain\n"
 
@@ -221,3 +221,44 @@ def test_optional_keys_are_written_only_when_they_say_something():
         "origin",
         "end_reason",
     ]
+
+
+# row: A8
+@pytest.mark.parametrize(
+    ("front", "source", "also"),
+    [
+        ("source:\n  - '[[x#^t1]]'\n  - '[[y#^t2|there]]'", "x#^t1", ("y#^t2",)),
+        ("source: ['[[x#^t1]]', '[[x#^t1]]', extraction, '[[y#^t2]]']", "x#^t1", ("y#^t2",)),
+        ("source: [[x#^t1]]", "x#^t1", ()),
+        ("source:\n  - extraction", "", ()),
+        ("source:", "", ()),
+    ],
+)
+def test_a_memory_may_come_from_several_turns(front, source, also):
+    """The first is the one that is shown; each counts once."""
+    found = fact(front)
+    assert (found.source, found.also) == (source, also)
+
+
+# row: A8
+def test_several_sources_are_a_list_and_read_back():
+    """One is one line, as ever."""
+    several = replace(FACT, also=("2026-11-21-tea#^t1", "2026-11-22-tea#^t3"))
+    keys = facts.fact_keys(several, ZONE)
+    assert keys["source"] == ["[[2026-11-20-coffee-plans#^t12]]", "[[2026-11-21-tea#^t1]]", "[[2026-11-22-tea#^t3]]"]
+    assert facts.fact_keys(FACT, ZONE)["source"] == "[[2026-11-20-coffee-plans#^t12]]"
+    raw = note.emit(keys, facts.fact_body(several.text, several.source))
+    assert raw.count(b"![[") == 1
+    again, problems = facts.fact_from(note.read(raw), "facts/2026-11-20/x.md", "", ZONE)
+    assert not problems
+    assert (again.source, again.also) == (several.source, several.also)
+
+
+# row: X9
+def test_what_asks_a_person_is_no_part_of_the_statement():
+    """Like a history; a statement that looks like it reads back."""
+    assert fact("id: x", "Anna drinks coffee.\n\n## Review\n\n- [ ] Keep it\n").text == "Anna drinks coffee."
+    assert fact("id: x", "A.\n\n## Review \n\nx\n\n## History\n\n- B\n").text == "A."
+    assert facts.text_of(facts.fact_body("A.\n## Review\nB.")) == "A.\n## Review\nB."
+    assert fact("kind: review\nstatus: review").kind == "review"
+    assert fact("kind: review\nttl_policy: ephemeral\ncreated: 2026-11-01").expires

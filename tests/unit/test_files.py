@@ -233,6 +233,33 @@ def test_a_move_replaces_nothing(note, tmp_path):
         files.move(note, tmp_path / "c.md")
 
 
+# row: X3
+def test_a_moved_file_that_a_person_had_changed_is_put_back(note, tmp_path):
+    """What arrived is looked at; their bytes stand at the old place."""
+    files.make_folders(tmp_path / "archive")
+    with pytest.raises(files.ChangedError) as fault:
+        files.move(note, tmp_path / "archive/note.md", expected=files.sha256(b"older\n"))
+    assert (fault.value.theirs, note.read_bytes(), names(tmp_path / "archive")) == (b"old\n", b"old\n", [])
+    files.move(note, tmp_path / "archive/note.md", expected=SHA_OLD)
+    assert not note.exists()
+
+
+def test_a_move_works_where_a_rename_cannot_refuse_to_replace(note, tmp_path, disk):
+    """An empty file holds the name in the other folder; a taken name is still refused."""
+    files.make_folders(tmp_path / "archive")
+    (tmp_path / "archive/b.md").write_bytes(b"b\n")
+    disk("rename", errno.EINVAL, 1)
+    with pytest.raises(ConflictError):
+        files.move(note, tmp_path / "archive/b.md")
+    files.move(note, tmp_path / "archive/note.md")
+    assert (tmp_path / "archive/note.md").read_bytes() == b"old\n"
+    assert names(tmp_path / "archive") == ["b.md", "note.md"]
+    disk("rename", errno.EINVAL)
+    with pytest.raises(StorageError):
+        files.move(tmp_path / "archive/note.md", note)
+    assert (names(tmp_path), names(tmp_path / "archive")) == (["archive"], ["b.md", "note.md"])
+
+
 def test_appending_after_a_torn_line_starts_a_new_one(tmp_path):
     """The torn line keeps its bytes and the new line is whole."""
     log = tmp_path / "log.jsonl"

@@ -29,7 +29,7 @@ def batch_of(memory, *texts, session="coffee plans", persona=None):
         {"id": f"m{number + n}", "session": session, "text": text, "persona": persona} for n, text in enumerate(texts)
     ]
     memory.call("observe", {"turns": raw})
-    memory.intake.hurry()
+    memory.backlog.hurry()
     (batch,) = memory.due(memory.clock())
     return batch
 
@@ -56,19 +56,20 @@ def decisions(memory):
 
 
 # row: C7
-def test_file_names_are_unique_in_a_plan_and_on_the_disk(held):
-    """Two statements that one slug and hash would name alike, and one that a person put there before."""
+@pytest.mark.parametrize("folder", ["facts", "archive"])
+def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
+    """Two statements that one slug and hash would name alike, and one that a person put there or archived before."""
     pattern = replace(held.settings, file_name="{category}-{timestamp}-{hash}")
     held.filing.settings = pattern
     batch = batch_of(held, WORDS)
-    taken = held.settings.vault / "facts" / "2026-11-20"
+    new, taken = (held.settings.vault / place / "2026-11-20" for place in ("facts", folder))
     taken.mkdir(parents=True)
     name = f"fact-20261120t200000z-{content_hash('Anna lives in Porto.')[:8]}"
     (taken / f"{name}.md").write_text("A person's own words.")
     held.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."))
     assert (taken / f"{name}.md").read_text() == "A person's own words."
-    assert (taken / f"{name}-2.md").exists()
-    assert len(facts(held)) == 3
+    assert (new / f"{name}-2.md").exists()
+    assert len(facts(held)) == 2 + (folder == "facts")
 
 
 # row: C5
@@ -137,9 +138,9 @@ def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
     held.index.rebuild()
     held.vault.seed_hashes(set())
     assert (
-        held.filing.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."), held.clock()).created == ids
+        held.climb.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."), held.clock()).created == ids
     )
-    other = held.filing.file(batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock())
+    other = held.climb.file(batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock())
     assert other.created[0] not in ids
 
 
@@ -153,7 +154,7 @@ def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known)
     ungrounded = replace(said(batch, "Anna is rich.").candidates[0], quote="")
     good = said(batch, "Anna lives in Porto.", "Anna likes the sea.", "anna lives in porto", "ok")
     outcome = replace(good, candidates=(*good.candidates, ungrounded))
-    held.filing.file(batch, outcome, held.clock())
+    held.climb.file(batch, outcome, held.clock())
     before = tree(held)
     later = opened()
     later.on_turns = lambda: None
@@ -162,7 +163,7 @@ def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known)
     filed = later.file(again, outcome)
     assert (filed.created, filed.confirmed, filed.review) == ((), (), ())
     assert tree(later) == before
-    assert later.intake.counts()["waiting_turns"] == 0
+    assert later.backlog.counts()["waiting_turns"] == 0
 
 
 def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
@@ -368,7 +369,8 @@ def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
 
 def test_a_conflict_that_is_settled_meanwhile_asks_nothing(held):
     """The file is gone before anybody wrote about it."""
-    held.filing.ask_about([Conflict("facts/x.md", "sync-conflict")], held.clock())
+    held.filing.conflicts.found([Conflict("facts/x.md", "sync-conflict")])
+    held.filing.conflicts.ask(held.clock())
     assert not facts(held, "review")
 
 

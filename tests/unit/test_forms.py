@@ -25,7 +25,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("`$= dv.pages()` and `= this.x` and `code`", "&#96;$= dv.pages()` and &#96;= this.x` and `code`"),
         (
             "![[secret]] ![x](http://t.example/p.png) wow![1]",
-            "&#33;[[secret]] &#33;[x](http://t.example/p.png) wow&#33;[1]",
+            "&#33;&#91;[secret]] &#33;[x](http://t.example/p.png) wow&#33;[1]",
         ),
         ("50%% off", "50&#37;% off"),
         ("end ^t3\n^t4", "end &#94;t3\n&#94;t4"),
@@ -108,3 +108,34 @@ def test_a_taken_name_gets_the_first_free_number():
     taken = {"a", "a-2"}
     assert forms.unused("a", taken.__contains__) == "a-3"
     assert forms.unused("b", taken.__contains__) == "b"
+
+
+BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        ("", f"{BEGIN}\n- a\n{END}\n"),
+        ("Mine.", f"Mine.\n\n{BEGIN}\n- a\n{END}\n"),
+        ("Mine.\n\n", f"Mine.\n\n{BEGIN}\n- a\n{END}\n"),
+        ("Mine.\r\n", f"Mine.\r\n\r\n{BEGIN}\r\n- a\r\n{END}\r\n"),
+        (f"x\n{BEGIN}\n- old\n\n{END}\ny", f"x\n{BEGIN}\n- a\n{END}\ny"),
+        (f"x\n{BEGIN} \r\n- old\r\n{END}\r\ny\n\n", f"x\n{BEGIN} \r\n- a\r\n{END}\r\ny\n\n"),
+        (f"{BEGIN}\n{END}", f"{BEGIN}\n- a\n{END}"),
+        (f"{BEGIN}\nmine\n", f"{BEGIN}\nmine\n\n{BEGIN}\n- a\n{END}\n"),
+        (f"{BEGIN}\nmine\n{BEGIN}\n{END}\n", f"{BEGIN}\nmine\n{BEGIN}\n- a\n{END}\n"),
+        (f"{END}\nmine\n", f"{END}\nmine\n\n{BEGIN}\n- a\n{END}\n"),
+        (f"say {BEGIN}\n{END}\n", f"say {BEGIN}\n{END}\n\n{BEGIN}\n- a\n{END}\n"),
+    ],
+)
+def test_only_what_stands_between_the_markers_is_replaced(body, written):
+    """The rest keeps every character; a marker without its partner is a person's; twice is as once."""
+    assert forms.between(body, "list", "- a") == written
+    assert forms.between(written, "list", "- a\n") == written
+
+
+def test_an_empty_block_keeps_its_markers():
+    """And other blocks are left alone."""
+    other = forms.between("", "other", "x")
+    assert forms.between(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"

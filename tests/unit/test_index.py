@@ -101,7 +101,7 @@ def test_a_turn_counts_once_while_it_waits_and_when_it_is_filed(told):
     """It moves from the journal to its file without being lost or doubled."""
     before = told.index.counts()
     (hit,) = [hit for hit in told.call("recall", {"query": "waiting tide"})["hits"] if "waiting" in hit["text"]]
-    told.intake.hurry()
+    told.backlog.hurry()
     told.due(told.clock())
     after = told.index.counts()
     assert (before["waiting"], after["waiting"]) == (1, 0)
@@ -180,7 +180,7 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, se
     """While it waits and when it is filed, and then theirs is found too."""
     told.on_turns = lambda: None
     told.call("observe", {"turns": [{"id": "a", "session": "walk", "text": "A grey gull."}]})
-    told.intake.hurry()
+    told.backlog.hurry()
     told.due(told.clock())
     (note,) = (settings.vault / "sessions").rglob("*walk*.md")
     words = "\n> [!user] 21:00 %%theirs%%\n> A zebra finch.\n\n^t2\n"
@@ -196,7 +196,7 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, se
         return [hit["text"] for hit in told.call("recall", {"query": query, "kinds": ["turn"]})["hits"]]
 
     assert "A purple heron." in found("purple heron")
-    told.intake.hurry()
+    told.backlog.hurry()
     (batch,) = told.due(told.clock())
     assert (batch.waiting[0].filed.block, told.index.counts()["waiting"]) == ("t3", 0)
     assert found("purple heron")[0] == "A purple heron."

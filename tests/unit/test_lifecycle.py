@@ -1,18 +1,54 @@
-"""Which facts may be recalled, now and as of a day."""
+"""What may be recalled, how far it is trusted, and what becomes of it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.core.lifecycle import hidden, hidden_then
-from engram.core.records import STATUSES, Fact
+from engram.core import decay
+from engram.core.lifecycle import (
+    Coming,
+    Reading,
+    archived,
+    clock_doubt,
+    expired,
+    fate,
+    hidden,
+    hidden_then,
+    layer_of,
+    lowered,
+    nudge,
+    promoted,
+    protected,
+    pruned,
+    raised,
+    restaged,
+    revived,
+    stage,
+    tiered,
+    trashed,
+    value,
+    when,
+)
+from engram.core.policy import LifecyclePolicy, Policy
+from engram.core.records import CATEGORIES, STATUSES, Fact, Usage, Vitals
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
+SECOND = timedelta(seconds=1)
+POLICY = Policy()
 FACT = Fact("F", "Anna drinks tea.", created=NOW - 10 * DAY)
+UNUSED = Usage()
+FRESH = Vitals(confidence=0.8, salience=0.5, retention=1.0, decay=0.0, heat=0.3)
+FADED = Vitals(confidence=0.4, salience=0.2, retention=0.1, decay=0.9, heat=0.1)
+OLD = replace(FACT, kind="episode", created=NOW - 90 * DAY - SECOND, importance=0.29)
+
+
+def limits(**numbers):
+    return replace(POLICY, lifecycle=LifecyclePolicy(**numbers))
 
 
 # row: A30
@@ -65,3 +101,517 @@ def test_what_no_longer_holds_is_not_recalled():
 def test_as_of_a_day_counts_what_was_known_and_valid_then(changes, why):
     """Later ends do not matter; what a person removed never returns."""
     assert hidden_then(replace(FACT, **changes), NOW) == why
+
+
+# row: C23
+def test_archived_facts_are_recalled_on_request_only():
+    """Then they are held to what active ones are held to; the other statuses stay hidden."""
+    away = replace(FACT, status="archived")
+    assert (hidden(away, NOW), hidden(away, NOW, archive=True)) == ("archived", None)
+    assert hidden(replace(away, expires=NOW), NOW, archive=True) == "expired"
+    assert hidden(replace(away, valid_until=NOW), NOW, archive=True) == "no longer valid"
+    assert hidden(replace(FACT, status="pruned"), NOW, archive=True) == "pruned"
+
+
+# -- stage ----------------------------------------------------------------------------------------
+
+
+# row: B3
+# row: C24
+# row: C27
+@pytest.mark.parametrize(
+    ("changes", "usage", "vitals", "expected"),
+    [
+        ({}, {}, {}, ("candidate", "new")),
+        ({"status": "archived", "end_reason": "expired"}, {}, {}, ("archived", "expired")),
+        ({"status": "archived", "pinned": True}, {}, {}, ("archived", "archived")),
+        ({"status": "superseded", "end_reason": "newer"}, {"access": 50}, {}, ("", "newer")),
+        ({"verification": "disputed"}, {"access": 50}, {}, ("stale", "disputed")),
+        ({}, {"access": 50}, {"decay": 0.65}, ("stale", "decay 0.65 or more")),
+        ({}, {}, {"decay": 0.6499}, ("candidate", "new")),
+        ({}, {}, {"confidence": 0.0999}, ("stale", "confidence below 0.1")),
+        ({}, {}, {"confidence": 0.10}, ("candidate", "new")),
+        ({"pinned": True, "verification": "disputed"}, {}, {"decay": 1, "confidence": 0}, ("candidate", "new")),
+        ({}, {"access": 10}, {}, ("core", "recalled 10 times")),
+        ({}, {"access": 9}, {}, ("active", "recalled 9 times")),
+        ({"verification": "user_confirmed"}, {"access": 1}, {}, ("active", "recalled once")),
+        ({"verification": "user_confirmed"}, {}, {"heat": 0.55}, ("active", "heat 0.55 or more, user_confirmed")),
+        ({"verification": "system_inferred"}, {}, {"heat": 0.9}, ("active", "heat 0.55 or more, system_inferred")),
+        ({"verification": "unverified"}, {}, {"heat": 0.55}, ("validated", "heat 0.55 or more")),
+        ({"verification": "user_confirmed"}, {}, {"heat": 0.5499}, ("validated", "confirmed by the user")),
+        ({}, {"confirmations": 1}, {}, ("validated", "said 2 times")),
+        ({"verification": "system_inferred"}, {}, {"heat": 0.5499}, ("candidate", "new")),
+    ],
+)
+def test_the_first_stage_that_fits_is_the_stage(changes, usage, vitals, expected):
+    """From archived over stale, core, active and validated to candidate."""
+    assert stage(replace(FACT, **changes), Usage(**usage), replace(FRESH, **vitals), POLICY) == expected
+
+
+# row: X27
+def test_what_is_barred_from_core_stays_active_and_says_why():
+    """However often it is recalled; below ten recalls there is nothing to bar."""
+    why = "what an import says cannot be core"
+    assert stage(FACT, Usage(access=10), FRESH, POLICY, why) == ("active", f"recalled 10 times; {why}")
+    assert stage(FACT, Usage(access=9), FRESH, POLICY, why) == ("active", "recalled 9 times")
+
+
+# row: C24
+def test_a_stage_is_written_only_where_it_changes():
+    """A note that says nothing is a candidate's; one that is neither active nor archived is left as it is."""
+    assert restaged(FACT, UNUSED, FRESH, POLICY) is None
+    assert restaged(replace(FACT, stage="stale"), UNUSED, FRESH, POLICY) == ("candidate", "new")
+    assert restaged(FACT, Usage(access=1), FRESH, POLICY) == ("active", "recalled once")
+    assert restaged(replace(FACT, stage="active"), Usage(access=1), FRESH, POLICY) is None
+    assert restaged(replace(FACT, status="archived"), UNUSED, FRESH, POLICY) == ("archived", "archived")
+    assert restaged(replace(FACT, status="archived", stage="archived"), UNUSED, FRESH, POLICY) is None
+    assert restaged(replace(FACT, status="forgotten", stage="core"), UNUSED, FRESH, POLICY) is None
+
+
+# row: C28
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("candidate", -0.01),
+        ("validated", 0.03),
+        ("active", 0.05),
+        ("core", 0.08),
+        ("stale", -0.06),
+        ("archived", -0.08),
+        ("", 0.0),
+        ("somebody's own word", 0.0),
+    ],
+)
+def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
+    """A note without a stage, from before there were any, is not moved; a dispute comes on top."""
+    assert nudge(name, "", POLICY) == points
+    assert nudge(name, "disputed", POLICY) == pytest.approx(points - 0.12)
+
+
+# -- what becomes of it ---------------------------------------------------------------------------
+
+
+# row: C18
+# row: D11
+@pytest.mark.parametrize(
+    ("changes", "usage", "vitals", "why"),
+    [
+        ({}, {"access": 2}, {}, "old, unimportant, unused, faded"),
+        ({"created": NOW - 90 * DAY}, {}, {}, None),
+        ({"created": None}, {}, {}, None),
+        ({"importance": 0.3}, {}, {}, None),
+        ({}, {"access": 3}, {}, None),
+        ({}, {}, {"retention": 0.15}, None),
+        ({"pinned": True}, {}, {}, None),
+        ({"status": "superseded"}, {}, {}, None),
+        ({"category": "correction"}, {}, {}, None),
+        ({"category": "preference"}, {}, {}, None),
+        ({"kind": "note"}, {}, {}, None),
+        ({"category": "skill"}, {}, {}, None),
+    ],
+)
+def test_only_what_is_old_unimportant_unused_and_faded_is_archived(changes, usage, vitals, why):
+    """Each condition alone keeps a memory, exactly at its limit."""
+    assert archived(replace(OLD, **changes), Usage(**usage), replace(FADED, **vitals), NOW, POLICY) == why
+
+
+# row: C18
+def test_a_retention_limit_of_one_leaves_retention_out():
+    """Then the seed's four conditions decide alone, also for what has not faded at all."""
+    assert archived(OLD, UNUSED, FRESH, NOW, POLICY) is None
+    assert archived(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0)) == "old, unimportant, unused"
+
+
+# row: C27
+def test_decay_alone_archives_nothing():
+    """Decay is one less retention, so the seed's .85 is the retention of .15, and one of several conditions."""
+    assert archived(replace(OLD, importance=0.5), UNUSED, replace(FADED, decay=1.0), NOW, POLICY) is None
+
+
+# row: B8
+def test_what_nobody_remembers_is_archived_at_any_age():
+    """Salience below .01; neither a pinned nor a protected memory."""
+    young = replace(FACT, kind="episode", importance=0.9)
+    gone = replace(FRESH, salience=0.0099)
+    assert archived(young, UNUSED, gone, NOW, POLICY) == "salience below 0.01"
+    assert archived(young, UNUSED, replace(gone, salience=0.01), NOW, POLICY) is None
+    assert archived(replace(young, pinned=True), UNUSED, gone, NOW, POLICY) is None
+    assert archived(replace(young, category="decision"), UNUSED, gone, NOW, POLICY) is None
+
+
+# row: B16
+def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
+    """It holds for protected memories too: it is no fading. What only ceased to be true is not put away."""
+    ending = replace(FACT, category="preference", expires=NOW)
+    assert (expired(ending, NOW), expired(ending, NOW - SECOND)) == ("expired", None)
+    assert fate(ending, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
+    assert fate(ending, UNUSED, FRESH, NOW - SECOND, POLICY) is None
+    assert fate(replace(ending, pinned=True), UNUSED, FADED, NOW, POLICY) is None
+    assert expired(replace(ending, status="superseded"), NOW) is None
+    assert fate(replace(FACT, valid_until=NOW), UNUSED, FRESH, NOW, POLICY) is None
+
+
+# row: A24
+@pytest.mark.parametrize(
+    ("changes", "confidence", "why"),
+    [
+        ({}, 0.0499, "confidence below 0.05"),
+        ({}, 0.05, None),
+        ({"status": "archived"}, 0.01, None),
+        ({"pinned": True}, 0.01, None),
+        ({"category": "commitment"}, 0.01, None),
+        ({"kind": "note"}, 0.01, None),
+    ],
+)
+def test_what_nothing_speaks_for_any_more_is_pruned(changes, confidence, why):
+    """Active, with an effective confidence below .05, neither pinned nor protected."""
+    fact = replace(FACT, **{"kind": "episode"} | changes)
+    assert pruned(fact, replace(FRESH, confidence=confidence), POLICY) == why
+
+
+# row: A24
+def test_the_threshold_of_pruning_can_be_set():
+    """As a command may."""
+    episode = replace(FACT, kind="episode")
+    assert pruned(episode, FADED, limits(prune_confidence=0.5)) == "confidence below 0.5"
+
+
+# row: C16
+@pytest.mark.parametrize(
+    ("changes", "usage", "why"),
+    [
+        ({"tags": ("fulfilled",)}, {}, "a commitment, fulfilled more than 90 days ago"),
+        ({"tags": ("home", "State/Expired")}, {}, "a commitment, expired more than 90 days ago"),
+        ({"tags": ("fulfilled",)}, {"evidence_at": NOW - 90 * DAY}, None),
+        ({"tags": ("fulfilled",)}, {"evidence_at": NOW - 91 * DAY}, "a commitment, fulfilled more than 90 days ago"),
+        ({"tags": ("fulfilled",), "created": NOW - 90 * DAY}, {}, None),
+        ({"tags": ("fulfilled",), "created": None}, {}, None),
+        ({"tags": ("fulfilled",), "pinned": True}, {}, None),
+        ({"tags": ("fulfilled",), "status": "superseded"}, {}, None),
+        ({"tags": ("fulfilled",), "category": "decision"}, {}, None),
+        ({"tags": ("open",)}, {}, None),
+        ({}, {}, None),
+    ],
+)
+def test_a_resolved_commitment_goes_to_the_trash_after_ninety_days(changes, usage, why):
+    """Since it was last said or edited; an unresolved one never goes."""
+    promise = replace(OLD, category="commitment", importance=0.9)
+    assert trashed(replace(promise, **changes), Usage(**usage), NOW, POLICY) == why
+
+
+# row: C17
+@pytest.mark.parametrize(
+    ("changes", "usage", "why"),
+    [
+        ({}, {}, "a speculation, unconfirmed for 30 days"),
+        ({"category": "preference"}, {}, "a speculation, unconfirmed for 30 days"),
+        ({"confidence": 0.40}, {}, None),
+        ({}, {"confirmations": 1}, None),
+        ({"verification": "user_confirmed"}, {}, None),
+        ({"expires": None}, {}, None),
+        ({"expires": NOW + SECOND}, {}, None),
+        ({"created": NOW - 29 * DAY}, {}, None),
+        ({"pinned": True}, {}, None),
+        ({"status": "review"}, {}, None),
+    ],
+)
+def test_a_speculation_that_nobody_confirmed_goes_to_the_trash_after_thirty_days(changes, usage, why):
+    """Said again, confirmed, or freed of its expiry it stays."""
+    guess = replace(FACT, kind="episode", confidence=0.39, created=NOW - 30 * DAY, expires=NOW)
+    assert trashed(replace(guess, **changes), Usage(**usage), NOW, POLICY) == why
+
+
+# row: C17
+def test_a_speculation_that_ends_early_is_only_archived():
+    """The rule that lets go asks for its thirty days."""
+    guess = replace(FACT, kind="episode", confidence=0.3, created=NOW - 2 * DAY, expires=NOW)
+    assert fate(guess, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
+
+
+# row: A24
+# row: C17
+# row: C18
+def test_trash_comes_before_the_archive_and_the_archive_before_pruning():
+    """Where several rules would take a memory, the first one's reason is the reason."""
+    vitals = replace(FADED, confidence=0.01)
+    fact = replace(OLD, confidence=0.3, expires=NOW - DAY)
+    assert fate(fact, UNUSED, vitals, NOW, POLICY) == ("trash", "a speculation, unconfirmed for 30 days")
+    assert fate(fact, Usage(confirmations=1), vitals, NOW, POLICY) == ("archive", "expired")
+    unended = replace(fact, expires=None)
+    assert fate(unended, UNUSED, vitals, NOW, POLICY) == ("archive", "old, unimportant, unused, faded")
+    assert fate(replace(unended, importance=0.5), UNUSED, vitals, NOW, POLICY) == ("prune", "confidence below 0.05")
+    assert fate(replace(unended, importance=0.5), UNUSED, FRESH, NOW, POLICY) is None
+
+
+# row: A26
+# row: A30
+# row: B18
+@pytest.mark.parametrize("status", [status for status in STATUSES if status != "active"])
+def test_nothing_happens_by_itself_to_what_is_not_active(status):
+    """Ends are kept for audit, and only a person forgets."""
+    fact = replace(OLD, status=status, expires=NOW, confidence=0.01, layer="working", tags=("fulfilled",))
+    nothing = Vitals(0, 0, 0, 1, 0)
+    for category in CATEGORIES:
+        one = replace(fact, category=category)
+        assert fate(one, UNUSED, nothing, NOW, POLICY) is promoted(one, Usage(access=9), NOW, POLICY) is None
+
+
+# row: B3
+@pytest.mark.parametrize(
+    ("changes", "usage", "vitals", "why"),
+    [
+        ({}, {}, {}, "recalled again"),
+        ({"status": "pruned"}, {}, {}, None),
+        ({"end_reason": ""}, {}, {}, None),
+        ({"superseded_by": ("G",)}, {}, {}, None),
+        ({}, {"last_access": None}, {}, None),
+        ({"expires": NOW}, {}, {}, None),
+        ({"expires": NOW, "pinned": True}, {}, {}, "recalled again"),
+        ({"valid_until": NOW}, {}, {}, None),
+        ({}, {}, {"salience": 0.0099}, None),
+        ({}, {}, {"confidence": 0.0499}, None),
+    ],
+)
+def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
+    """Not by a person, not into another memory, not past its end, and not if it had to go again at once."""
+    fact = replace(OLD, status="archived", end_reason="old, unimportant, unused, faded")
+    usage = Usage(**{"access": 1, "last_access": NOW, "salience": 0.07} | usage)
+    vitals = replace(FRESH, **{"salience": 0.07} | vitals)
+    assert revived(replace(fact, **changes), usage, vitals, NOW, POLICY) == why
+
+
+# row: B3
+def test_what_was_long_away_comes_back_with_new_life():
+    """Seven months old it is worth nothing; recalled it begins anew, and is not given up the next night."""
+    away = replace(OLD, created=NOW - 200 * DAY, status="archived", end_reason="old, unimportant, unused, faded")
+    usage = decay.recalled(away, UNUSED, NOW, 1.0, POLICY)
+    assert revived(away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY) is None
+    anew = decay.attested(usage, NOW)
+    assert revived(away, anew, decay.vitals(away, anew, NOW, 1.0, POLICY), NOW, POLICY) == "recalled again"
+
+
+# row: C18
+# row: C27
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_five_categories_and_lasting_layers_are_protected(category):
+    """An episode of another category is not, whatever else it is."""
+    fact = replace(OLD, category=category, layer="episodic")
+    kept = {"decision", "principle", "commitment", "preference", "correction"}
+    assert protected(fact) == (f"a {category}" if category in kept else None)
+    assert protected(replace(fact, layer="semantic")) == (f"a {category}" if category in kept else "semantic")
+    assert protected(replace(FACT, layer="codebase")) is None
+
+
+# row: C27
+def test_a_protected_memory_may_go_stale():
+    """It is kept, not believed."""
+    assert stage(replace(OLD, category="decision"), UNUSED, FADED, POLICY) == ("stale", "decay 0.65 or more")
+
+
+# -- layers and tiers -----------------------------------------------------------------------------
+
+
+# row: D1
+@pytest.mark.parametrize(
+    ("changes", "layer"),
+    [
+        ({"kind": "episode"}, "episodic"),
+        ({"kind": "note"}, "semantic"),
+        ({"category": "skill", "kind": "episode"}, "procedural"),
+        ({"category": "principle", "text": "Before a release:\n1. test\n2. tag"}, "procedural"),
+        ({"category": "principle", "text": "Test first.\n- always"}, "semantic"),
+        ({"category": "fact", "text": "1. tea\n2. milk"}, "semantic"),
+        ({"kind": "episode", "layer": "codebase"}, "codebase"),
+        ({"kind": "episode", "layer": "somebody's own word"}, "episodic"),
+    ],
+)
+def test_a_layer_follows_from_the_note_unless_the_note_says_one(changes, layer):
+    """Steps make a principle a procedure; an unknown word counts as none."""
+    assert layer_of(replace(FACT, **changes)) == layer
+
+
+# row: D7
+@pytest.mark.parametrize(
+    ("changes", "access", "expected"),
+    [
+        ({}, 5, ("semantic", "important, recalled 5 times")),
+        ({}, 4, None),
+        ({"importance": 0.69}, 5, None),
+        ({"kind": "note"}, 5, None),
+        ({"layer": "episodic"}, 50, None),
+        ({"layer": "semantic"}, 50, None),
+        ({"status": "archived"}, 50, None),
+        ({"layer": "working"}, 0, ("", "30 minutes old")),
+        ({"layer": "working", "created": NOW - timedelta(minutes=29, seconds=59)}, 1, None),
+        ({"layer": "working", "created": NOW}, 2, ("", "recalled 2 times")),
+        ({"layer": "working", "created": NOW}, 5, ("semantic", "important, recalled 5 times")),
+        ({"layer": "working", "kind": "note", "created": NOW}, 5, ("", "recalled 5 times")),
+    ],
+)
+def test_layers_rise_by_age_use_and_importance(changes, access, expected):
+    """To where they stay, in one step; what a person demoted is not promoted again."""
+    fact = replace(FACT, **{"kind": "episode", "importance": 0.7, "created": NOW - timedelta(minutes=30)} | changes)
+    assert promoted(fact, Usage(access=access), NOW, POLICY) == expected
+
+
+# row: D7
+def test_age_is_time_gone_by_and_not_what_the_clock_on_the_wall_shows():
+    """In the night that clocks go back, 15 minutes by the wall are 75."""
+    berlin = ZoneInfo("Europe/Berlin")
+    fact = replace(FACT, layer="working", created=datetime(2026, 10, 25, 2, 50, tzinfo=berlin))
+    assert promoted(fact, UNUSED, datetime(2026, 10, 25, 3, 5, tzinfo=berlin), POLICY) == ("", "30 minutes old")
+    assert promoted(fact, UNUSED, datetime(2026, 10, 25, 2, 10, tzinfo=berlin, fold=1), POLICY) is None
+
+
+# row: D7
+def test_a_person_moves_a_memory_one_layer_up_or_down():
+    """None where there is none; working is nothing that anybody would demote to."""
+    layers = ("working", "episodic", "semantic", "procedural", "codebase")
+    facts = [replace(FACT, layer=layer) for layer in layers]
+    assert [raised(fact) for fact in facts] == ["", "semantic", None, None, None]
+    assert [lowered(fact) for fact in facts] == [None, None, "episodic", "episodic", "episodic"]
+
+
+# row: C29
+def test_the_value_of_a_memory_is_what_its_heat_is_made_of_weighted_otherwise():
+    """All of it 1; a correction and a person's word add, a dispute takes; kept within 0–1."""
+    inputs = (0.5, 0.4, 0.3, 0.2, 0.5)
+    base = 0.24 * 0.5 + 0.26 * 0.4 + 0.20 * 0.3 + 0.20 * 0.2 + 0.10 * 0.5
+    assert value(FACT, inputs, POLICY) == pytest.approx(base)
+    assert value(replace(FACT, category="correction"), inputs, POLICY) == pytest.approx(base + 0.08)
+    assert value(replace(FACT, verification="user_confirmed"), inputs, POLICY) == pytest.approx(base + 0.05)
+    assert value(replace(FACT, verification="disputed"), inputs, POLICY) == pytest.approx(base - 0.10)
+    assert value(FACT, (1, 1, 1, 1, 1), POLICY) == 1.0
+    assert value(replace(FACT, category="correction"), (1, 1, 1, 1, 1), POLICY) == 1.0
+    assert value(replace(FACT, verification="disputed"), (0, 0, 0, 0, 0), POLICY) == 0.0
+
+
+# row: C29
+@pytest.mark.parametrize(
+    ("tier", "worth", "changes", "expected"),
+    [
+        ("hot", 0.35, {}, ("cold", "value 0.35 or less")),
+        ("hot", 0.36, {}, None),
+        ("hot", 0.35, {"created": NOW - 14 * DAY + SECOND}, None),
+        ("hot", 0.0, {"pinned": True}, None),
+        ("cold", 0.69, {}, None),
+        ("cold", 0.70, {}, ("hot", "value 0.7 or more")),
+        ("cold", 0.0, {"pinned": True}, ("hot", "pinned")),
+    ],
+)
+def test_a_tier_changes_only_beyond_the_far_limit(tier, worth, changes, expected):
+    """Between the two limits a memory stays where it is, so it does not go to and fro."""
+    fact = replace(FACT, **{"created": NOW - 14 * DAY} | changes)
+    assert tiered(fact, UNUSED, tier, (worth,) * 5, NOW, POLICY) == expected
+
+
+# row: C29
+def test_the_age_that_a_tier_asks_for_counts_from_the_last_word():
+    """Said again or edited lately it stays hot."""
+    fact = replace(FACT, created=NOW - 100 * DAY)
+    assert tiered(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY) is None
+    assert tiered(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY) is not None
+
+
+# -- time -----------------------------------------------------------------------------------------
+
+
+def fading(days):
+    """Vitals that fall evenly and are all gone after so many days from now."""
+
+    def at(moment):
+        left = max(0.0, 1 - (moment - NOW) / DAY / days)
+        return Vitals(confidence=left, salience=left, retention=left, decay=1 - left, heat=left / 2)
+
+    return at
+
+
+# row: X10
+def test_a_forecast_names_the_first_day_and_the_reason():
+    """First it is doubted, then put away; a longer look shows more."""
+    stale = Coming(NOW + 65 * DAY, "stale", "decay 0.65 or more")
+    away = Coming(NOW + 86 * DAY, "archive", "old, unimportant, unused, faded")
+    fact = replace(OLD, created=NOW)
+    assert when(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
+    assert when(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
+    assert when(replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY) == (stale, away)
+    older = Coming(NOW + 91 * DAY, "archive", "old, unimportant, unused, faded")
+    assert when(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
+
+
+# row: X10
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"confidence": 0.4},
+            [(37, "stale", "decay 0.65 or more"), (89, "archive", "salience below 0.01")],
+        ),
+        (
+            {"confidence": 0.9, "importance": 0.2},
+            [(37, "stale", "decay 0.65 or more"), (91, "archive", "old, unimportant, unused, faded")],
+        ),
+        (
+            {"confidence": 0.9},
+            [(37, "stale", "decay 0.65 or more"), (126, "prune", "confidence below 0.05")],
+        ),
+        ({"confidence": 0.9, "kind": "note"}, [(46, "stale", "decay 0.65 or more")]),
+    ],
+)
+def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
+    """Under the law of fading as it is: tired in its second month, gone in its fourth; a note lasts."""
+    fact = replace(FACT, **{"kind": "episode", "created": NOW} | changes)
+    coming = when(fact, UNUSED, lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY), NOW, 365, POLICY)
+    assert [((one.at - NOW) / DAY, one.what, one.why) for one in coming] == expected
+
+
+# row: X10
+def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
+    """A note that says stale does not become it; what is due is due today; a pinned one has no future."""
+    tired = replace(OLD, stage="stale", importance=0.9)
+    (pruning,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(prune_confidence=0.5))
+    assert pruning == Coming(NOW, "prune", "confidence below 0.5")
+    assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
+    (doubt,) = when(replace(tired, stage=""), UNUSED, lambda _: FADED, NOW, 0, POLICY)
+    assert doubt == Coming(NOW, "stale", "decay 0.65 or more")
+    assert when(replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY) == ()
+    assert when(replace(tired, status="archived", stage=""), UNUSED, fading(1), NOW, 30, POLICY) == ()
+
+
+# row: X10
+def test_a_forecast_tells_what_expires():
+    """On the first day that lies behind the end, whatever the vitals."""
+    ending = replace(FACT, expires=NOW + 5 * DAY + SECOND)
+    assert when(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (Coming(NOW + 6 * DAY, "archive", "expired"),)
+    assert when(ending, UNUSED, lambda _: FRESH, NOW, 5, POLICY) == ()
+
+
+def readings(*pairs):
+    """Readings of (minutes on the wall, minutes of the steady clock)."""
+    return [Reading(NOW + timedelta(minutes=wall), steady * 60.0) for wall, steady in pairs]
+
+
+@pytest.mark.parametrize(
+    ("looks", "why"),
+    [
+        ([], None),
+        ([(0, 0)], None),
+        ([(0, 0), (60, 0)], None),
+        ([(0, 0), (61, 0)], "the clock jumped by +1.0 hours"),
+        ([(0, 0), (-180, 0)], "the clock jumped by -3.0 hours"),
+        ([(0, 0), (1440, 1440)], None),
+        ([(0, 0), (40, 1), (80, 2)], "the clock jumped by +1.3 hours"),
+        ([(0, 0), (40, 1), (80, 1)], "the clock jumped by +1.3 hours"),
+        ([(0, 0), (120, 1), (129, 10)], "the clock jumped by +2.0 hours"),
+        ([(0, 0), (120, 1), (130, 11)], None),
+        ([(0, 0), (120, 1), (5, 6), (9, 10)], "the clock jumped by -2.0 hours"),
+        ([(0, 900), (30, 1)], None),
+        ([(0, 900), (600, 1)], "the clock jumped by +10.0 hours"),
+        ([(0, 900), (600, 1), (610, 11)], None),
+        ([(0, 800), (600, 900), (602, 1), (605, 4)], "the clock jumped by +8.3 hours"),
+        ([(0, 800), (600, 900), (602, 1), (612, 11)], None),
+    ],
+)
+def test_a_clock_that_jumped_is_not_believed_until_it_kept_step(looks, why):
+    """More than an hour against the steady clock, at once or by degrees; then ten minutes without."""
+    assert clock_doubt(readings(*looks), POLICY) == why

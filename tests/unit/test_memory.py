@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from engram import memory as memory_module
 from engram.config import ModelSettings
 from engram.errors import (
     BadRequestError,
@@ -21,6 +23,7 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.memory import Memory
+from engram.operations import OPERATIONS
 from engram.vault import syscalls
 from tests.fakes.openai_server import FakeServer
 
@@ -113,7 +116,7 @@ def test_turns_in_the_journal_survive_a_restart_and_are_distilled(memory, opened
     assert recalled(later, "Mira")["hits"][0] == before
     work(later)
     assert len(notes(later)) == 1
-    assert later.intake.counts() == {"waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0, "dead_turns": 0}
+    assert later.backlog.counts() == {"waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0, "dead_turns": 0}
 
 
 # row: C2
@@ -456,7 +459,7 @@ def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory.filing, "file", refused)
+        patch.setattr(memory.climb, "file", refused)
         assert observe(memory, turn(1, "My name is Mira."))["stored"] == 1
     assert "disk is full" in memory.faults["filing"]
     clock.advance(minutes=1)
@@ -496,14 +499,16 @@ def test_restarts_alone_end_in_a_dead_letter_that_is_seen(opened, settings):
     memory.file(batch, fault.value)
     assert len(notes(memory)) == 1
     assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["model", "dead-letter"]
-    memory.intake.revive()
+    memory.backlog.revive()
     (batch,) = memory.due(memory.clock())
     assert batch.attempts < settings.policy.model.attempts
 
 
 # row: X20
-def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(memory, monkeypatch):
+def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(opened, settings, monkeypatch):
     """Before the catalogue is whole, a turn that is known would be stored twice."""
+    serve = replace(settings.policy.serve, read_seconds=0.01)
+    memory = opened(policy=replace(settings.policy, serve=serve))
     observe(memory, turn(1, "My name is Mira."))
     held_back(memory)
     scan, seen = memory.index.catalog.scan, []
@@ -511,7 +516,6 @@ def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(mem
     def watched(*args, **more):
         if not memory.index.catalog.complete:
             seen.append(recalled(memory, "Mira")["complete"])
-            monkeypatch.setattr(memory_module, "READ_SECONDS", 0.01)
             with pytest.raises(UnavailableError):
                 observe(memory, turn(1, "My name is Mira."))
         return scan(*args, **more)
@@ -521,3 +525,51 @@ def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(mem
     assert seen == [False]
     assert recalled(memory, "Mira")["complete"]
     assert observe(memory, turn(1, "My name is Mira."))["duplicates"] == 1
+
+
+@pytest.mark.parametrize("name", [operation.name for operation in OPERATIONS])
+def test_every_operation_of_the_table_can_be_called(memory, name):
+    """It is carried out, or says what it misses."""
+    given = {"text": "x", "query": "x", "id": "01AAAAAAAAAAAAAAAAAAAAAAAA", "turns": [], "decision": "keep"}
+    params = {
+        param.name: given[param.name]
+        for param in next(o for o in OPERATIONS if o.name == name).params
+        if param.required
+    }
+    with suppress(NotFoundError, BadRequestError):
+        assert isinstance(memory.call(name, params), dict)
+
+
+def test_a_flush_ends_when_the_vault_is_let_go_of(opened):
+    """Whoever waits for it is told, and does not wait for minutes."""
+    memory = held_back(opened())
+    observe(memory, turn(1, "My name is Mira."))
+    waits = threading.Event()
+    memory.on_turns = waits.set
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(memory.call, "flush", {})
+        waits.wait()
+        opened()
+        with pytest.raises(UnavailableError, match="closed"):
+            asked.result(5)
+
+
+def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
+    """Not even the words as a turn."""
+    with pytest.raises(BadRequestError):
+        memory.call("remember", {"text": "Anna drinks tea.", "expires": "soon"})
+    assert not notes(memory, "sessions")
+
+
+def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
+    """Status and doctor tell of them; nothing is believed deleted."""
+    memory = held_back(opened(policy=replace(settings.policy, files=replace(settings.policy.files, vanished_notes=1))))
+    for number in range(3):
+        memory.call("remember", {"text": f"Anna drinks tea number {number}."})
+    for path in notes(memory):
+        path.unlink()
+    memory.rescan(None)
+    assert "frozen" in memory.call("status", {})["faults"]
+    assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["frozen"]
+    assert memory.call("doctor", {"accept_deletions": True})["healthy"]
+    assert memory.call("stats", {})["facts"] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engram.deeds import Deeds
 from engram.errors import BadRequestError
 from engram.memory import Memory
 from engram.operations import BY_NAME, OPERATIONS, checked
@@ -11,7 +12,8 @@ from engram.operations import BY_NAME, OPERATIONS, checked
 
 def test_every_operation_is_a_method_of_memory():
     """The table promises nothing that nobody does."""
-    assert not [operation.name for operation in OPERATIONS if not callable(getattr(Memory, operation.name, None))]
+    names = {operation.name for operation in OPERATIONS}
+    assert not {name for name in names if not any(callable(getattr(home, name, None)) for home in (Memory, Deeds))}
 
 
 def test_no_name_and_no_way_in_stands_twice():
@@ -71,6 +73,18 @@ def test_a_value_of_another_kind_is_refused(name, given):
     """JSON's kinds are kept apart; true is no number."""
     with pytest.raises(BadRequestError, match="is not of kind"):
         checked(name, given)
+
+
+# row: X9
+def test_decisions_and_corrections_go_through_the_one_writer():
+    """Looking at the queue does not; a case's id stands in the path, a correction's words in the body."""
+    writes = {operation.name for operation in OPERATIONS if operation.writes}
+    assert {"decide", "correct", "confirm", "dispute"} <= writes
+    assert not BY_NAME["review"].writes
+    assert checked("decide", {"id": "x", "decision": "keep"}) == {"id": "x", "decision": "keep"}
+    assert checked("review", {}) == {"id": None}
+    with pytest.raises(BadRequestError, match="missing argument 'text'"):
+        checked("correct", {"id": "x"})
 
 
 @pytest.mark.parametrize("importance", [-0.1, 1.1, 7, float("nan"), float("inf")])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from statistics import mean, pstdev
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engram.core.policy import RecallPolicy
 from engram.core.ranking import (
     MEANING,
     PRESETS,
+    Near,
     Preset,
     Scored,
     Unit,
@@ -19,6 +23,8 @@ from engram.core.ranking import (
     explanation,
     fill,
     merged,
+    mixed,
+    nameless,
     tokens,
 )
 from engram.core.records import Hit
@@ -226,6 +232,82 @@ def test_units_that_fit_are_whole():
     hits = [hit("a", "Short."), hit("b", "b" * 900 + ".")]
     filled = fill(hits, ask("b?", NOW), POLICY, 2, 300)
     assert [one.text for one in filled] == [one.text for one in hits]
+
+
+# Words and meaning.
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("What did Anna buy?", "What did buy?"),
+        ("What's ANNA's sister's plan?", "What's sister's plan?"),
+        ("Did (Anna) call Ben?", "Did call"),
+        ("Anna", "Anna"),
+        ("Who is Anna?", "Who is Anna?"),
+        ("What did Annabel buy?", "What did Annabel buy?"),
+    ],
+)
+def test_a_question_loses_the_speakers_name_but_never_all_it_says(text, without):
+    """Whole words only, in any case; where nothing but a name is asked, it stays."""
+    assert nameless(text, frozenset({"anna", "ben"})) == without
+
+
+def test_the_mix_orders_as_z_scores_do():
+    """(1 − w)·z(words) + w·z(meaning), whatever units either side measures in; parts sum to the score."""
+    found = [scored("a", 9.0, text=8.0, session=1.0), scored("b", 4.0), scored("c", 1.0)]
+    near = [Near("a", 0.3, 0.30), Near("b", 0.9, 0.80), Near("c", 0.5, 0.45), Near("d", 0.8, 0.75)]
+    words, worths = {"a": 9.0, "b": 4.0, "c": 1.0, "d": 0.0}, {one.key: one.worth for one in near}
+    for weight in (0.1, 0.35, 0.5, 0.8):
+        together = mixed(found, near, weight, 0.2)
+
+        def z(values, key):
+            return (values[key] - mean(values.values())) / pstdev(values.values())
+
+        order = sorted(words, key=lambda key: (weight - 1) * z(words, key) - weight * z(worths, key))
+        assert [one.key for one in together] == order
+        assert all(one.score == pytest.approx(sum(one.parts.values())) for one in together)
+    assert mixed(found, near, 0.35, 0.2)[0].parts.keys() >= {"vector"}
+
+
+# row: A14
+def test_without_vectors_the_mix_is_what_words_found():
+    """The same objects, to the last bit."""
+    found = (scored("a", 2.0), scored("b", 1.0))
+    assert mixed(found, [], 0.35, 0.2) == found
+    assert mixed(found, [Near("a", None, None)], 0.35, 0.2) == found
+    assert mixed((), [], 0.35, 0.2) == ()
+
+
+# row: A17
+def test_the_floor_holds_for_what_only_meaning_found():
+    """.20 is enough; what words found stays however far it is."""
+    found = [scored("far", 1.0)]
+    near = [Near("far", -0.5, -0.5), Near("below", 0.199, 0.9), Near("on", 0.2, 0.2)]
+    assert sorted(one.key for one in mixed(found, near, 0.35, 0.2)) == ["far", "on"]
+
+
+def test_what_has_no_vector_counts_as_the_average():
+    """A turn said just now is neither raised nor buried."""
+    found = [scored("new", 2.0), scored("high", 2.0), scored("low", 2.0)]
+    near = [Near("new", None, None), Near("high", 0.9, 0.9), Near("low", 0.1, 0.1)]
+    assert [one.key for one in mixed(found, near, 0.5, 0.2)] == ["high", "new", "low"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(0.001, 100), max_size=6),
+    st.lists(st.one_of(st.none(), st.floats(-1, 1.5)), max_size=8),
+    st.floats(0, 0.99),
+)
+def test_every_mixed_score_can_be_merged(words, worths, weight):
+    """Scores are finite and the best is above 0, or merging would divide by it; nothing that words found is lost."""
+    found = [scored(f"w{n}", score) for n, score in enumerate(words)]
+    near = [Near(f"w{n}" if n % 2 else f"v{n}", worth, worth) for n, worth in enumerate(worths)]
+    together = mixed(found, near, weight, 0.2)
+    assert {one.key for one in together} >= {one.key for one in found}
+    slots = merged(together, {one.key: Unit(one.key) for one in together}, NOW)
+    assert all(0 <= slot.score < float("inf") for slot in slots)
 
 
 # row: E18

@@ -7,16 +7,21 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from engram.core.entities import OWNER
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
-from engram.llm.rule_people import bindings, names, other
+from engram.llm.rule_people import bindings, meant_by, mentioned, names, other
 from engram.llm.rules import extract
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 
 
+def read(text, speaker=""):
+    return extract([Turn("t1", "s1", "user", text, NOW, speaker)], ExtractionPolicy())
+
+
 def facts(text, speaker=""):
-    return extract([Turn("t1", "s1", "user", text, NOW, speaker)], ExtractionPolicy()).candidates
+    return read(text, speaker).candidates
 
 
 def test_a_pronoun_of_the_other_gender_is_not_resolved():
@@ -93,3 +98,104 @@ def test_a_pronoun_stands_for_the_one_that_fits(raw, before, meant):
 def test_names_of_people_and_animals_are_found():
     """Each name once, also in a list."""
     assert names("I have two cats named Luna and Tom") == ("Luna", "Tom")
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("text", "bonds", "types"),
+    [
+        ("My sister Anna has a cat.", {("Mira", "sister", "Anna")}, {"Anna": "person"}),
+        ("My sister's name is Anna.", {("Mira", "sister", "Anna")}, {"Anna": "person"}),
+        ("Actually, my boss is now Inês Duarte.", {("Mira", "boss", "Inês Duarte")}, {"Inês Duarte": "person"}),
+        ("My boss is called Tomás Ferreira.", {("Mira", "boss", "Tomás Ferreira")}, {"Tomás Ferreira": "person"}),
+        ("Ben is my boss at work.", {("Mira", "boss", "Ben")}, {"Ben": "person"}),
+        ("My 5-year-old son Tom plays chess.", {("Mira", "son", "Tom")}, {"Tom": "person"}),
+        ("I'm married to Jens.", {("Mira", "spouse", "Jens")}, {"Jens": "person"}),
+        ("I work at Siemens in Munich.", {("Mira", "works_at", "Siemens")}, {"Siemens": "org"}),
+        ("I live in New York City.", {("Mira", "lives_in", "New York City")}, {"New York City": "place"}),
+        ("I met Anna, Anna lives in Porto.", {("Anna", "lives_in", "Porto")}, {"Anna": "person", "Porto": "place"}),
+        ("Ich wohne in Berlin.", {("Mira", "lives_in", "Berlin")}, {"Berlin": "place"}),
+        ("Ich arbeite bei Siemens.", {("Mira", "works_at", "Siemens")}, {"Siemens": "org"}),
+        ("Je travaille chez Renault.", {("Mira", "works_at", "Renault")}, {"Renault": "org"}),
+        ("Vivo en Madrid.", {("Mira", "lives_in", "Madrid")}, {"Madrid": "place"}),
+        # no name, several names, no person, or over
+        ("I work at a small bakery.", set(), {}),
+        ("I live in Lisbon and Porto.", set(), {}),
+        ("I used to live in Lisbon.", set(), {}),
+        ("My dog Rex is old.", set(), {}),
+        ("My parents are Tom and Eva.", set(), {}),
+        ("Tomás is not my boss any more.", set(), {}),
+        ("Does my sister Anna live in Porto?", set(), {}),
+        ("Maybe I will work at Siemens.", set(), {}),
+    ],
+)
+def test_a_statement_ties_together_whom_it_names(text, bonds, types):
+    """Whose what somebody is, where somebody lives and works; no more than the pattern tells."""
+    found = read(text, speaker="Mira")
+    assert {(one.subject, one.type, one.object) for one in found.relations} == bonds
+    assert found.types == {"Mira": "person"} | types
+
+
+# row: B1
+# row: X17
+def test_a_relation_has_the_quote_and_the_doubt_of_its_statement():
+    """Of an unnamed speaker the owner is the subject; said twice it is one."""
+    found = read("My boss is called Ben Young. Ben Young is my boss.")
+    assert [(one.subject, one.turn_id, one.quote, one.confidence) for one in found.relations] == [
+        (OWNER, "t1", "My boss is called Ben Young", 0.51)
+    ]
+
+
+# row: B1
+def test_at_most_five_relations_are_taken():
+    """As many as a model may give."""
+    found = read(" ".join(f"My friend {name} is here." for name in ("Ann", "Ben", "Cid", "Dan", "Eva", "Fay", "Gus")))
+    assert len(found.relations) == 5
+    assert len(found.types) == 7
+
+
+@pytest.mark.parametrize(
+    ("pronoun", "before", "earlier", "name"),
+    [
+        ("He", "Erik is Anna's husband.", "", "Erik"),
+        ("She", "Erik is Anna's husband.", "", ""),
+        ("She", "My boss is called Ingrid Sommer.", "", "Ingrid Sommer"),
+        ("He", "Exactly.", "Malik is my boyfriend.", "Malik"),
+        ("He", "I met Anna at Tom's.", "", ""),
+        ("He", "I met Ben and Tom.", "Malik is my boyfriend.", ""),
+        ("He", "My brother is ill.", "", ""),
+        ("He", "", "", ""),
+    ],
+)
+def test_he_or_she_is_the_one_person_just_named(pronoun, before, earlier, name):
+    """Two people, nobody, or one of the other gender: then nobody is meant."""
+    assert meant_by(pronoun, before, earlier) == name
+
+
+def test_he_is_read_in_the_next_turn_if_the_reply_names_nobody_else():
+    """A statement about `he` becomes one about the person of the turn before."""
+
+    def told(reply):
+        texts = [("user", "Malik is my boyfriend."), ("assistant", reply), ("user", "Yes. He's a chef at a hotel.")]
+        turns = [Turn(f"t{place}", "s1", role, text, NOW) for place, (role, text) in enumerate(texts)]
+        return [one.text for one in extract(turns, ExtractionPolicy()).candidates][1:]
+
+    assert told("Then the loaf is his.") == ["Malik is a chef at a hotel."]
+    assert told("Does old Tom know him?") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I went with my sister Anna.", [("Anna", "sister")]),
+        ("It is my friend Emma's birthday.", [("Emma", "friend")]),
+        ("I shop for my neighbor, Mrs. Johnson, now", [("Mrs. Johnson", "neighbor")]),
+        ("I gave my sister Harry Potter.", []),
+        ("a list for my friend Amanda Van West", []),
+        ("I went with my friends Ann and Bo.", []),
+        ("I went with my dad Monday.", []),
+    ],
+)
+def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
+    """A relative, friend or animal by name; no present for them, no longer name, no several."""
+    assert [(one.name, one.kin) for one in mentioned(text, 0, len(text))] == found

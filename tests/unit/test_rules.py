@@ -51,7 +51,22 @@ TAKEN = [
     ("I'm originally from Brazil.", "fact", "The user is from Brazil."),
     ("I grew up in a small town near Turin.", "fact", "The user grew up in a small town near Turin."),
     ("I moved to Lisbon last month.", "moment", "The user moved to Lisbon in October 2026."),
+    ("I live in Gothenburg and laugh at the stairs.", "fact", "The user lives in Gothenburg."),
+    ("I live in Oslo, can you recommend a good café?", "fact", "The user lives in Oslo."),
+    ("Since May I work at Siemens.", "fact", "The user works at Siemens since May 2026."),
+    ("Starting 1 February I work at Siemens.", "fact", "The user works at Siemens from 1 February 2027."),
+    ("Our new flat is in Porto.", "fact", "The user's new flat is in Porto."),
+    ("I'm not vegetarian any more.", "fact", "The user is not vegetarian any more."),
+    ("I'm allergic to shellfish, otherwise I eat everything.", "fact", "The user is allergic to shellfish."),
+    ("I can't swim.", "fact", "The user cannot swim."),
+    ("We're engaged!", "relationship", "The user is engaged."),
     # people and animals
+    ("From December my boss is Ben Young.", "relationship", "The user's boss is Ben Young from December 2026."),
+    ("My dentist is Dr. Weber in Bonn.", "relationship", "The user's dentist is Dr. Weber in Bonn."),
+    ("My upstairs neighbour is called Ann.", "relationship", "The user's upstairs neighbour is called Ann."),
+    ("Dad's birthday is next Monday.", "fact", "The user's dad's birthday is on 23 November 2026."),
+    ("I often paint with my niece Ida.", "relationship", "Ida is the user's niece."),
+    ("I was there. One of the guests, Bo, is allergic to nuts.", "fact", "Bo is allergic to nuts."),
     ("My sister's name is Clara.", "relationship", "The user's sister's name is Clara."),
     ("I have two brothers.", "relationship", "The user has two brothers."),
     ("I have a dog named Rex.", "relationship", "The user has a dog named Rex."),
@@ -106,7 +121,7 @@ TAKEN = [
     ("I'm learning Japanese.", "fact", "The user is learning Japanese (as of 21 November 2026)."),
     ("My son is 5 years old.", "relationship", "The user's son is 5 years old (as of 21 November 2026)."),
     ("Python is my favourite language.", "preference", "Python is the user's favourite language."),
-    ("Note: the meeting is on Friday.", "fact", "The user asks to remember that the meeting is on 27 November 2026."),
+    ("Note: the meeting is on Friday.", "fact", "The meeting is on 27 November 2026."),
     # decisions, plans
     ("I've decided to sell the car.", "decision", "The user decided to sell the car."),
     ("We decided to go with PostgreSQL.", "decision", "The user and others decided to go with PostgreSQL."),
@@ -133,7 +148,19 @@ TAKEN = [
     ("I was in Porto with Anna yesterday.", "moment", "The user was in Porto with Anna on 20 November 2026."),
     ("My birthday is on 4 May.", "fact", "The user's birthday is on 4 May."),
     ("My commute takes 45 minutes.", "fact", "The user's commute takes 45 minutes."),
+    ("I'm going to Vienna tomorrow.", "commitment", "The user is going to Vienna on 22 November 2026."),
+    (
+        "Ben and I are going to Rome next week.",
+        "commitment",
+        "The user and Ben are going to Rome in the week of 23 November 2026.",
+    ),
+    ("We'll marry in September.", "commitment", "The user and others will marry in September 2027."),
+    ("I stay at the Ritz until Thursday.", "commitment", "The user stays at the Ritz until 26 November 2026."),
+    ("The conference starts next Wednesday.", "commitment", "The conference starts on 25 November 2026."),
+    ("Our meeting is next Friday.", "commitment", "The user's meeting is on 27 November 2026."),
     # what happened
+    ("My bike was stolen last night.", "moment", "The user's bike was stolen on the night of 20 November 2026."),
+    ("I met Otto, Otto turned three on Wednesday.", "moment", "Otto turned three on 18 November 2026."),
     ("I adopted a dog yesterday.", "moment", "The user adopted a dog on 20 November 2026."),
     (
         "Yesterday, I ran my first half marathon.",
@@ -162,13 +189,21 @@ TAKEN = [
     (
         "Yes, remember that the secret is a spoon of miso at the end.",
         "fact",
-        "The user asks to remember that the secret is a spoon of miso at the end.",
+        "The secret is a spoon of miso at the end.",
     ),
     ("Remember that I'm allergic to nuts.", "fact", "The user is allergic to nuts."),
     (
         "Please remember that the gate code changes on Mondays.",
         "fact",
-        "The user asks to remember that the gate code changes on Mondays.",
+        "The gate code changes on Mondays.",
+    ),
+    ("Remember that my bin is emptied on Mondays.", "fact", "The user's bin is emptied on Mondays."),
+    ("Remember that I park on level 3.", "fact", "The user asks to remember that they park on level 3."),
+    ("I hate champagne, note that down.", "preference", "The user hates champagne."),
+    (
+        "Could you please always use 24-hour times?",
+        "preference",
+        "The user wants the assistant always to use 24-hour times.",
     ),
     ("No, it's Lisbon, not Porto.", "correction", "The user corrects: it is Lisbon, not Porto."),
     # three more languages
@@ -178,7 +213,19 @@ TAKEN = [
     ("Ich mag das Meer.", "preference", "Die Person mag das Meer."),
     ("Ich lerne seit Januar Deutsch.", "fact", "Die Person lernt Deutsch."),
     ("Ich hasse Koriander.", "preference", "Die Person hasst Koriander."),
+    ("Ich trinke keinen Alkohol, seit ich hier wohne.", "fact", "Die Person trinkt keinen Alkohol."),
+    ("Meine Lieblingsfarbe ist übrigens Blau.", "preference", "Die Person: Lieblingsfarbe ist Blau."),
+    ("Mein Vater heißt Göran und war Lotse.", "relationship", "Der Vater der Person heißt Göran."),
+    ("Meine Chefin heißt Frau Weber.", "relationship", "Die Chefin der Person heißt Frau Weber."),
+    ("Ich habe eine Katze namens Mia.", "relationship", "Die Person hat eine Katze namens Mia."),
     ("Je m'appelle Claire.", "fact", "La personne s'appelle Claire."),
+    ("Ma mère s'appelle Anne.", "relationship", "La mère de la personne s'appelle Anne."),
+    ("J'ai un chat qui s'appelle Minou.", "relationship", "La personne a un chat qui s'appelle Minou."),
+    ("Mi profesora se llama Carmen y es de Sevilla.", "relationship", "La profesora de la persona se llama Carmen."),
+    ("Tengo un gato que se llama Sol.", "relationship", "La persona tiene un gato que se llama Sol."),
+    ("Todavía no. Me gusta el mar.", "preference", "La persona: le gusta el mar."),
+    ("Ya no como carne.", "fact", "La persona ya no come carne."),
+    ("Aprendo español desde mayo.", "fact", "La persona aprende español."),
     ("J'adore le chocolat noir.", "preference", "La personne adore le chocolat noir."),
     ("J'ai deux chats.", "relationship", "La personne a deux chats."),
     ("Me llamo Lucía.", "fact", "La persona se llama Lucía."),
@@ -285,6 +332,23 @@ LEFT = [
     "Always be yourself.",
     "I watched a film that won an Oscar last year.",
     "I spent an entire Sunday afternoon reading.",
+    # taken back, or said in another tone
+    "I moved to Oslo. No wait, I meant Bergen.",
+    "Ich liebe Niete. Nein: Nieten.",
+    "I love tea. No, coffee.",
+    "Oh great, the milk went off. I just love Tuesdays.",
+    "Je parle français comme une vache espagnole.",
+    "Ich spreche Deutsch wie ein Wasserfall.",
+    "I speak French like a Spanish cow.",
+    # somebody else's text
+    "Here is what the hotel sent:\nI live in Rome.",
+    "Look. Forwarded message:\nI live in Rome.",
+    '"I was born in Riga.\n\nI live in Rome," she says.',
+    # a thing, not a name
+    "I bought my mother Swiss chocolate.",
+    "I like the sound of the lentil soup.",
+    "The meeting is later today.",
+    "Mein Chef ist Deutscher.",
     # small talk
     "Hello!",
     "Thanks so much, you're the best!",
@@ -362,7 +426,7 @@ def test_any_words_give_lawful_candidates(words):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from([case[0] for case in TAKEN]))
+@given(st.sampled_from([case[0] for case in TAKEN if "?" not in case[0]]))
 def test_a_question_is_never_a_fact(text):
     """The same words as a question give nothing."""
     assert facts(text.rstrip(".!") + "?") == ()
@@ -514,3 +578,41 @@ def test_reading_is_linear(pump):
     seconds(pump * 10)
     once, twice = pump * (1900 // len(pump)), pump * (3800 // len(pump))
     assert seconds(twice) < 4 * seconds(once) + 0.02
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["Let's play: you are the innkeeper, I am Sir Roderick."], ["OK, back to real life."]),
+        (["You interview me as a chef, I'm Madame Rose."], ["Thanks, end of interview!"]),
+        (["Spielen wir Taverne: du bist der Wirt, ich bin Ritter Kunz."], ["Genug gespielt."]),
+        (["Hello there.", "*draws a sword* Stand back!"], ["Out of character: thanks."]),
+    ],
+)
+def test_nothing_is_read_while_a_role_is_played(before, after):
+    """From the first line of a game to its end nobody speaks for themselves; afterwards they do again."""
+    texts = [*before, "I live in Bruges.", *after, "I live in Oslo."]
+    found = extract([turn(text, name=f"t{place}") for place, text in enumerate(texts)], POLICY)
+    assert [one.text for one in found.candidates] == ["The user lives in Oslo."]
+    assert found.dropped["played"] == len(texts) - 1
+
+
+def test_mockery_spoils_tastes_and_not_facts():
+    """Who mocks in one sentence may state a plain fact in the next."""
+    found = facts("Oh great, rain. I just love Tuesdays. I'm allergic to nuts.")
+    assert [one.text for one in found] == ["The user is allergic to nuts."]
+
+
+def test_only_the_sentence_before_is_taken_back():
+    """A slip of the tongue does not undo the rest of the turn."""
+    found = extract([turn("I live in Oslo. I love tea. No, coffee.")], POLICY)
+    assert [one.text for one in found.candidates] == ["The user lives in Oslo."]
+    assert found.dropped == {"taken back": 1}
+
+
+# row: X14
+def test_a_time_before_the_clause_is_its_time():
+    """`From December` is when it begins to hold, in the speaker's words."""
+    (one,) = facts("From December my boss is Ben Young.")
+    assert one.when is not None
+    assert (one.when.start, one.when.words) == (datetime(2026, 12, 1, tzinfo=NOW.tzinfo), "December")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.records import Create, Edit
-from engram.errors import ConflictError, ForbiddenError
-from engram.vault import files
+from engram.core.records import Create, Edit, Move
+from engram.errors import ConflictError, ForbiddenError, StorageError
+from engram.vault import files, syscalls
 from engram.vault.store import RETRIES, Vault
 
 NOTE = b"---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nstatus: active\n---\nAnna drinks tea.\n"
@@ -175,3 +178,119 @@ def test_the_hash_list_is_made_to_hold_exactly_the_active_facts(vault):
     listed.write_bytes(b"\xff\n")
     assert vault.seed_hashes({"a"})
     assert listed.read_text().splitlines()[1:] == ["a"]
+
+
+# -- moves ---------------------------------------------------------------------------------------------
+
+
+def moved(keys=None, body=None, to="archive/2026-11-20/x.md"):
+    return Move("facts/x.md", files.sha256(NOTE), to, keys or {}, "why", body)
+
+
+# row: X3
+def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
+    """Keys and body, in folders that are made; what each place holds is told."""
+    held = vault.apply([moved({"status": "archived", "id": None}, "Other words.\n")])
+    assert held == {"facts/x.md": b"", "archive/2026-11-20/x.md": b"---\nstatus: archived\n---\nOther words.\n"}
+    assert vault.read("archive/2026-11-20/x.md") == held["archive/2026-11-20/x.md"]
+    assert not note.exists()
+    assert not list(files.leftovers(vault.root))
+
+
+# row: X3
+def test_a_move_without_a_patch_keeps_the_very_file(vault, note):
+    """Its inode and times too, for nothing is written."""
+    before = note.stat()
+    vault.apply([moved(to=".trash/2026-11-20/x.md")])
+    after = (vault.root / ".trash/2026-11-20/x.md").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert vault.notes("facts") == []
+
+
+# row: X3
+def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(vault, note):
+    """Nothing is changed then, nor where the note cannot be patched."""
+    vault.create("archive/2026-11-20/x.md", b"Theirs.\n")
+    with pytest.raises(ConflictError, match="taken"):
+        vault.apply([moved({"status": "archived"})])
+    assert note.read_bytes() == NOTE
+    note.write_bytes(NOTE + b"More.\n")
+    with pytest.raises(ConflictError, match="changed since"):
+        vault.apply([moved(to="archive/y.md")])
+    flow = b"---\n{id: x, status: active}\n---\nWords.\n"
+    note.write_bytes(flow)
+    with pytest.raises(ConflictError, match="lines"):
+        vault.apply([Move("facts/x.md", files.sha256(flow), "archive/y.md", {"status": "archived"}, "why")])
+    assert note.read_bytes() == flow
+    assert vault.notes("archive") == ["archive/2026-11-20/x.md"]
+
+
+class Saving(syscalls.Syscalls):
+    """A person saves the note in the moment before the rename with that number."""
+
+    def __init__(self, number, save):
+        self.left, self.save = number, save
+
+    def rename(self, *args):
+        self.left -= 1
+        if self.left == -1:
+            self.save()
+        super().rename(*args)
+
+
+# row: X3
+@pytest.mark.parametrize("number", range(4))
+def test_a_person_who_saves_during_a_move_loses_nothing(vault, note, number, monkeypatch):
+    """Their words stand in the note at its old place, and the plan is refused; or they came too late for it."""
+    there = vault.root / "archive/2026-11-20/x.md"
+    theirs = NOTE + b"A person's line.\n"
+
+    def save():
+        (note if note.exists() else there).write_bytes(theirs)
+
+    monkeypatch.setattr(syscalls, "SYS", Saving(number, save))
+    try:
+        vault.apply([moved({"status": "archived"})])
+    except ConflictError:
+        assert note.read_bytes() == theirs
+        assert not there.exists()
+    else:
+        assert number > 2
+        assert b"archived" in there.read_bytes()
+
+
+# row: X3
+def test_an_interrupted_move_goes_on_with_the_same_plan(vault, note):
+    """It stands at its new place with the bytes of the plan; another note there is left alone."""
+    there = vault.root / "archive/2026-11-20/x.md"
+    files.make_folders(there.parent)
+    files.move(note, there)
+    vault.apply([moved({"status": "archived"})])
+    assert b"status: archived" in there.read_bytes()
+    with pytest.raises(ConflictError, match="changed since"):
+        vault.apply([moved({"status": "archived"})])
+
+
+@pytest.mark.parametrize("failing", ["exchange", "fsync"])
+def test_a_move_that_cannot_be_finished_is_taken_back(vault, note, failing, monkeypatch):
+    """A full disk after the rename: the note stands where it was, unpatched."""
+
+    class Full(syscalls.Syscalls):
+        renamed = False
+
+        def rename(self, old, new, folder, to, flags=0):
+            if flags == syscalls.EXCHANGE and failing == "exchange":
+                raise OSError(errno.ENOSPC, "full")
+            super().rename(old, new, folder, to, flags)
+            self.renamed = True
+
+        def fsync(self, descriptor):
+            if self.renamed and failing == "fsync" and stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(syscalls, "SYS", Full())
+    with pytest.raises(StorageError):
+        vault.apply([moved({"status": "archived"})])
+    assert note.read_bytes() == NOTE
+    assert vault.notes("archive") == []
+    assert not list(files.leftovers(vault.root))

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.config import ModelSettings
+from engram.core.entities import LIFETIMES, OWNER, label
 from engram.core.policy import ExtractionPolicy, ModelPolicy
-from engram.core.records import CATEGORIES, Extraction, Turn
+from engram.core.records import CATEGORIES, ENTITY_TYPES, Extraction, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
 from engram.llm.client import Model
@@ -74,6 +75,7 @@ def test_exactly_this_is_sent(fake):
     raw = (Path(tasks.__file__).parent / "prompts/extract.md").read_text(encoding="utf-8")
     part = re.search(r"# system\n(.*)\n\n# user", raw, re.DOTALL)[1]
     filled = part.replace("{{max_facts}}", "12").replace("{{max_entities}}", "6").replace("{{max_tags}}", "6")
+    filled = filled.replace("{{max_relations}}", "5")
     assert system == filled
     mark = re.search(r"<conversation (\w{12})>", user)[1]
     assert user == (
@@ -95,13 +97,16 @@ def test_exactly_this_is_sent(fake):
 
 
 def test_the_prompt_is_short_and_complete():
-    """At most 60 lines and 900 tokens or so; every field of the schema is explained; no placeholder is left."""
+    """At most 60 lines and 1,000 tokens or so; every field of the schema is explained; no placeholder is left."""
     raw = (Path(tasks.__file__).parent / "prompts/extract.md").read_text(encoding="utf-8")
     system, _, _ = tasks._extraction_prompt(TURNS, POLICY, MODEL)
     assert len(raw.splitlines()) <= 60
     assert len(system) / 4 < 1000
     assert "{{" not in system
-    assert all(f"`{field}`" in system for field in SCHEMA["properties"]["facts"]["items"]["required"])
+    lists = SCHEMA["properties"].values()
+    assert all(f"`{field}`" in system for items in lists for field in items["items"]["required"])
+    assert all(f"`{name}`" in system for name in ("entities", "relations"))
+    assert all(kind in system for kind in (*ENTITY_TYPES, *LIFETIMES))
     assert all(category in system for category in CATEGORIES)
 
 
@@ -129,6 +134,18 @@ def test_a_batch_with_too_little_of_the_user_is_not_asked(fake, turns):
     """Forty characters of the user's own, or no call."""
     assert asking(fake, turns) == Extraction((), EXTRACTOR, {"too short": len(turns)})
     assert fake.asked == []
+
+
+# row: X13
+# row: C3
+@pytest.mark.parametrize(
+    "text", ["我住在莱比锡，我喜欢喝茶。", "私はピーナッツアレルギーです。", "저는 땅콩 알레르기가 있어요 정말"]
+)
+def test_a_sign_that_stands_for_a_word_counts_as_several_letters(fake, text):
+    """A dozen signs say as much as forty letters; two words of greeting still do not."""
+    asking(fake, (Turn("1", "s", "user", text, NOW),))
+    assert len(fake.asked) == 1
+    assert asking(fake, (Turn("1", "s", "user", "谢谢！再见！😀😀😀😀😀😀", NOW),)).dropped == {"too short": 1}
 
 
 # The reply
@@ -248,6 +265,79 @@ def test_an_unknown_category_is_fact():
 def test_importance_is_read_on_either_scale_and_clamped(given_value, share):
     """0–1 as it stands, 1–10 as tenths; what is no number leaves it to the local rule."""
     assert one(importance=given_value).importance == share
+
+
+# row: B19
+def test_a_lifetime_is_one_of_four_words_or_unsaid():
+    """Case does not count."""
+    assert one(lifetime="Month").lifetime == "month"
+    assert [one(lifetime=value).lifetime for value in ("decade", "", None, 7)] == [""] * 4
+    assert one().lifetime == ""
+
+
+SISTER = {"turn": "t3", "quote": "my sister", "subject": "Ana", "relation": "Sister", "object": "Eva"}
+
+
+def related(*relations, entities=(), facts=(MOVED,)):
+    reply = {"facts": facts, "relations": relations, "entities": entities}
+    return read_facts(json.dumps(reply), TURNS, POLICY, MODEL)
+
+
+# row: B1
+def test_a_relation_comes_back_with_its_evidence():
+    """One word for its type, a literal quote, levels from 1 to 5 or none."""
+    found = related(SISTER | {"attitude": 4, "proximity": 9})
+    assert found.relations == (Relation("Ana", "sister", "Eva", "c", "My sister", 0.8, attitude=4),)
+    assert related(SISTER | {"relation": "Works at"}).relations[0].type == "works_at"
+    assert related(SISTER | {"subject": "The user"}).relations[0].subject == OWNER
+    assert reading(MOVED).relations == ()
+
+
+# row: B1
+# row: X17
+def test_a_relation_that_is_refused_is_counted_by_reason():
+    """Without evidence it is dropped: no person reviews it."""
+    found = related(
+        SISTER,
+        SISTER | {"object": "EVA"},
+        SISTER | {"quote": "my brother"},
+        SISTER | {"turn": "t1"},
+        SISTER | {"turn": "t9"},
+        SISTER | {"object": "ana"},
+        SISTER | {"subject": "me", "object": "the user"},
+        SISTER | {"subject": ""},
+        SISTER | {"relation": "!!"},
+        SISTER | {"object": "x" * 81},
+        "Ana",
+    )
+    assert len(found.relations) == 1
+    assert found.dropped == {
+        "relation: no evidence in the turn": 2,
+        "relation: no such turn": 1,
+        "relation: to itself": 2,
+        "relation: malformed": 4,
+    }
+
+
+# row: B1
+def test_at_most_five_relations():
+    """The rest is counted."""
+    found = related(*[SISTER | {"object": f"N{n}"} for n in range(9)])
+    assert [one.object for one in found.relations] == ["N0", "N1", "N2", "N3", "N4"]
+    assert found.dropped == {"relation: over the limit": 4}
+
+
+# row: B1
+def test_an_entity_has_a_known_type_or_none():
+    """The first word on a name counts; the owner is no entity."""
+    given_types = [("Ana", "Person"), ("Eva", "animal"), ("Ana", "org"), ("the user", "person"), ("", "org")]
+    found = related(entities=[{"name": name, "type": kind} for name, kind in given_types] + ["x", {"type": "org"}])
+    assert (found.types, found.dropped) == ({"Ana": "person"}, {"unknown type": 1})
+
+
+def test_the_owner_is_left_out_of_what_a_fact_is_about():
+    """An empty `about` means the owner."""
+    assert one(about=["The user", "Ana", "me"]).about == ("Ana",)
 
 
 # row: C4
@@ -372,7 +462,7 @@ def test_a_span_is_always_literally_in_the_text(text, quote, start, length):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*MOVED, "facts"]), inner, max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*MOVED, *SISTER]), inner, max_size=5),
     max_leaves=20,
 )
 LOOSE_FACTS = st.lists(
@@ -381,14 +471,26 @@ LOOSE_FACTS = st.lists(
 )
 
 
+LOOSE_RELATIONS = st.lists(
+    st.dictionaries(st.sampled_from(list(SISTER)), JSON | st.sampled_from(["t1", "t3", "moved", "Ana"]), min_size=5),
+    max_size=6,
+)
+
+
 @settings(max_examples=150, deadline=None)
-@given(facts=LOOSE_FACTS | JSON)
-def test_any_json_is_an_extraction_or_a_model_error(facts):
+@given(facts=LOOSE_FACTS | JSON, relations=LOOSE_RELATIONS | JSON, entities=JSON)
+def test_any_json_is_an_extraction_or_a_model_error(facts, relations, entities):
     """No reply raises anything else, and what is kept is in range and grounded or empty-handed."""
+    reply = {"facts": facts, "relations": relations, "entities": entities}
     try:
-        found = read_facts(json.dumps({"facts": facts}), TURNS, POLICY, MODEL)
+        found = read_facts(json.dumps(reply), TURNS, POLICY, MODEL)
     except ModelError:
         return
+    for relation in found.relations:
+        assert relation.quote in next(turn for turn in TURNS if turn.id == relation.turn_id).text
+        assert relation.subject
+        assert relation.type == label(relation.type)
+        assert repr(relation).encode()
     for candidate in found.candidates:
         assert candidate.text.strip()
         assert candidate.category in CATEGORIES

@@ -20,7 +20,8 @@ from engram.vault import facts, note
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
 BASES = sorted(TEMPLATE.glob("views/*.base"))
 SESSION_KEYS = {"session", "started", "ended", "turns"}
-FACT_KEYS = {*Fact.__dataclass_fields__} - {"text", "path", "sha"}
+BOX_KEYS = {"session", "opened", "sealed", "seen", "end_reason", "topics", "trace"}
+FACT_KEYS = {*Fact.__dataclass_fields__} - {"text", "also", "path", "sha"}
 
 
 def test_the_settings_state_the_defaults():
@@ -37,7 +38,7 @@ def test_a_base_is_valid_and_asks_only_for_keys_there_are(base):
     """Obsidian's own schema: filters, formulas, properties and named views."""
     tree = yaml.safe_load(base.read_text())
     assert set(tree) <= {"filters", "formulas", "properties", "views"}
-    known = FACT_KEYS | SESSION_KEYS | {f"formula.{name}" for name in tree.get("formulas", {})}
+    known = FACT_KEYS | SESSION_KEYS | BOX_KEYS | {f"formula.{name}" for name in tree.get("formulas", {})}
     for view in tree["views"]:
         assert view["type"] == "table"
         assert set(view) <= {"type", "name", "limit", "filters", "groupBy", "order", "sort"}
@@ -69,7 +70,7 @@ def test_obsidians_settings_are_valid_json(path):
 def test_every_key_of_ours_has_a_type_in_obsidian():
     """So that a date is edited as a date and a link list as a list."""
     types = json.loads((TEMPLATE / ".obsidian/types.json").read_text())["types"]
-    assert set(types) >= FACT_KEYS | SESSION_KEYS
+    assert set(types) >= FACT_KEYS | SESSION_KEYS | BOX_KEYS
 
 
 @pytest.mark.parametrize("path", sorted(TEMPLATE.glob("templates/*.md")), ids=lambda path: path.stem)

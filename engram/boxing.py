@@ -1,0 +1,241 @@
+"""Filed memories → boxes → traces: the notes that show what a stretch of conversation taught (rows C31, C32).
+
+Order of commit: what was decided (`state/open-boxes.json`) → box note → trace note → `state/traces.json` →
+that the notes stand (`state/open-boxes.json` again). A crash leaves
+- before the first: nothing; filing the batch again does the same;
+- behind the first: a sealed box that still wants its notes, which the next call writes;
+- behind the box note or the trace note: notes that the next call writes again, byte for byte the same;
+- behind the traces: the same once more, with nothing left to change.
+A memory that is handed in again is known by its box: those of this process, and the latest ones in the state.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from engram.core import boxes
+from engram.errors import EngramError, NotFoundError, StorageError
+from engram.vault import boxes as forms
+from engram.vault.boxes import OPEN, TRACES, Held
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from engram.config import Settings
+    from engram.core.records import Box, Fact, Trace
+    from engram.index.index import Index
+    from engram.vault.store import Vault
+
+FAULT = "boxes"
+
+
+class Boxing:
+    """Keeps the boxes. Belongs to the one writer and wants a catalogue that is up to date; see also `faults`."""
+
+    def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
+        self.vault = vault
+        self.index = index
+        self.settings = settings
+        self.policy = settings.policy.boxes
+        self.faults = faults
+        self._known: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
+        self._own: dict[str, int] = {}
+        self._again: datetime | None = None
+        self._held = self._load()
+        self._traces: dict[str, Trace] | None = None
+        for held in self._held:
+            self._known[held.box.session, held.box.persona].update(held.box.memories)
+
+    # -- what may be asked ------------------------------------------------------------------------------
+
+    def add(
+        self,
+        session: str,
+        persona: str | None,
+        memories: Sequence[Fact],
+        said: datetime,
+        now: datetime,
+        people: Collection[str] = (),
+    ) -> list[Box]:
+        """Put a batch's memories into the open box of its conversation; the box that this closed (`C31`).
+
+        `said` is when the batch's last turn was said: silence is measured in the conversation's own time.
+        `people` are the owner and the speakers. Memories that are in a box already are left out. Raises
+        StorageError, and nothing has happened, where the decision cannot be written down.
+        """
+        known = self._known[session, persona]
+        fresh = [memory for memory in memories if memory.id not in known]
+        new = boxes.batch(session, persona, fresh, boxes.topics(fresh, people, self.policy), said)
+        before = next((held for held in self._open() if _thread(held) == (session, persona)), None)
+        box, sealed = boxes.append(before.box if before else None, new, self.policy)
+        if sealed or box != (before.box if before else None):
+            rest = [held for held in self._held if held is not before]
+            self._decide(rest, [Held(box, now)] if box else [], [Held(sealed, now)] if sealed else [])
+        self._file(now)
+        return [sealed] if sealed else []
+
+    def seal_due(self, now: datetime) -> None:
+        """Close the boxes nothing was added to for `gap_minutes`, and write what could not be written before."""
+        gap = timedelta(minutes=self.policy.gap_minutes)
+        self._seal([held for held in self._open() if now - held.touched >= gap], "time_gap", now)
+
+    def flush(self, now: datetime, session: str | None = None) -> None:
+        """Close all open boxes, or those of one session."""
+        self._seal([held for held in self._open() if session in {None, held.box.session}], "flush", now)
+
+    def next_due(self) -> datetime | None:
+        """When `seal_due` will have something to do."""
+        gap = timedelta(minutes=self.policy.gap_minutes)
+        dues = [held.touched + gap for held in self._open()]
+        return min(dues + [self._again or held.touched for held in self._owed()], default=None)
+
+    # -- decisions --------------------------------------------------------------------------------------
+
+    def _open(self) -> list[Held]:
+        return [held for held in self._held if not _is_sealed(held)]
+
+    def _owed(self) -> list[Held]:
+        """Sealed boxes that want their notes."""
+        return [held for held in self._held if _is_sealed(held) and not held.filed]
+
+    def _seal(self, ended: Sequence[Held], why: str, now: datetime) -> None:
+        if ended:
+            rest = [held for held in self._held if held not in ended]
+            sealed = [replace(held, box=boxes.seal(held.box, why, now, self.policy)) for held in ended]
+            self._decide(rest, [], sealed)
+        self._file(now)
+
+    def _decide(self, rest: list[Held], opened: list[Held], sealed: list[Held]) -> None:
+        """Write down what is open and what is sealed from now on, and for which trace; only then believe it.
+
+        A box whose memories are all deleted by now leaves nothing behind.
+        """
+        sealed = [held for held in sealed if any(map(self.index.fact, held.box.memories))]
+        traces, woven = dict(self._woven()) if sealed else {}, []
+        for held in sealed:
+            trace_id = boxes.weave(held.box, traces, self.policy)
+            traces[trace_id] = self._threaded(traces.get(trace_id), trace_id, held.box)
+            woven.append(replace(held, trace=trace_id))
+        self._keep([*rest, *woven, *opened])
+        if sealed:
+            self._traces = traces
+        for held in (*woven, *opened):
+            self._known[_thread(held)].update(held.box.memories)
+
+    def _threaded(self, trace: Trace | None, trace_id: str, box: Box) -> Trace:
+        return boxes.threaded(trace, trace_id, forms.box_name(box, self.settings.zone), box)
+
+    # -- files ------------------------------------------------------------------------------------------
+
+    def _file(self, now: datetime) -> None:
+        """Write the notes of sealed boxes; one that a person edits, or the disk refuses, is put off."""
+        filed, faults = [], []
+        rest = self.settings.policy.files.quiet_seconds
+        for held in self._owed():
+            try:
+                if self._write(held, now):
+                    filed.append(held)
+            except EngramError as fault:
+                faults.append(str(fault))
+        if filed:
+            try:
+                self._settle(filed)
+            except EngramError as fault:
+                faults.append(str(fault))
+        if faults:
+            self.faults[FAULT] = "; ".join(faults)
+        else:
+            self.faults.pop(FAULT, None)
+        pause = timedelta(seconds=max(rest, self.settings.policy.model.retry_seconds))
+        self._again = now + pause if self._owed() else None
+
+    def _write(self, held: Held, now: datetime) -> bool:
+        """Bring the box's and the trace's note to what they should say; False while a person is at one of them."""
+        zone, box, trace = self.settings.zone, held.box, self._woven()[held.trace]
+        places = forms.box_path(forms.box_name(box, zone)), forms.trace_path(trace)
+        if not all(self._rests(path, now) for path in places):
+            return False
+        known = (self.index.fact(memory) for memory in box.memories)
+        stems = [PurePosixPath(fact.path).stem for fact in known if fact]
+        for path, new, again in (
+            (places[0], forms.box_note(box, stems, trace, zone), lambda raw: forms.box_again(raw, box, stems, trace)),
+            (
+                places[1],
+                forms.trace_note(trace, zone, self.policy),
+                lambda raw: forms.trace_again(raw, trace, zone, self.policy),
+            ),
+        ):
+            if self.vault.exists(path):
+                self.vault.rewrite(path, again)
+            else:
+                self.vault.create(path, new)
+            self._own[path] = self._mtime(path)
+        return True
+
+    def _settle(self, filed: Collection[Held]) -> None:
+        """The notes stand: save the traces, then forget all but the latest of the boxes."""
+        self._put(TRACES, forms.traces_text(self._woven()))
+        held = [replace(one, filed=True) if one in filed else one for one in self._held]
+        done = [one for one in held if one.filed]
+        old = done[: -self.policy.kept]
+        self._keep([one for one in held if one not in old])
+
+    def _keep(self, held: list[Held]) -> None:
+        self._put(OPEN, forms.held_text(held))
+        self._held = held
+
+    def _put(self, path: str, raw: bytes) -> None:
+        if self.vault.exists(path):
+            self.vault.rewrite(path, lambda _: raw)
+        else:
+            self.vault.create(path, raw)
+
+    def _rests(self, path: str, now: datetime) -> bool:
+        """Whether the note may be written: nobody else wrote it of late. A time in the future is a wrong clock."""
+        mtime = self._mtime(path)
+        quiet = self.settings.policy.files.quiet_seconds
+        return mtime in {0, self._own.get(path)} or abs(now.timestamp() - mtime / 1e9) >= quiet
+
+    def _mtime(self, path: str) -> int:
+        """When the file was written, in nanoseconds; 0 if nothing stands there."""
+        try:
+            return (self.settings.vault / path).lstat().st_mtime_ns
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+
+    # -- state ------------------------------------------------------------------------------------------
+
+    def _load(self) -> list[Held]:
+        try:
+            raw = self.vault.read(OPEN)
+        except NotFoundError:
+            return []
+        try:
+            return list(forms.held_from(raw))
+        except StorageError as fault:
+            self.faults[FAULT] = str(fault)
+            return []
+
+    def _woven(self) -> dict[str, Trace]:
+        """The traces with every box that is sealed; read, or made from the box notes, when first asked for."""
+        if self._traces is None:
+            try:
+                traces = forms.traces_from(self.vault.read(TRACES))
+            except (NotFoundError, StorageError):
+                traces = forms.rebuilt(self.vault, self.settings.zone)
+            for held in filter(_is_sealed, self._held):  # a copy of the file may be older than they are
+                traces[held.trace] = self._threaded(traces.get(held.trace), held.trace, held.box)
+            self._traces = traces
+        return self._traces
+
+
+def _thread(held: Held) -> tuple[str, str | None]:
+    return held.box.session, held.box.persona
+
+
+def _is_sealed(held: Held) -> bool:
+    return held.box.sealed is not None

@@ -1,0 +1,407 @@
+"""Consolidation: the passes in their cadences, and the one that runs them (rows X6, X10, X22, X23; design §5).
+
+A run is planned whole, checked against the disk and against a person's word; what it will replace is kept, and
+only then is it applied. A dry run is the same up to that point. A second run at the same instant changes no byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engram.core import decay, lifecycle, trust
+from engram.core.records import FiledTurn, Vitals
+from engram.core.text import ulid
+from engram.draft import Deed, Draft, Write
+from engram.errors import BadRequestError, EngramError, NotFoundError
+from engram.filing import deed
+from engram.passes import TRASH, Living, View, hygiene
+from engram.vault import files, history, note
+from engram.vault.store import ACTIONS, HASHES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.agenda import Cadence
+    from engram.core.policy import ConsolidationPolicy
+    from engram.core.records import Fact
+    from engram.filing import Filing
+    from engram.passes import Pass
+    from engram.using import Using
+    from engram.vault.edges import Edges
+    from engram.vault.git import Git
+
+RUNS = "state/runs.jsonl"
+
+LIGHT: tuple[Pass, ...] = (hygiene.expire, hygiene.topics)
+NIGHTLY: tuple[Pass, ...] = (
+    hygiene.stage,
+    hygiene.promote,
+    hygiene.expire,
+    hygiene.archive,
+    hygiene.prune,
+    hygiene.revive,
+    hygiene.topics,
+    hygiene.trash,
+    hygiene.logs,
+)
+WEEKLY: tuple[Pass, ...] = (hygiene.edges,)
+PASSES: Mapping[Cadence, tuple[Pass, ...]] = {"light": LIGHT, "nightly": NIGHTLY, "weekly": WEEKLY}
+"""What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
+
+_SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
+_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run did, or with `dry_run` would do.
+
+    `put_off` says what waits for another run and why, by path; `left` counts what is a person's, by reason;
+    `failures` are told by the pass or the path that met them. `frozen` is why nothing was done at all.
+    """
+
+    run: str
+    cadence: str
+    started: datetime
+    ended: datetime
+    deeds: tuple[Deed, ...] = ()
+    put_off: Mapping[str, str] = field(default_factory=dict)
+    left: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    frozen: str = ""
+    dry_run: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        times = {"started": self.started.isoformat(), "ended": self.ended.isoformat()}
+        return asdict(self) | times | {"counts": _counts(self.deeds)}
+
+
+class Consolidation:
+    """Puts one vault in order and takes that back. Belongs to the one writer.
+
+    `frozen` says why nothing may be believed gone or grown old just now, or ''; `git` is the vault's repository.
+    """
+
+    def __init__(
+        self,
+        filing: Filing,
+        using: Using,
+        edges: Edges,
+        clock: Callable[[], datetime],
+        frozen: Callable[[], str],
+        git: Git | None = None,
+    ) -> None:
+        self.filing = filing
+        self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
+        self.using = using
+        self.edges = edges
+        self.clock = clock
+        self.frozen = frozen
+        self.git = git
+        self.history = history.History(self.settings.state / "history", self._limits.history_bytes)
+
+    # -- a run --------------------------------------------------------------------------------------
+
+    def run(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
+        """Make a run of this cadence, or of its pass `only`; with `dry_run` say what it would do (rows X6, X10)."""
+        now, passes = self.clock(), _chosen(cadence, only)
+        if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
+            return Report("", cadence, now, now, frozen=why, dry_run=dry_run)
+        failures = {} if dry_run else self._flushed(now, compact=cadence != "light")
+        draft = Draft(self.view(whole=cadence != "light"), now, self.vault, self._quiet(now))
+        draft.plan(passes)
+        writes = draft.writes(self.edges, self._limits.history_bytes)
+        failures |= draft.failures
+        run = self._id(now, cadence)
+        if not dry_run:
+            failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
+        told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures)
+        return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
+
+    def view(self, *, whole: bool = True) -> View:
+        """What the passes see; not `whole`: without what only fading asks for, whose source a memory has."""
+        facts = self.index.catalog.facts()
+        self.edges.refresh()
+        return View(
+            self.settings.policy,
+            self.settings.zone,
+            {one.fact.id: one for one in self._living(facts, whole=whole)},
+            edges=self.edges.all(),
+            trash=self._trash(),
+            logs=(ACTIONS, RUNS),
+            read=self._read,
+        )
+
+    def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
+        for start in range(0, len(facts), _CHUNK):
+            some = facts[start : start + _CHUNK]
+            keys = [key for fact in some for key in (fact.source, *fact.also) if key] if whole else []
+            turns = self.index.units(keys)
+            for fact in some:
+                said = [turn for key in (fact.source, *fact.also) if isinstance(turn := turns.get(key), FiledTurn)]
+                source = trust.fact_class(fact, [filed.turn for filed in said])
+                yield Living(
+                    fact,
+                    self.using.of(fact.id),
+                    trust.trust(source, self.settings.policy.trust),
+                    trust.bars("core", source),
+                    self._kept(fact),
+                )
+
+    def _kept(self, fact: Fact) -> str | None:
+        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
+        if fact.verification == "user_confirmed":
+            return "a person confirmed it"
+        return "a person edited it" if self.filing.told("edit", fact.id) else None
+
+    def _quiet(self, now: datetime) -> Callable[[str], str | None]:
+        """Whether somebody wrote in a note a moment ago; a time in the future is a wrong clock."""
+        rest = self.settings.policy.files.quiet_seconds
+
+        def touched(path: str) -> str | None:
+            try:
+                age = now.timestamp() - (self.settings.vault / path).lstat().st_mtime
+            except OSError:
+                return "it is gone"
+            return "somebody is at it" if abs(age) < rest else None
+
+        return touched
+
+    def _trash(self) -> list[str]:
+        folder = self.settings.vault / TRASH
+        found = folder.glob("????-??-??/*.md") if folder.is_dir() and not folder.is_symlink() else ()
+        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+
+    def _read(self, path: str) -> bytes:
+        return self.vault.read(path) if self.vault.exists(path) else b""
+
+    def _flushed(self, now: datetime, *, compact: bool) -> dict[str, str]:
+        """What was seen of memories in use is written down first (`A19`)."""
+        try:
+            self.using.flush()
+            self.using.refresh(now)
+            if compact:
+                self.using.compact(now)
+        except EngramError as fault:
+            return {"usage": str(fault)}
+        return {}
+
+    def _id(self, now: datetime, cadence: str) -> str:
+        """The run's id: of two at one instant each has its own."""
+        kept = set(self.history.runs())
+        number = 0
+        while (run := ulid(now, f"{cadence}\n{number}")) in kept:
+            number += 1
+        return run
+
+    # -- carrying out ---------------------------------------------------------------------------------
+
+    def _carried_out(
+        self,
+        run: str,
+        cadence: str,
+        now: datetime,
+        writes: Sequence[Write],
+        deeds: Sequence[Deed],
+        failures: Mapping[str, str],
+    ) -> dict[str, str]:
+        """Keep what will be replaced, write, and record the run; what failed, by path."""
+        met: dict[str, str] = {}
+        if writes:
+            try:
+                self.history.keep(
+                    run, [write.step for write in writes], {write.step.was: write.raw for write in writes}
+                )
+            except EngramError as fault:
+                return {"history": str(fault)}
+            met = self._written(run, now, writes, deeds)
+            self.filing.seed()
+        if writes or failures:
+            stands = [one for one in deeds if one.path not in met]
+            met |= self._record(run, cadence, now, stands, {**failures, **met})
+        if writes:
+            self.history.finished(run)
+            done = ", ".join(f"{name} {number}" for name, number in _counts(deeds).items())
+            met |= self._committed([path for write in writes for path in _paths(write)], f"{cadence}, {done}", run)
+        return met
+
+    def _written(self, run: str, now: datetime, writes: Sequence[Write], deeds: Iterable[Deed]) -> dict[str, str]:
+        """State first, then the notes, some at a time; what failed, by path."""
+        failures: dict[str, str] = {}
+        rows: dict[str, list[dict[str, object]]] = {}
+        for one in deeds:
+            row = deed(now, one.name, one.memory, one.why, by="engram") | {"run": run}
+            rows.setdefault(one.memory, []).append(row)
+        notes = [write for write in writes if write.change is not None]
+        for write in writes:
+            if write.change is None:
+                failures |= self._put(write)
+        for start in range(0, len(notes), self._limits.together):
+            some = notes[start : start + self._limits.together]
+            try:
+                self._filed(some, rows)
+            except EngramError:  # what stands is known again, the rest is tried one by one
+                for write in some:
+                    failures |= self._alone(write, rows)
+        return failures
+
+    def _filed(self, some: Sequence[Write], rows: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
+        changes = [write.change for write in some if write.change is not None]
+        self.filing.write(changes, [row for write in some for row in rows.get(write.key, ())])
+
+    def _alone(self, write: Write, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, str]:
+        try:
+            held = history.settled(self.vault, [write.step])
+            if held:
+                self.index.wrote(held)
+                self.filing.explain(list(rows.get(write.key, ())))
+            else:
+                self._filed([write], rows)
+        except EngramError as fault:
+            return {write.step.before or write.step.after: str(fault)}
+        return {}
+
+    def _put(self, write: Write) -> dict[str, str]:
+        try:
+            self.index.wrote(history.put(self.vault, write.step, write.new))
+        except EngramError as fault:
+            return {write.step.before or write.step.after: str(fault)}
+        return {}
+
+    def _record(
+        self, run: str, cadence: str, now: datetime, deeds: Sequence[Deed], failures: Mapping[str, str]
+    ) -> dict[str, str]:
+        """One line about the run; what this met, if anything."""
+        at, ended = (when.isoformat(timespec="seconds") for when in (now, self.clock()))
+        row = {"id": run, "at": at, "cadence": cadence, "ended": ended, "counts": _counts(deeds)}
+        line = json.dumps(row | ({"failures": dict(failures)} if failures else {}), ensure_ascii=False) + "\n"
+        try:
+            if self.vault.exists(RUNS):
+                files.append(files.safe_join(self.vault.root, RUNS), line.encode())
+            else:
+                self.vault.create(RUNS, line.encode())
+        except EngramError as fault:
+            return {RUNS: str(fault)}
+        return {}
+
+    def _committed(self, paths: Iterable[str], subject: str, run: str) -> dict[str, str]:
+        if self.git is None:
+            return {}
+        try:
+            self.git.commit([*paths, ACTIONS, RUNS, HASHES, self.using.uses.path], subject, "consolidate", run)
+        except EngramError as fault:
+            return {"git": str(fault)}
+        return {}
+
+    def recover(self) -> None:
+        """Finish with a run that was cut short; before the vault is compared with the catalogue.
+
+        Else what the run did would pass for a person's doing.
+        """
+        if run := self.history.unfinished():
+            try:
+                self.index.wrote(history.settled(self.vault, self.history.load(run).steps))
+            except EngramError as fault:
+                self.filing.faults["history"] = str(fault)
+            self._record(run, "", self.clock(), (), {"run": "it was cut short"})
+            self.history.finished(run)
+
+    # -- taking back ----------------------------------------------------------------------------------
+
+    def undo(self, name: str, *, dry_run: bool = False) -> Report:
+        """Take a run back, byte for byte; what a person changed since stays (`X6`).
+
+        `name` is the run's id or an unambiguous beginning of it. That is a run itself, and can be taken back.
+        Memories that it had put away are a person's from now on. Raises NotFoundError, ConflictError.
+        """
+        now, kept = self.clock(), self._kept_run(name)
+        way = history.back(self.vault, kept)
+        run = self._id(now, "undo")
+        writes = [
+            Write(_id_in(new or raw), step, raw, new)
+            for step, new in way.steps
+            for raw in [way.replaced.get(step.was, b"")]
+        ]
+        deeds = [
+            Deed("undo", write.key, write.step.before, write.step.after, f"a person took back run {kept.run}")
+            for write in writes
+        ]
+        failures: dict[str, str] = {}
+        if writes and not dry_run:
+            self.history.keep(run, [write.step for write in writes], way.replaced)
+            for write in writes:
+                failures |= self._put(write)
+            self.filing.explain([_told(now, one, run) for one in deeds if one.memory and one.path not in failures])
+            self.filing.seed()
+            failures |= self._record(run, "undo", now, deeds, failures)
+            self.history.finished(run)
+            failures |= self._committed([path for write in writes for path in _paths(write)], f"undo {kept.run}", run)
+        ended = self.clock()
+        return Report(run if writes else "", "undo", now, ended, tuple(deeds), way.stays, {}, failures, dry_run=dry_run)
+
+    def _kept_run(self, name: str) -> history.Kept:
+        """The run from the history, or from git where it is no longer kept."""
+        try:
+            return self.history.load(self.history.find(name))
+        except NotFoundError:
+            if self.git is None:
+                raise
+            return self.git.run_kept(name.upper())
+
+    # -- looking ahead --------------------------------------------------------------------------------
+
+    def forecast(self, days: int) -> list[dict[str, Any]]:
+        """What will become of memories within `days` days if nobody touches them, the soonest first (`X10`)."""
+        now, policy = self.clock(), self.settings.policy
+        found: list[dict[str, Any]] = []
+        for one in self.view().active():
+
+            def at(moment: datetime, one: Living = one) -> Vitals:
+                return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)
+
+            known = {"id": one.fact.id, "path": one.fact.path, "text": one.fact.text}
+            found += [
+                known | {"at": coming.at.isoformat(timespec="seconds"), "what": coming.what, "why": coming.why}
+                for coming in lifecycle.when(one.fact, one.usage, at, now, days, policy)
+            ]
+        return sorted(found, key=lambda row: (row["at"], row["path"]))
+
+    @property
+    def _limits(self) -> ConsolidationPolicy:
+        return self.settings.policy.consolidation
+
+
+def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
+    """The passes of a cadence, or the one that is asked for."""
+    if only is None:
+        return PASSES[cadence]
+    known = {one.__name__: one for passes in PASSES.values() for one in passes}
+    if only not in known:
+        raise BadRequestError(f"there is no pass {only!r}", fix=f"Use one of: {', '.join(known)}.")
+    return (known[only],)
+
+
+def _counts(deeds: Iterable[Deed]) -> dict[str, int]:
+    """How many deeds of each pass."""
+    return dict(Counter(one.name for one in deeds))
+
+
+def _paths(write: Write) -> list[str]:
+    return [path for path in dict.fromkeys((write.step.before, write.step.after)) if path]
+
+
+def _id_in(raw: bytes) -> str:
+    """The id of the memory whose note this is, '' for anything else."""
+    name = note.read(raw).keys.get("id")
+    return name if isinstance(name, str) else ""
+
+
+def _told(now: datetime, one: Deed, run: str) -> dict[str, object]:
+    """The row of the action log; where a memory comes back from where it was put, that is a person's word on it."""
+    back = one.to and one.path != one.to
+    return deed(now, "edit" if back else "undo", one.memory, one.why) | {"run": run}

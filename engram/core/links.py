@@ -1,0 +1,207 @@
+"""What belongs together, for how long, and where a thought goes from there (rows A13, B1, C34).
+
+An edge's confidence is anchored: it is stored with the time it was last seen and read through `effective`;
+nothing is ever decayed in place.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from engram.core.records import Edge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.policy import LinkPolicy
+    from engram.core.records import Fact
+
+_DAY = 86400.0
+_CAUSE = re.compile(
+    r"\b(?:because (?:of )?(?:this|that|it)|as a result|therefore|for (?:this|that) reason|that is why|which is why"
+    r"|deshalb|deswegen|darum|c'est pourquoi|par conséquent|por eso|por lo tanto|per questo|por isso|daarom)\b"
+    r"|因此|所以|そのため|だから",
+    re.IGNORECASE,
+)
+
+
+def links(memory: str, neighbours: Iterable[tuple[str, float]], now: datetime, policy: LinkPolicy) -> tuple[Edge, ...]:
+    """The ties of a new memory to its most similar neighbours (`A13`): the top 3 with 0.40 ≤ s < 0.85.
+
+    `neighbours` are ids with their similarity 0–1, the calibrated one. Without direction, so each stands once,
+    its ends in order. The similarity itself is not kept: it belongs to the embedder of the day.
+    """
+    near = sorted((-score, other) for other, score in neighbours if policy.similar <= score < policy.duplicate)
+    others = dict.fromkeys(other for _, other in near if other != memory)
+    pairs = [(min(memory, other), max(memory, other)) for other in others]
+    return tuple(Edge(first, last, "similar", reinforced=now) for first, last in pairs[: policy.most])
+
+
+def derived(facts: Iterable[Fact], policy: LinkPolicy) -> tuple[Edge, ...]:
+    """The ties that follow from the notes themselves and are never stored (`C34`).
+
+    *entity*: to the latest 10 earlier memories that are about the same; *time*: to the memory before it in
+    the same conversation; *causal*: the same, from cause to effect, where the statement says so in words.
+    """
+    by_entity: defaultdict[str, list[str]] = defaultdict(list)
+    by_thread: defaultdict[str, list[Fact]] = defaultdict(list)
+    edges: dict[tuple[str, str], Edge] = {}
+    for fact in sorted(facts, key=lambda fact: (fact.created.timestamp() if fact.created else 0.0, fact.id)):
+        for name in dict.fromkeys(fact.about):
+            for other in by_entity[name][-policy.siblings :] if policy.siblings else ():
+                edges.setdefault((other, fact.id), Edge(other, fact.id, "entity", label=name))
+            by_entity[name].append(fact.id)
+        if "#^t" in fact.source:
+            by_thread[fact.source.partition("#")[0]].append(fact)
+    threads = (pair for thread in by_thread.values() for pair in pairwise(sorted(thread, key=_place)))
+    in_time = [
+        Edge(before.id, after.id, "causal" if _CAUSE.search(after.text) else "time") for before, after in threads
+    ]
+    return (*edges.values(), *in_time)
+
+
+def reinforced(edge: Edge, now: datetime, policy: LinkPolicy, delta: float | None = None) -> Edge:
+    """The edge seen again (`C34`): its effective confidence + 0.05, at most 1, anchored now.
+
+    A negative `delta` is ignored, and so is an observation older than the anchor.
+    """
+    gain = policy.reinforce if delta is None else delta
+    if gain < 0 or (edge.reinforced and now <= edge.reinforced):
+        return edge
+    return replace(edge, confidence=min(1.0, effective(edge, now, policy) + gain), reinforced=now)
+
+
+def effective(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
+    """What the confidence is worth at `now`, 0–1 (`C34`): max(floor, c − 0.1·⌈(age − 90 d) / 90 d⌉) after the grace.
+
+    An edge below the floor is never raised to it; one without an anchor does not fade. 1.0 last seen 91
+    days ago is worth 0.9, after 181 days 0.8, after 1,000 days 0.1.
+    """
+    if edge.reinforced is None or edge.confidence <= policy.floor:
+        return edge.confidence
+    window = policy.window_days * _DAY
+    steps = math.ceil(((now - edge.reinforced).total_seconds() - window) / window)
+    return max(policy.floor, edge.confidence - policy.step * steps) if steps > 0 else edge.confidence
+
+
+def together(edges: Sequence[Edge], seen: Edge, now: datetime, policy: LinkPolicy, *, single: bool) -> tuple[Edge, ...]:
+    """What changes among the relations `edges` when `seen` is said to hold at `now` (`B1`); nothing if it is old news.
+
+    All of one type: those of the same source where `single` says that it holds to one at a time. A relation
+    that holds already is reinforced, also by the same evidence twice only once; else a new one is opened.
+    With `single` that ends the one before it, and what was said earlier but learned later ends where the next
+    began. What was said before the last word for a relation that held then is old news. The closed ones stay.
+    """
+    same = [edge for edge in edges if _ends(edge) == _ends(seen)]
+    for edge in same:
+        if edge.valid_until == now:  # what was said at the same instant ended it
+            return ()
+        if _holds(edge, now):
+            again = reinforced(edge, now, policy)
+            return () if again == edge else (again,)
+    rivals = list(edges) if single else same
+    if any(_holds(edge, now) and edge.reinforced and edge.reinforced > now for edge in rivals):
+        return ()
+    later = [edge.valid_from for edge in rivals if edge.valid_from and edge.valid_from > now]
+    opened = replace(seen, reinforced=now, valid_from=now, valid_until=min(later, default=None))
+    closed = [replace(edge, valid_until=now) for edge in rivals if _holds(edge, now) and edge.valid_until != now]
+    return (*closed, opened)
+
+
+def spread(seeds: Mapping[str, float], edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> dict[str, float]:
+    """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds themselves (`C34`).
+
+    Along a path activation is the seed's (0–1) times weight · confidence · 0.7 for each hop; the best path
+    counts. Causal ties are followed from cause to effect, all others both ways; a tie whose weight times
+    confidence is below 0.2 is not followed. Then 8 refinements and the lateral inhibition.
+    """
+    ways = _ways(edges, now, policy)
+    reached = dict(seeds)
+    wave = {node: value for node, value in seeds.items() if value > 0}
+    for _ in range(policy.hops):
+        ahead: dict[str, float] = {}
+        for node, value in wave.items():
+            for other, strength in ways.get(node, {}).items():
+                arriving = value * strength * policy.hop
+                if other not in seeds and arriving > max(reached.get(other, 0.0), ahead.get(other, 0.0)):
+                    ahead[other] = arriving
+        reached |= ahead
+        wave = ahead
+    found = {node: value for node, value in reached.items() if node not in seeds}
+    return inhibited(refined(found, ways, policy), policy)
+
+
+def refined(
+    activation: Mapping[str, float], ways: Mapping[str, Mapping[str, float]], policy: LinkPolicy
+) -> dict[str, float]:
+    """8 rounds of s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·way(u,v) / Σ_out(u), over ties between what was reached (`C34`).
+
+    `ways[u][v]` is confidence times weight. A node without such a tie keeps its 0.85: the sum never changes.
+    """
+    out = {
+        node: {other: strength for other, strength in ways.get(node, {}).items() if other in activation}
+        for node in activation
+    }
+    total = {node: sum(ties.values()) for node, ties in out.items()}
+    scores = dict(activation)
+    for _ in range(policy.rounds):
+        fresh = {node: score * (1 - policy.damping if total[node] else 1.0) for node, score in scores.items()}
+        for node, ties in out.items():
+            for other, strength in ties.items():
+                fresh[other] += policy.damping * scores[node] * strength / total[node]
+        scores = fresh
+    return scores
+
+
+def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
+    """The strongest 7 hold the others down (`C34`): a(v) − 0.15·Σ max(0, a(k) − a(v)), not below 0; order is kept."""
+    top = sorted(activation.values(), reverse=True)[: policy.rivals]
+    return {
+        node: max(0.0, value - policy.inhibition * sum(max(0.0, rival - value) for rival in top))
+        for node, value in activation.items()
+    }
+
+
+def _ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> dict[str, dict[str, float]]:
+    """Where one can go from each node, with weight times confidence; of parallel ties the strongest."""
+    weights = {
+        "similar": policy.similar_weight,
+        "entity": policy.entity_weight,
+        "time": policy.time_weight,
+        "causal": policy.causal_weight,
+        "relation": policy.relation_weight,
+    }
+    ways: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for edge in edges:
+        over = edge.valid_until is not None and edge.valid_until <= now
+        strength = weights.get(edge.type, 0.0) * effective(edge, now, policy)
+        if over or strength < policy.prune or edge.source == edge.target:
+            continue
+        ends = [(edge.source, edge.target)]
+        ends += [(edge.target, edge.source)] if edge.type != "causal" else []
+        for start, end in ends:
+            ways[start][end] = max(strength, ways[start].get(end, 0.0))
+    return ways
+
+
+def _place(fact: Fact) -> tuple[int, str]:
+    """Where in its conversation a memory was said."""
+    block = fact.source.rpartition("#^t")[2]
+    return (int(block) if block.isdecimal() else 0, fact.id)
+
+
+def _ends(edge: Edge) -> tuple[str, str]:
+    """The ends by their names alone: a type is a guess that a person may correct."""
+    return edge.source.partition(":")[2], edge.target.partition(":")[2]
+
+
+def _holds(edge: Edge, when: datetime) -> bool:
+    """Whether it held then; the instant of its end is its successor's."""
+    begun = edge.valid_from is None or edge.valid_from <= when
+    return begun and (edge.valid_until is None or when < edge.valid_until)

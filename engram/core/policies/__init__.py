@@ -1,0 +1,1 @@
+"""The numbers, by concern; `core.policy` is the table of all."""

@@ -1,0 +1,124 @@
+"""Who said it, and what follows: how far it is believed and what it may do (rows D6, X17, X27).
+
+A *source class* comes from the caller's standing and the role of the turn, never from text. `import` and
+`tool` are outside: anybody may have written what they bring. What they say is filed and found like
+everything else, but it begins unsure, waits in review when it reads like an instruction, and cannot take
+the place of what a person said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.core.policy import TrustPolicy
+    from engram.core.records import Fact, Turn
+
+CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
+"""The source classes, the most trusted first (row D6)."""
+
+OUTSIDE = frozenset(("import", "tool"))
+"""Classes whose words anybody may have written."""
+
+MADE = frozenset(("dream", "synthesized"))
+"""Origins of what consolidation concluded from other memories."""
+
+DEEDS = {"pin": "pinned", "core": "core", "principle": "a principle", "profile": "part of the profile"}
+"""What nothing from outside may become: kept for ever, foundation, a rule, the picture of the user."""
+
+ADDING = frozenset(("observe", "flush", "recall", "remember", "show", "why", "stats", "status"))
+"""The operations that an importer or a tool may call: they read and add, and change nothing that is there."""
+
+
+def standing(caller: str, claimed: str = "") -> str:
+    """The standing in which a caller hands in turns (`X17`): a chat may claim a lesser one, nobody a higher one.
+
+    `standing("chat", "import") == "import"`; `standing("tool", "chat") == "tool"`.
+    """
+    return claimed if caller == "chat" and claimed in OUTSIDE else caller
+
+
+def source_class(turn: Turn) -> str:
+    """Who said a turn (`D6`): its standing where that is outside, else its role; a tool's output is a tool's.
+
+    A system turn is a program's word about the conversation: interaction.
+    """
+    if turn.origin != "chat":
+        return turn.origin if turn.origin in OUTSIDE else "tool"
+    return turn.role if turn.role in {"user", "assistant", "tool"} else "interaction"
+
+
+def fact_class(fact: Fact, evidence: Iterable[Turn]) -> str:
+    """Who says a fact (`D6`): the most trusted of the turns that are its evidence.
+
+    What consolidation made is a dream; what a person wrote, edited or confirmed is the user's; a fact whose
+    evidence is not to be found is an import's.
+    """
+    if fact.origin in MADE:
+        return "dream"
+    if fact.verification == "user_confirmed" or not fact.source:
+        return "user"
+    return min((source_class(turn) for turn in evidence), key=CLASSES.index, default="import")
+
+
+def trust(source: str, policy: TrustPolicy) -> float:
+    """How far a source class is believed, 0–1 (`D6`)."""
+    return {
+        "user": policy.user,
+        "assistant": policy.assistant,
+        "interaction": policy.interaction,
+        "import": policy.ingest,
+        "tool": policy.tool,
+        "dream": policy.dream,
+    }[source]
+
+
+def cap(confidence: float, source: str, policy: TrustPolicy) -> float:
+    """`min(confidence, trust)`, 0–1: at the start and after each reinforcement nobody is believed beyond their trust.
+
+    (`D6`, `X27`) `cap(0.95, "import", policy) == 0.5`: inferred, not speculative, so it does not expire.
+    """
+    return min(confidence, trust(source, policy))
+
+
+def bars_superseding(new: str, old: str, policy: TrustPolicy) -> str | None:
+    """Why a fact of class `new` may not take the place of one of class `old`, or None (`X27`)."""
+    if trust(new, policy) >= trust(old, policy):
+        return None
+    return f"what {_NAMES[new]} says does not replace what {_NAMES[old]} said"
+
+
+def bars(deed: str, source: str) -> str | None:
+    """Why something of this class may not be pinned, core, a principle or profile (`DEEDS`), or None (`X27`)."""
+    return f"what {_NAMES[source]} says cannot be {DEEDS[deed]}" if source in OUTSIDE else None
+
+
+def bars_call(operation: str, caller: str) -> str | None:
+    """Why a caller of this standing may not call an operation, or None (`X27`)."""
+    if caller == "chat" or operation in ADDING:
+        return None
+    return f"{_NAMES[caller]} may add and read, not {operation}"
+
+
+def independent(turns: Iterable[Turn]) -> int:
+    """How many sources say it (`X27`): each turn of the user is one, all of a session's turns of another class one.
+
+    A turn that is handed in again counts once.
+    """
+    sources = set()
+    for turn in turns:
+        said_by = source_class(turn)
+        sources.add((said_by, turn.session, turn.id if said_by == "user" else ""))
+    return len(sources)
+
+
+_NAMES = {
+    "user": "the user",
+    "assistant": "the assistant",
+    "interaction": "a program",
+    "import": "an import",
+    "tool": "a tool",
+    "dream": "consolidation",
+}

@@ -1,0 +1,289 @@
+"""Deeds: what people do with single memories, by a call or by hand in their notes (rows A1, A26, C5, D8, X8)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from engram import ingest, recall
+from engram.core import classify, decay, lifecycle, links, trust
+from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn
+from engram.core.redact import redact
+from engram.core.text import content_hash, ulid
+from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
+from engram.filing import deed
+from engram.llm import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
+
+    from engram.climb import Climb
+    from engram.core.records import Candidate, Turn
+    from engram.index.diff import Edited
+    from engram.reviewing import Reviewing
+    from engram.using import Using
+
+
+class Deeds:
+    """The operations on single memories. `show` and `why` may be called from any thread, the rest by the writer.
+
+    `look` takes in what changed at some paths.
+    """
+
+    def __init__(
+        self,
+        climb: Climb,
+        reviewing: Reviewing,
+        using: Using,
+        intake: ingest.Intake,
+        clock: Callable[[], datetime],
+        look: Callable[[Collection[Path]], object],
+    ) -> None:
+        self.climb = climb
+        self.reviewing = reviewing
+        self.using = using
+        self.intake = intake
+        self.filing, self.vault, self.index, self.settings = climb.filing, climb.vault, climb.index, climb.settings
+        self.clock = clock
+        self.look = look
+
+    # -- by a call --------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        category: str | None,
+        about: list[str] | None,
+        tags: list[str] | None,
+        importance: float | None,
+        persona: str | None,
+        *,
+        pinned: bool,
+        expires: str | None,
+        standing: str = "chat",
+    ) -> dict[str, Any]:
+        """Keep a statement of the user's: the words as a turn, the statement as a fact (rows A1, A12, C5)."""
+        now = self.clock()
+        if category is not None and category not in CATEGORIES:
+            raise BadRequestError(f"there is no category {category!r}", fix=f"Use one of: {', '.join(CATEGORIES)}.")
+        raw = {"text": text, "session": REMEMBERED, "persona": persona}
+        turn = ingest.turn_from(raw, now, self.settings, ingest.fresh_id(now), standing)
+        _allowed(turn, category, pinned=pinned)
+        if importance is not None and not 0 <= importance <= 1:
+            raise BadRequestError("importance must be 0 to 1")
+        until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
+        twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
+        if twin:
+            known = self.index.find(twin)
+            keys = self.filing.confirmed(known)
+            changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
+            self.filing.write(changes, [deed(now, "confirm", twin, "same statement")])
+            return self._again(twin, "the same statement is already known", pinned=pinned)
+        guess = self._guess(turn)
+        category = category or (guess.category if guess else "fact")
+        named = about or (guess.about if guess else ())
+        policy = self.settings.policy.importance
+        with self.intake.place(turn) as place:
+            (evidence,) = self.filing.file_turns([place])
+        fact = Fact(
+            id=ulid(now, evidence.key),
+            text=turn.text,
+            category=category,
+            kind=classify.kind_of(turn.text, category, tags or ())[0],
+            created=turn.occurred_at,
+            importance=classify.importance_of(turn.text, category, tags or (), policy)[0]
+            if importance is None
+            else importance,
+            about=self.climb.entering.linked(redact(name, self.settings.redact).text for name in named),
+            tags=tuple(redact(tag, self.settings.redact).text for tag in tags or ()),
+            source=evidence.key,
+            origin="user",
+            pinned=pinned,
+            expires=until,
+            persona=turn.persona,
+        )
+        verdict = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
+        if verdict.met:
+            return self._again(verdict.met, verdict.why, pinned=pinned)
+        path = self.index.find(fact.id).path
+        became = "waits in review" if verdict.action == "review" else "created"
+        return {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
+
+    def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
+        """The answer where a statement is known already."""
+        if pinned:
+            self.update(known, pinned=True, status=None)
+        return {"id": known, "verdict": "confirmed", "why": why}
+
+    def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002  see show
+        """Replace what a memory says; the old statement does not come back (X8)."""
+        fact, now = self._found(id), self.clock()
+        raw = {"text": text, "session": REMEMBERED, "persona": fact.persona}
+        turn = ingest.turn_from(raw, now, self.settings, ingest.fresh_id(now))
+        with self.intake.place(turn) as place:
+            (evidence,) = self.filing.file_turns([place])
+        return self.reviewing.correct(fact, turn.text, now, evidence.key)
+
+    def confirm(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
+        """Say that it is so (A8, C24)."""
+        return self.reviewing.confirm(self._found(id), self.clock())
+
+    def dispute(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
+        """Say that it is doubtful (C24)."""
+        return self.reviewing.dispute(self._found(id), self.clock())
+
+    def review(self, id: str | None) -> dict[str, Any]:  # noqa: A002  see show
+        """What waits for a person (X9)."""
+        return self.reviewing.listed(id)
+
+    def decide(self, id: str, decision: str) -> dict[str, Any]:  # noqa: A002  see show
+        """Answer a case (X9)."""
+        return self.reviewing.answer(id, decision, self.clock())
+
+    def show(self, id: str) -> dict[str, Any]:  # noqa: A002  the operation's argument is called so everywhere
+        """One memory with everything known of it."""
+        fact = self.index.find(id)
+        raw = self.vault.read(fact.path)
+        problems = [asdict(problem) for problem in self.index.problems(fact.path)]
+        known = {"memory": recall.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
+        said_by = trust.fact_class(fact, [said.turn for said in self._said(fact)])
+        return known | {"said_by": said_by, **self._standing(fact, said_by), "related": self._related(fact.id)}
+
+    def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
+        """The turns a memory came from and each decision on it (rows X4, X17)."""
+        fact = self.index.find(id)
+        return {
+            "memory": recall.plain(fact),
+            "turns": [recall.plain_turn(turn) for turn in self._said(fact)],
+            "decisions": self.vault.actions(fact.id),
+        }
+
+    def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002  see show
+        """Stop recalling a memory; the note stays, marked forgotten, and the statement does not return (A26, X8)."""
+        fact = self._found(id)
+        if fact.status != "forgotten":
+            why = redact(reason or "the user asked").text
+            self.entomb([fact], why)
+            try:
+                self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", why)
+            except EngramError:  # what the note does not say has not happened
+                with suppress(EngramError):
+                    self.entomb([fact], why, restored=True)
+                raise
+            self.filing.seed()
+        return {"id": fact.id, "path": fact.path, "status": "forgotten"}
+
+    def update(self, id: str, pinned: bool | None, status: str | None) -> dict[str, Any]:  # noqa: A002, FBT001  see show
+        """Pin, unpin or restore a memory (rows D8, E4, C23)."""
+        if status not in {None, "active"}:
+            raise BadRequestError(f"a memory cannot be set to {status!r} here", fix="Use status active, or forget.")
+        if pinned is None and status is None:
+            raise BadRequestError("nothing to change", fix="Give pinned or status.")
+        fact = self._found(id)
+        keys: dict[str, object] = {}
+        if pinned is not None and pinned != fact.pinned:
+            keys["pinned"] = pinned or None
+        if status and fact.status != "active":
+            keys |= {"status": "active", "end_reason": None}
+            self.entomb([fact], "the user asked", restored=True)
+        if keys:
+            self._change(fact, keys, "restore" if status else "pin" if pinned else "unpin", "the user asked")
+            if status:
+                self.filing.seed()
+        return {"id": fact.id, "path": fact.path, "changed": sorted(keys)}
+
+    # -- by hand ----------------------------------------------------------------------------------
+
+    def edited(self, edits: Sequence[Edited]) -> None:
+        """A person edited these notes: told, like a deletion, before the catalogue believes it."""
+        now = self.clock()
+        for edit in edits:
+            was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
+            if was != is_now:
+                self.entomb([edit.after], "a person set the status", restored=was)
+            at = self.index.edited_at(edit.after.path)
+            self.using.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
+        self.filing.explain([deed(now, "edit", edit.after.id, "a person edited the note") for edit in edits])
+
+    def gone(self, gone: Collection[Fact]) -> None:
+        """A person deleted these notes: told before the catalogue forgets them, or a crash would forget the deed."""
+        now = self.clock()
+        self.entomb(gone, "a person deleted the note")
+        self.filing.explain([deed(now, "forget", fact.id, "a person deleted the note") for fact in gone])
+
+    def entomb(self, gone: Collection[Fact], why: str, *, restored: bool = False) -> None:
+        """Write tombstones, or take them back: for the statements, and for the turns that say them (X8)."""
+        at = self.clock().isoformat(timespec="seconds")
+        stones = [
+            {"at": at, "hash": content_hash(fact.text), "turn": fact.source, "memory": fact.id, "reason": why}
+            for fact in gone
+        ]
+        self.vault.bury([stone | {"restored": True} for stone in stones] if restored else stones)
+        self.index.tombstones = self.vault.tombstones()
+
+    def _said(self, fact: Fact) -> list[FiledTurn]:
+        """The turns that a fact rests on, as far as they are in the vault."""
+        units = self.index.units([key for key in (fact.source, *fact.also) if key])
+        return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+
+    def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
+        """How a memory was used and what it is worth now; none of it stands in the note (`B4`, `C24`)."""
+        policy, usage, now = self.settings.policy, self.using.of(fact.id), self.clock()
+        worth = decay.vitals(fact, usage, now, trust.trust(said_by, policy.trust), policy)
+        stage, why = lifecycle.stage(fact, usage, worth, policy, trust.bars("core", said_by))
+        used = {
+            name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+            for name, value in asdict(usage).items()
+            if value is not None
+        }
+        rounded = {name: round(value, 3) for name, value in asdict(worth).items()}
+        return {"usage": used, "worth": rounded | {"stage": stage, "why": why}}
+
+    def _related(self, fact_id: str) -> list[dict[str, Any]]:
+        """The ties of a memory with their confidence now (`C34`)."""
+        now, policy = self.clock(), self.settings.policy.links
+        return [
+            {
+                "type": edge.type,
+                "id": edge.target if edge.source == fact_id else edge.source,
+                "confidence": round(links.effective(edge, now, policy), 2),
+            }
+            for edge in self.climb.entering.edges.all()
+            if fact_id in {edge.source, edge.target}
+        ]
+
+    # -- common to them ---------------------------------------------------------------------------
+
+    def _found(self, name: str) -> Fact:
+        """The fact as its note says now; a change that nobody has looked at yet is taken in first."""
+        fact = self.index.find(name)
+        if self.index.current(fact, (fact.path, fact.sha), {}) is not fact:
+            self.look([self.settings.vault / fact.path])
+        return self.index.find(name)
+
+    def _change(self, fact: Fact, keys: dict[str, object], action: str, why: str) -> None:
+        """Patch the note; where a person was faster, look at their version and patch that."""
+        row = deed(self.clock(), action, fact.id, why)
+        try:
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [row])
+        except ConflictError:
+            fact = self._found(fact.id)
+            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [row])
+
+    def _guess(self, turn: Turn) -> Candidate | None:
+        """What the offline rules would make of the statement."""
+        found = rules.extract([turn], self.settings.policy.extraction).candidates
+        return found[0] if found else None
+
+
+def _allowed(turn: Turn, category: str | None, *, pinned: bool) -> None:
+    """ForbiddenError where the source of a statement may not make it what was asked for (`X27`)."""
+    said_by = trust.source_class(turn)
+    why = (trust.bars("pin", said_by) if pinned else None) or (
+        trust.bars("principle", said_by) if category == "principle" else None
+    )
+    if why:
+        raise ForbiddenError(why, fix="Let the user say it.")

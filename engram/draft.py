@@ -1,0 +1,239 @@
+"""What one run of consolidation will do, gathered before anything is written (rows X6, X22, X23).
+
+Each pass sees what those before it plan, and they begin again until none has anything left to say. What a person
+is at or has decided on is left to them here, so that no pass has to think of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engram.core.records import Create, Edit, Move
+from engram.errors import ConflictError, EngramError, unexpected
+from engram.passes import Faded, Mark, View
+from engram.vault import files, note
+from engram.vault.edges import EDGES, edge_id
+from engram.vault.history import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from engram.core.records import Change, Edge
+    from engram.passes import Pass
+    from engram.passes import Step as Planned
+    from engram.vault.edges import Edges
+    from engram.vault.store import Vault
+
+ROUNDS = 8
+"""Times that all passes are asked; two are enough for the passes there are."""
+
+OBEDIENT = frozenset({"expire"})
+"""Passes that do what a person's own keys ask for; no other touches what a person edited or confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One thing that a pass does, with which memory or file, and why; `to` is where a note goes."""
+
+    name: str
+    memory: str
+    path: str
+    to: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One file as it is to be: the step, the bytes it replaces and those it puts there, and the change to a note."""
+
+    key: str
+    step: Step
+    raw: bytes
+    new: bytes
+    change: Change | None = None
+
+
+class Draft:
+    """A run's changes in the making, on a view of the vault. Nothing is written."""
+
+    def __init__(self, view: View, now: datetime, vault: Vault, quiet: Callable[[str], str | None]) -> None:
+        self.view = view
+        self.now = now
+        self.vault = vault
+        self.quiet = quiet
+        self.deeds: list[Deed] = []
+        self.put_off: dict[str, str] = {}
+        self.failures: dict[str, str] = {}
+        self.left: Counter[str] = Counter()
+        self._changes: dict[str, Change] = {}
+        self._targets: set[str] = set()
+        self._marks: dict[str, Mark] = {}
+        self._faded: dict[str, Edge] = {}
+        self._checked: dict[str, str | None] = {}
+        self._passed: set[tuple[str, str]] = set()
+
+    def plan(self, passes: Sequence[Pass]) -> None:
+        """Ask the passes in order; one that fails stops no other, and is named in `failures`."""
+        asked, seen = list(passes), dict[str, View]()
+        for _ in range(ROUNDS):
+            before = len(self.deeds)
+            for one in tuple(asked):
+                if seen.get(one.__name__) is self.view:
+                    continue
+                try:
+                    found = one(self.view, self.now)
+                except Exception as fault:  # noqa: BLE001  whatever one pass meets, the others have their turn
+                    self.failures[one.__name__] = str(
+                        fault if isinstance(fault, EngramError) else unexpected(one.__name__, fault)
+                    )
+                    asked.remove(one)
+                else:
+                    self._take(one.__name__, found)
+                    seen[one.__name__] = self.view
+            if len(self.deeds) == before:
+                return
+
+    def _take(self, name: str, found: Iterable[Planned]) -> None:
+        """Plan what a pass found, except what is a person's for now or for good."""
+        taken: list[Planned] = []
+        for step in found:
+            if isinstance(step, Faded):
+                self._faded[edge_id(step.edge)] = step.edge
+                deed = Deed(name, "", EDGES, EDGES, step.why)
+            elif isinstance(step, Mark):
+                self._marks[step.path] = step
+                deed = Deed(name, "", step.path, "" if step.content is None else step.path, step.why)
+            else:
+                key = self.view.at.get(step.path, step.path)
+                if self._refused(name, key, step):
+                    continue
+                to = step.to if isinstance(step, Move) else step.path
+                deed = Deed(name, key, step.path, to, step.why)
+                self._changes[key] = _joined(self._changes.get(key), step)
+                self._targets |= {to} - {step.path}
+            taken.append(step)
+            self.deeds.append(deed)
+        if taken:
+            self.view = self.view.after(taken)
+
+    # -- what is left to a person -------------------------------------------------------------------
+
+    def _refused(self, name: str, key: str, step: Change) -> bool:
+        """Whether a change to a note is not to be, now or at all (`X23`)."""
+        if isinstance(known := self._changes.get(key), Create):
+            if known != step:  # else a pass says again what it said in the round before
+                self.put_off[step.path] = "it is made in this run"
+            return True
+        one = self.view.memories.get(key)
+        if one and one.kept and name not in OBEDIENT:
+            if (name, key) not in self._passed:  # counted once, though it is asked in every round
+                self._passed.add((name, key))
+                self.left[one.kept] += 1
+            return True
+        why = None
+        if one and known is None and not isinstance(step, Create):
+            if key not in self._checked:
+                self._checked[key] = self._check(key, step)
+            why = self._checked[key]
+        why = why or self._taken(step)
+        if why:
+            self.put_off[step.path] = why
+        return bool(why)
+
+    def _check(self, key: str, step: Edit | Move) -> str | None:
+        """Why the note is not to be touched now, by a look at the disk."""
+        try:
+            raw = self.vault.read(step.path)
+        except EngramError as fault:
+            return fault.what
+        if files.sha256(raw) != step.sha:
+            return "it changed since it was last looked at"
+        if note.read(raw, self.view.policy.files).keys.get("id") != key:
+            return "a note without an id of ours is its writer's alone"
+        return self.quiet(step.path)
+
+    def _taken(self, step: Change) -> str | None:
+        """Why a note cannot go where it is to go; never is anything renamed to make room."""
+        target = step.to if isinstance(step, Move) else step.path if isinstance(step, Create) else ""
+        if not target:
+            return None
+        try:
+            taken = target in self._targets or self.vault.exists(target)
+        except EngramError as fault:
+            return fault.what
+        return f"another note has its name in {target.rpartition('/')[0]}" if taken else None
+
+    # -- the result ---------------------------------------------------------------------------------
+
+    def writes(self, edges: Edges, most: int) -> list[Write]:
+        """The files as they are to be, state before notes; what would change nothing is left out.
+
+        What goes beyond `most` replaced bytes is put off: it could not be taken back.
+        """
+        found: list[Write] = []
+        try:
+            if self._faded:
+                self._marks[EDGES] = Mark(EDGES, edges.anew(self._faded.values()), "")
+            found += [write for mark in self._marks.values() if (write := self._marked(mark))]
+        except EngramError as fault:
+            self.failures["state"] = str(fault)
+        for key, change in self._changes.items():
+            try:
+                found += self._changed(key, change)
+            except EngramError as fault:
+                self.put_off[change.path] = fault.what
+        kept = list(_within(found, most))
+        self.put_off |= {write.step.before: "too much for one run" for write in found[len(kept) :]}
+        done = {write.key for write in kept}
+        self.deeds = [deed for deed in self.deeds if (deed.memory or deed.path) in done]
+        return kept
+
+    def _marked(self, mark: Mark) -> Write | None:
+        there = self.vault.exists(mark.path)
+        raw = self.vault.read(mark.path) if there else b""
+        new = mark.content or b""
+        before, after = mark.path if there else "", "" if mark.content is None else mark.path
+        if (before, raw) == (after, new) or not (before or after):
+            return None
+        return Write(mark.path, _step(before, after, raw, new), raw, new)
+
+    def _changed(self, key: str, change: Change) -> list[Write]:
+        if isinstance(change, Create):
+            new = note.emit(change.keys, change.body)
+            return [Write(key, _step("", change.path, b"", new), b"", new, change)]
+        raw = self.vault.read(change.path)
+        if files.sha256(raw) != change.sha:
+            raise ConflictError("it changed since it was last looked at", where=change.path)
+        new = note.edit(raw, change.keys, change.body)
+        after = change.to if isinstance(change, Move) else change.path
+        if (after, new) == (change.path, raw):
+            return []
+        return [Write(key, _step(change.path, after, raw, new), raw, new, change)]
+
+
+def _step(before: str, after: str, raw: bytes, new: bytes) -> Step:
+    was, now = files.sha256(raw) if before else "", files.sha256(new) if after else ""
+    return Step(before, after, was, now, len(new))
+
+
+def _within(found: Iterable[Write], most: int) -> Iterator[Write]:
+    for write in found:
+        most -= len(write.raw) + len(write.step.before) + len(write.step.after) + 256
+        if most < 0:
+            return
+        yield write
+
+
+def _joined(first: Change | None, then: Change) -> Change:
+    """Two changes to one note as one; a new note has no change before it."""
+    if first is None or isinstance(first, Create) or isinstance(then, Create):
+        return then
+    keys = {**first.keys, **then.keys}
+    body = first.body if then.body is None else then.body
+    to = then.to if isinstance(then, Move) else first.to if isinstance(first, Move) else first.path
+    if to == first.path:
+        return Edit(first.path, first.sha, keys, then.why, body)
+    return Move(first.path, first.sha, to, keys, then.why, body)

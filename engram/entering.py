@@ -1,0 +1,286 @@
+"""Entity notes and relations: what a filed batch says about who and what there is (rows A13, B1, C13, E2).
+
+Order of commit: the notes, then the edges. A relation gets its line in a note when it begins and loses it
+when it ends, once: what a person takes out of a note afterwards stays out. Entering a batch twice, as after
+a crash, changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from engram.core import links
+from engram.core.entities import ALIAS, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
+from engram.core.records import Create, Edge, Edit
+from engram.errors import ConflictError, NotFoundError
+from engram.vault import entities, files, note
+from engram.vault.edges import Edges, Line, edge_id, kin
+from engram.vault.places import stat_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.config import Settings
+    from engram.core.records import Entity, Extraction, Fact, Problem, Relation, Turn
+    from engram.vault.places import Stat
+    from engram.vault.store import Vault
+
+LOOK_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class _Wish:
+    """What is to change in one note: relations in and out, and further names."""
+
+    add: list[tuple[str, str]] = field(default_factory=list)
+    drop: list[tuple[str, str]] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+
+
+class Entering:
+    """Knows the entity notes of a vault and keeps them up. Belongs to the one writer."""
+
+    def __init__(self, vault: Vault, settings: Settings) -> None:
+        self.vault = vault
+        self.settings = settings
+        self.names = Names()
+        self.edges = Edges(vault)
+        self.problems: dict[str, tuple[Problem, ...]] = {}
+        self._stats: dict[str, Stat] = {}
+        self._own: dict[str, int] = {}
+        self._promised: dict[str, str] = {}  # how links to names without a note are written, by key
+        self._unnamed: dict[str, list[str]] = {}  # aliases that wait for their note, by its path
+        self._elsewhere: dict[str, str] | None = None  # what else a link may lead to, by name
+        self._looked = float("-inf")
+
+    # -- what there is ------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at the folder and read what is new or changed there, whoever wrote it; also the edges."""
+        self._looked = float("-inf")  # a look that is refused half-way is no look
+        self._elsewhere = None
+        self.edges.refresh()
+        found = entities.listing(self.settings.vault)
+        for path in self._stats.keys() - found.keys():
+            self._forget(path)
+        for path, stat in found.items():
+            if self._stats.get(path) != stat:
+                self._read(path)
+        self._looked = time.monotonic()
+
+    def linked(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names by which a memory's `about` links to these entities: an alias becomes the entity's own name.
+
+        The owner is left out, for an empty `about` means the owner. Each leads to a note once `take` has seen
+        the memory.
+        """
+        self._look()
+        return tuple(dict.fromkeys(self._link(name) for name in names if not is_owner(name)))
+
+    def ref_of(self, name: str) -> tuple[str, str]:
+        """Type and ref of the entity of this name (`E2`); guessed where it has no note. Safe from any thread."""
+        entity = self.names.one(name)
+        kind = entity.type if entity else kind_of(name)
+        return kind, ref(kind, entity.name if entity else name)
+
+    def faults(self) -> list[Problem]:
+        """What is wrong with entity notes."""
+        self.refresh()
+        return [problem for _, problems in sorted(self.problems.items()) for problem in problems]
+
+    def tie(self, edges: Iterable[Edge]) -> None:
+        """Keep ties between memories; one that is kept already changes nothing (`A13`)."""
+        fresh = (Line(edge) for edge in edges)
+        self.edges.append(line for line in fresh if edge_id(line.edge) not in self.edges.lines)
+
+    def _link(self, name: str) -> str:
+        entity = self.names.one(name)
+        if entity is None and key(name) not in self._promised:
+            self._promised[key(name)] = entities.free_stem(name, self._others())
+        return entity.name if entity else self._promised[key(name)]
+
+    def _leads(self, link: str) -> bool:
+        """Whether a link leads somewhere: to an entity, or to a note of the person's own, which is left to them."""
+        name = entities.folded(link)
+        return name in self._others() or any(entities.folded(one.name) == name for one in self.names.called(link))
+
+    def _others(self) -> dict[str, str]:
+        if self._elsewhere is None:
+            self._elsewhere = entities.elsewhere(self.settings.vault)
+        return self._elsewhere
+
+    def _look(self) -> None:
+        """A look at the whole folder costs too much for every batch of an import; a second is soon enough."""
+        if time.monotonic() - self._looked > LOOK_SECONDS:
+            self.refresh()
+
+    def _read(self, path: str) -> None:
+        """Take in the note as it is now."""
+        try:
+            stat = stat_of((self.settings.vault / path).lstat())
+            raw = self.vault.read(path)
+        except (FileNotFoundError, NotFoundError):
+            self._forget(path)
+            return
+        held = note.read(raw, self.settings.policy.files)
+        entity, problems = entities.entity_from(held, path, files.sha256(raw), self.settings.zone)
+        self._stats[path] = stat
+        self.names.put(path, entity)
+        self.problems.pop(path, None)
+        if problems:
+            self.problems[path] = problems
+
+    def _forget(self, path: str) -> None:
+        self.names.drop(path)
+        self._stats.pop(path, None)
+        self.problems.pop(path, None)
+
+    # -- what a batch says ---------------------------------------------------------------------------
+
+    def take(self, facts: Sequence[Fact], extraction: Extraction, turns: Sequence[Turn], now: datetime) -> None:
+        """Enter what the new `facts` are about and how that is related (rows B1, C13, E2).
+
+        Makes a note for every name that has none, so that every link in a fact leads somewhere; relations
+        become edges and lines in notes. A note that a person touched within `quiet_seconds` is left alone and
+        gets its lines with a later batch.
+        """
+        self._look()
+        said = {turn.id: turn.occurred_at for turn in turns}
+        told = [one for one in extraction.relations if one.turn_id in said and label(one.type)]
+        bonds = sorted((one for one in told if label(one.type) != ALIAS), key=lambda one: said[one.turn_id])
+        since = min(said.values(), default=now)
+        wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
+        wanted += [(name, said[one.turn_id]) for one in bonds for name in (one.subject, one.object)]
+        self._create(wanted, _types(extraction, turns))
+        lines = self._changes(bonds, said)
+        wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
+        waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now)}
+        self._unnamed = {path: wishes[path].aliases for path in waiting if wishes[path].aliases}
+        self.edges.append(self._settled(line, waiting) for line in lines.values())
+
+    def _create(self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]) -> None:
+        """Make the notes of names that nobody has and whose link leads nowhere."""
+        fresh: dict[str, Entity] = {}
+        for name, since in wanted:
+            link = self._link(name)
+            if self.names.one(name) or is_owner(name) or self._leads(link) or entities.folded(link) in fresh:
+                continue
+            said = name if link == entities.stem(name) else link
+            entity = entities.new_entity(said, kind_of(name, types.get(key(name), "")), since)
+            if self.vault.exists(entity.path):  # a person made it a moment ago
+                self._read(entity.path)
+            else:
+                fresh[entities.folded(link)] = entity
+        zone = self.settings.zone
+        self._promised.clear()
+        self._wrote(
+            self.vault.apply(
+                Create(entity.path, entities.entity_keys(entity, zone), entities.entity_body(entity), "a new name")
+                for entity in fresh.values()
+            )
+        )
+
+    def _changes(self, bonds: Sequence[Relation], said: Mapping[str, datetime]) -> dict[str, Line]:
+        """The edges that the relations open, end or reinforce, and those whose note still waits."""
+        policy = self.settings.policy.links
+        changed = self.edges.owed()
+        for one in bonds:
+            seen = self._edge(one)
+            if key(one.subject) == key(one.object) or seen.source == seen.target:
+                continue
+            here = {name: line for name, line in changed.items() if kin(line.edge) == kin(seen)}
+            now = self.edges.like(seen) | here
+            rivals = [line.edge for line in now.values()]
+            for edge in links.together(rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE):
+                before = now.get(name := edge_id(edge))
+                turned = before is None or before.owed or before.edge.valid_until != edge.valid_until
+                changed[name] = Line(edge, owed=turned)
+        return changed
+
+    def _edge(self, one: Relation) -> Edge:
+        source, target = (self._ref(name) for name in (one.subject, one.object))
+        return Edge(
+            source,
+            target,
+            "relation",
+            label(one.type),
+            one.confidence,
+            attitude=one.attitude,
+            proximity=one.proximity,
+        )
+
+    def _ref(self, name: str) -> str:
+        entity = self.names.one(name)
+        if is_owner(name):
+            return ref("person", OWNER)
+        return ref(entity.type, entity.name) if entity else ref(kind_of(name), name)
+
+    def _wishes(self, lines: Mapping[str, Line], named: Sequence[Relation]) -> dict[str, _Wish]:
+        """What is asked of the notes, by path. The owner has no note."""
+        wishes: defaultdict[str, _Wish] = defaultdict(_Wish)
+        for path, aliases in self._unnamed.items():
+            wishes[path].aliases += aliases
+        for one in named:
+            if (entity := self.names.one(one.subject)) is not None:
+                wishes[entity.path].aliases.append(one.object)
+        for line in lines.values():
+            source, target = self._end(line.edge.source), self._end(line.edge.target)
+            if line.owed and source and target:
+                wish = wishes[source.path]
+                (wish.drop if line.edge.valid_until else wish.add).append((line.edge.label, target.name))
+        return dict(wishes)
+
+    def _end(self, end: str) -> Entity | None:
+        """The entity at the end of an edge."""
+        return self.names.one(end.partition(":")[2])
+
+    # -- the files -----------------------------------------------------------------------------------
+
+    def _granted(self, path: str, wish: _Wish, now: datetime) -> bool:
+        """Whether the note says what is wished; False where a person is at it, or it has a fault."""
+        self._read(path)
+        if path not in self._stats:
+            return True  # gone, and nothing is owed to it any more
+        raw = self.vault.read(path)
+        held = note.read(raw, self.settings.policy.files)
+        entity, _ = entities.entity_from(held, path, "", self.settings.zone)
+        body = entities.with_relations(held.body, wish.add, wish.drop)
+        called = {key(name) for name in (entity.name, *entity.aliases)}
+        fresh = [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
+        keys = {"aliases": [*entity.aliases, *fresh]} if fresh else {}
+        if not keys and body == held.body:
+            return True
+        if self._is_busy(path, now):
+            return False
+        try:
+            self._wrote(self.vault.apply([Edit(path, files.sha256(raw), keys, "a relation", body)]))
+        except ConflictError:
+            return False
+        return True
+
+    def _is_busy(self, path: str, now: datetime) -> bool:
+        """Whether somebody else wrote the note within `quiet_seconds`; a time in the future is a wrong clock."""
+        mtime = self._stats[path].mtime
+        rest = self.settings.policy.files.quiet_seconds
+        return self._own.get(path) != mtime and abs(now.timestamp() - mtime / 1e9) < rest
+
+    def _wrote(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._read(path)
+            if path in self._stats:
+                self._own[path] = self._stats[path].mtime
+
+    def _settled(self, line: Line, waiting: set[str]) -> Line:
+        """The line, owed as long as its note waits."""
+        source = self._end(line.edge.source)
+        return replace(line, owed=line.owed and source is not None and source.path in waiting)
+
+
+def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:
+    """The type of each name, by its key: who speaks is a person, the rest as the extractor says."""
+    said = {key(name): kind for name, kind in extraction.types.items()}
+    return {key(turn.speaker): "person" for turn in turns if turn.speaker and turn.role == "user"} | said

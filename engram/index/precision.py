@@ -1,0 +1,105 @@
+"""Vectors in fewer bits, and what that costs when they are compared (rows D12, D13).
+
+A vector that is seldom wanted may be kept in 8, 4 or 2 bits a number: the least and the greatest number as
+32-bit floats, then for each number the nearest of 2^bits even steps between them, packed from the low bits
+up. The last byte is filled with zeros, so that any dimension will do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from engram.core.policy import LifecyclePolicy
+
+Matrix = NDArray[np.float32]
+Packed = NDArray[np.uint8]
+Spread = float | NDArray[np.floating[Any]]
+
+WHOLE = 32
+"""Bits of a number that is kept as it is."""
+
+PRECISIONS = (8, 4, 2)
+"""Bits that a number may be cut down to."""
+
+_HEADER = 8
+_FLOAT = np.dtype("<f4")
+
+
+def precision_for(retention: float, policy: LifecyclePolicy) -> int:
+    """Bits a number for a memory of this retention (`D12`): 32 above .8, 8 above .5, 4 above .2, else 2."""
+    cuts = ((policy.float_retention, WHOLE), (policy.byte_retention, 8), (policy.nibble_retention, 4))
+    return next((bits for cut, bits in cuts if retention > cut), 2)
+
+
+def size(dimension: int, bits: int) -> int:
+    """Bytes of a vector (`D12`): `4·d` whole, else `8 + ⌈d·bits/8⌉`; at 384 numbers 1536, 392, 200 and 104."""
+    return dimension * _FLOAT.itemsize if bits == WHOLE else _HEADER + -(-dimension * bits // 8)
+
+
+def quantise(vectors: Matrix, bits: int) -> Packed:
+    """One vector, or one in each row, of finite numbers, in 8, 4 or 2 bits a number, rounded to the nearest (`D12`)."""
+    low = vectors.min(axis=-1, keepdims=True)
+    high = vectors.max(axis=-1, keepdims=True)
+    top, step = _steps(low, high, bits)
+    codes = np.rint((vectors - low.astype(np.float64)) / np.where(step > 0, step, 1)).clip(0, top)
+    each, dimension = 8 // bits, vectors.shape[-1]
+    filled = np.zeros((*vectors.shape[:-1], -(-dimension // each), each), np.uint8)
+    filled.reshape(*vectors.shape[:-1], filled.shape[-2] * each)[..., :dimension] = codes
+    places = filled << _shifts(bits)
+    header = np.concatenate([low, high], axis=-1).astype(_FLOAT).view(np.uint8)
+    return np.concatenate([header, np.bitwise_or.reduce(places, axis=-1)], axis=-1)
+
+
+def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
+    """The vectors that `quantise` packed, each number at most half a step off, and so not quite of length 1 (`D12`).
+
+    ValueError if the bytes are not those of such vectors.
+    """
+    if packed.shape[-1] != size(dimension, bits):
+        message = f"{packed.shape[-1]} bytes are no vector of {dimension} numbers of {bits} bits"
+        raise ValueError(message)
+    ends = np.ascontiguousarray(packed[..., :_HEADER]).view(_FLOAT)
+    low, high = ends[..., :1], ends[..., 1:]
+    top, step = _steps(low, high, bits)
+    codes = (packed[..., _HEADER:, None] >> _shifts(bits)) & np.uint8(top)
+    codes = codes.reshape(*packed.shape[:-1], codes.shape[-2] * codes.shape[-1])[..., :dimension]
+    return np.asarray(low + codes * step, np.float32)
+
+
+def spread(bits: int, own: float = 1.0) -> float:
+    """The standard deviation of a number kept in `bits` bits (`D13`): `√(own² + Δ²/12)`, `Δ = 2/2^bits`.
+
+    `own` is that of a whole one, above 0, on the scale where numbers reach from −1 to 1.
+    """
+    step = 0.0 if bits == WHOLE else 2.0 / 2**bits
+    return float(np.sqrt(own**2 + step**2 / 12))
+
+
+def fisher_rao(mu_a: Matrix, sd_a: Spread, mu_b: Matrix, sd_b: Spread) -> NDArray[np.float64]:
+    """How far two Gaussians without correlation lie apart, or one from each row (`D13`): the geodesic.
+
+    `√Σ d²`, `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard deviations above 0, one for all
+    numbers or one for each. Alike 0; means 1 apart at σ 1: .980; σ 1 and 2: .980.
+    """
+    first, second = np.asarray(sd_a, np.float64), np.asarray(sd_b, np.float64)
+    apart = np.subtract(mu_a, mu_b, dtype=np.float64)
+    beyond = (apart**2 + 2 * (first - second) ** 2) / (4 * first * second)
+    arcosh = np.log1p(beyond + np.sqrt(beyond * (beyond + 2)))  # of 1 + beyond, exact near 0 too
+    return np.asarray(np.sqrt(2 * np.sum(arcosh**2, axis=-1)), np.float64)
+
+
+def _steps(low: Matrix, high: Matrix, bits: int) -> tuple[int, NDArray[np.float64]]:
+    """The highest step, and how wide they are; ValueError for bits there are none of."""
+    if bits not in PRECISIONS:
+        message = f"numbers are cut down to {', '.join(map(str, PRECISIONS))} bits, not to {bits}"
+        raise ValueError(message)
+    top = 2**bits - 1
+    return top, (high.astype(np.float64) - low) / top
+
+
+def _shifts(bits: int) -> Packed:
+    return np.arange(0, 8, bits, dtype=np.uint8)

@@ -1,0 +1,234 @@
+"""The passes that need no model: what time and use make of memories, and what has to be tidied (rows C16–C20, D7, D9).
+
+Each says in words why. What a rule of a life decides stands in `core/lifecycle`; here it becomes a change to a
+note. The name of a pass is the action in the log.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from engram.core import lifecycle, links
+from engram.core.records import Edit, Move
+from engram.core.words import content, language, words
+from engram.passes import TRASH, Faded, Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import tzinfo
+
+    from engram.core.policy import ConsolidationPolicy, LinkPolicy
+    from engram.core.records import Edge, Fact
+    from engram.passes import Living, Step, View
+
+TOPICS = "state/topics.json"
+
+PROMISES = frozenset({"edit", "decide", "forget", "keep", "drop", "confirm", "dispute", "correct", "restore", "pin"})
+"""Actions whose rows never leave the log: a person's word, on which later decisions rest (rows X8, X9, X23)."""
+
+BIRTHS = frozenset({"create", "store", "review"})
+"""Actions whose rows stay as long as their memory is in the vault: they say where it comes from (`X17`)."""
+
+
+# -- what becomes of memories -------------------------------------------------------------------------
+
+
+def stage(view: View, now: datetime) -> list[Step]:
+    """How far a memory is trusted goes into its note, where that changed (rows B3, C24)."""
+    found: list[Step] = []
+    for one in view.active():
+        vitals = view.vitals(one, now)
+        if turn := lifecycle.restaged(one.fact, one.usage, vitals, view.policy, one.barred):
+            found.append(Edit(one.fact.path, one.fact.sha, {"stage": turn[0]}, turn[1]))
+    return found
+
+
+def promote(view: View, now: datetime) -> list[Step]:
+    """Working becomes episodic, and episodic semantic (`D7`)."""
+    return [
+        Edit(one.fact.path, one.fact.sha, {"layer": turn[0] or None}, turn[1])
+        for one in view.active()
+        if (turn := lifecycle.promoted(one.fact, one.usage, now, view.policy))
+    ]
+
+
+def expire(view: View, now: datetime) -> list[Step]:
+    """Settled commitments and unconfirmed speculations go to `.trash/`; what else is over is archived (C16, C17, B16).
+
+    A person's word counts as a confirmation.
+    """
+    found: list[Step] = []
+    for one in view.active():
+        fact = replace(one.fact, verification="user_confirmed") if one.kept else one.fact
+        if why := lifecycle.trashed(fact, one.usage, now, view.policy):
+            found.append(_aside(one.fact, TRASH, {}, why, now, view.zone))
+        elif why := lifecycle.expired(fact, now):
+            found.append(_archived(one.fact, why, now, view.zone))
+    return found
+
+
+def archive(view: View, now: datetime) -> list[Step]:
+    """What is old, unimportant, unused and faded is put away (rows B8, C18, D11)."""
+    return [
+        _archived(one.fact, why, now, view.zone)
+        for one in view.active()
+        if (why := lifecycle.archived(one.fact, one.usage, view.vitals(one, now), now, view.policy))
+    ]
+
+
+def prune(view: View, now: datetime) -> list[Step]:
+    """What nobody can rely on any more is given up; its note lies in the archive (`A24`)."""
+    return [
+        _aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
+        for one in view.active()
+        if (why := lifecycle.pruned(one.fact, view.vitals(one, now), view.policy))
+    ]
+
+
+def revive(view: View, now: datetime) -> list[Step]:
+    """What was put away and has been recalled since is active again, in the folder of its day (`B3`)."""
+    found: list[Step] = []
+    for one in view.memories.values():
+        fact = one.fact
+        if fact.status != "archived" or not _used_since(one, view.zone):
+            continue
+        if why := lifecycle.revived(fact, one.usage, view.vitals(one, now), now, view.policy):
+            day = (fact.created or now).astimezone(view.zone)
+            home = f"facts/{day:%Y-%m-%d}/{PurePosixPath(fact.path).name}"
+            keys = {"status": "active", "end_reason": None, "stage": None}
+            found.append(Move(fact.path, fact.sha, home, keys, why))
+    return found
+
+
+def _archived(fact: Fact, why: str, now: datetime, zone: tzinfo) -> Move:
+    return _aside(fact, "archive", {"status": "archived", "stage": "archived", "end_reason": why}, why, now, zone)
+
+
+def _aside(fact: Fact, folder: str, keys: Mapping[str, object], why: str, now: datetime, zone: tzinfo) -> Move:
+    """The note under its name in the folder of today below `folder`."""
+    to = f"{folder}/{now.astimezone(zone):%Y-%m-%d}/{PurePosixPath(fact.path).name}"
+    return Move(fact.path, fact.sha, to, keys, why)
+
+
+def _used_since(one: Living, zone: tzinfo) -> bool:
+    """Whether a memory was recalled on or after the day on which it was put away, as far as its folder tells."""
+    day, last = _day_of(one.fact.path), one.usage.last_access
+    return last is not None and (day is None or last.astimezone(zone).date() >= day)
+
+
+def _day_of(path: str) -> date | None:
+    """The day in `archive/2026-11-20/…`."""
+    parts = path.split("/")
+    try:
+        return date.fromisoformat(parts[1]) if len(parts) > 2 else None
+    except ValueError:
+        return None
+
+
+# -- what the vault is about --------------------------------------------------------------------------
+
+
+def topics(view: View, now: datetime) -> list[Step]:
+    """`state/topics.json`: the 50 terms that tell most, `count · ln(N / memories with the term)` (`C20`).
+
+    Over active memories; no stop words, at least 3 letters, or a pair of signs where no blank divides words. The
+    file is written only when the terms change.
+    """
+    policy = view.policy.consolidation
+    counts, spread, memories = Counter[str](), Counter[str](), 0
+    for one in view.active():
+        terms = _terms(one.fact.text, policy)
+        counts.update(terms)
+        spread.update(set(terms))
+        memories += 1
+    scores = {term: count * math.log(memories / spread[term]) for term, count in counts.items()}
+    best = sorted((term for term in scores if scores[term] > 0), key=lambda term: (-scores[term], term))
+    listed = [{"term": term, "score": round(scores[term], 4), "count": counts[term]} for term in best[: policy.topics]]
+    before = view.read(TOPICS)
+    try:
+        known = json.loads(before)["topics"]
+    except (ValueError, TypeError, KeyError):
+        known = None
+    if known == listed or (not listed and not before):
+        return []
+    text = json.dumps({"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1)
+    return [Mark(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
+
+
+def _terms(text: str, policy: ConsolidationPolicy) -> list[str]:
+    found = words(text)
+    return [term for term in content(found, language(found)) if len(term) >= policy.topic_chars or _pair(term)]
+
+
+def _pair(term: str) -> bool:
+    """Two signs of a script in which that is a word."""
+    return len(term) == 2 and all(unicodedata.category(sign) == "Lo" for sign in term)
+
+
+# -- what is written down and thrown away -------------------------------------------------------------
+
+
+def edges(view: View, now: datetime) -> list[Step]:
+    """What ties are worth by now is written down; what they will be worth at any later time stays the same (`C34`)."""
+    charged = ((edge, written_out(edge, now, view.policy.links)) for edge in view.edges)
+    return [Faded(new, f"unseen since {edge.reinforced:%Y-%m-%d}") for edge, new in charged if new is not None]
+
+
+def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
+    """The edge with its confidence as of `now`, its anchor advanced by exactly the windows charged (`C34`), or None.
+
+    1.0 last seen 200 days ago becomes 0.8 last seen 20 days ago.
+    """
+    worth = links.effective(edge, now, policy)
+    if edge.reinforced is None or worth == edge.confidence:
+        return None
+    window = timedelta(days=policy.window_days)
+    windows = math.ceil((now - edge.reinforced - window) / window)
+    return replace(edge, confidence=round(worth, 4), reinforced=edge.reinforced + windows * window)
+
+
+def trash(view: View, now: datetime) -> list[Step]:
+    """What has lain in `.trash/<day>/` for 30 days is removed; what stands there otherwise is not ours (`C16`)."""
+    days = view.policy.consolidation.trash_days
+    today = now.astimezone(view.zone).date()
+    return [
+        Mark(path, None, f"{days:g} days in the trash")
+        for path in view.trash
+        if (day := _day_of(path)) and (today - day).days > days
+    ]
+
+
+def logs(view: View, now: datetime) -> list[Step]:
+    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`."""
+    limit = now - timedelta(days=view.policy.consolidation.log_days)
+    found: list[Step] = []
+    for path in view.logs:
+        lines = view.read(path).splitlines(keepends=True)
+        left = [line for line in lines if not _outlived(line, limit, view)]
+        if gone := len(lines) - len(left):
+            why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
+            found.append(Mark(path, b"".join(left), why))
+    return found
+
+
+def _outlived(line: bytes, limit: datetime, view: View) -> bool:
+    """Whether a row may go; one that cannot be read stays."""
+    try:
+        row = json.loads(line)
+        at = datetime.fromisoformat(row["at"])
+        promise = row.get("by") == "user" or row.get("action") in PROMISES
+        birth = row.get("action") in BIRTHS and row.get("memory") in view.memories
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)) < limit and not promise and not birth
+
+
+def _stamp(now: datetime) -> str:
+    return now.astimezone(UTC).isoformat(timespec="seconds")

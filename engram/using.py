@@ -1,0 +1,106 @@
+"""What is seen of memories in use: recalled, confirmed, given new evidence (rows A19, B2, B4, B7, C17, D5, D7).
+
+Recall only leaves word, which costs its thread next to nothing; it is counted when somebody needs it, and written
+by the one writer. What was not written yet is lost in a crash: some minutes of use, never a word of anybody's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from engram.core import decay
+from engram.core.records import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.core.policy import Policy
+    from engram.core.records import Hit, Usage
+    from engram.index.index import Index
+    from engram.vault.usage import Uses
+
+
+def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
+    """Why an answer is no use of the memories in it, or None if it is (`A19`).
+
+    A question about the past tells nothing about what matters now, and who has recall explained looks at the
+    machine. To `show` a memory, or to ask `why`, is no recall at all.
+    """
+    if as_of:
+        return "a question about the past"
+    return "an explanation" if explain else None
+
+
+class Using:
+    """Takes note of use, in any thread; `flush`, `refresh` and `compact` belong to the one writer."""
+
+    def __init__(self, uses: Uses, index: Index, policy: Policy) -> None:
+        self.uses = uses
+        self.index = index
+        self.policy = policy
+        self._waiting: deque[tuple[datetime, list[tuple[str, float]]]] = deque(maxlen=policy.usage.waiting)
+        self._lock = threading.Lock()
+
+    def of(self, memory: str) -> Usage:
+        """How the memory was used, with all that was recalled until now; `uses.of` is without what waits."""
+        self.settle()
+        return self.uses.of(memory)
+
+    def recalled(self, hits: Sequence[Hit], now: datetime) -> None:
+        """These were handed out: each fact among them counts, those that stand behind a hit do not (`A19`, `B2`).
+
+        The relevance of a hit is its score over the best one's, 0–1.
+        """
+        best = max((hit.score for hit in hits), default=0.0)
+        if used := [(hit.key, _share(hit.score, best)) for hit in hits if hit.kind == "fact"]:
+            self._waiting.append((now, used))
+        if len(self._waiting) == self._waiting.maxlen:
+            self.settle()
+
+    def confirmed(self, memory: str, now: datetime) -> None:
+        """The same statement was heard again (`C17`)."""
+        with self._lock:
+            self.uses.note({memory: decay.confirmed(self.uses.of(memory), now)})
+
+    def attested(self, memory: str, now: datetime, at: datetime | None = None) -> None:
+        """There is new evidence for it, reinforced now or edited by a person at `at` (`A8`, `X3`)."""
+        when = min(at or now, now)  # a file may come with a date from the future
+        with self._lock:
+            self.uses.note({memory: decay.attested(self.uses.of(memory), when)})
+
+    def settle(self) -> None:
+        """Count what was recalled so far, in the order in which it was; nothing before the log was read."""
+        if not self._waiting or not self.uses.known:
+            return
+        with self._lock:
+            answers = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            known = self.index.units(list({memory for _, hits in answers for memory, _ in hits}))
+            after: dict[str, Usage] = {}
+            for now, hits in answers:
+                for memory, relevance in hits:
+                    fact = known.get(memory)
+                    if isinstance(fact, Fact):
+                        usage = after.get(memory) or self.uses.of(memory)
+                        after[memory] = decay.recalled(fact, usage, now, relevance, self.policy)
+            self.uses.note(after)
+
+    def flush(self) -> int:
+        """Write down what was seen, durably; how many lines. Raises EngramError, after which nothing is lost."""
+        self.settle()
+        return self.uses.flush()
+
+    def refresh(self, now: datetime) -> None:
+        """Take in what other devices wrote. Raises EngramError."""
+        self.uses.refresh(now)
+
+    def compact(self, now: datetime) -> int:
+        """Write our own file anew if it holds mostly superseded lines; the bytes that saves. Raises EngramError."""
+        self.flush()
+        return self.uses.compact(now)
+
+
+def _share(score: float, best: float) -> float:
+    return min(1.0, max(0.0, score / best)) if best > 0 else 0.0

@@ -1,0 +1,291 @@
+"""The notes of boxes and traces, and the two small files of state beside them (rows C31, C32).
+
+A box note lists what a stretch of a conversation taught, a trace note lists its boxes; they link both ways.
+What stands between their markers is ours, all else is the person's and keeps every byte.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engram.core import boxes
+from engram.core.policy import FilePolicy
+from engram.core.records import Box, Trace
+from engram.core.text import slug
+from engram.errors import ConflictError, EngramError, StorageError
+from engram.vault import note as notes
+from engram.vault.facts import link
+from engram.vault.forms import between, plain_text, time_text, time_value, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from engram.core.policy import BoxPolicy
+    from engram.vault.store import Vault
+
+OPEN = "state/open-boxes.json"
+TRACES = "state/traces.json"
+
+_SLUG_BYTES = 40
+_ID_SIGNS = 8
+_TITLE_TOPICS = 3
+_LIMITS = FilePolicy()
+_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A box of `state/open-boxes.json`: open, or sealed for `trace`, its notes not `filed` yet or lately.
+
+    `touched` is when it was last added to by the clock on the wall; the times in the box are the conversation's.
+    """
+
+    box: Box
+    touched: datetime
+    trace: str = ""
+    filed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoxNote:
+    """A box as its note has it: `name` below `boxes/`, the name of its trace's note, and the stems it lists."""
+
+    name: str
+    box: Box
+    trace: str
+    links: tuple[str, ...]
+
+
+def box_name(box: Box, zone: tzinfo) -> str:
+    """`<local date>/box-<topic>-<end of the id>`: the name of a box; its note is `box_path` of that."""
+    day = box.opened.astimezone(zone)
+    return f"{day:%Y-%m-%d}/box-{slug(boxes.subjects(box)[0], _SLUG_BYTES)}-{box.id[-_ID_SIGNS:].lower()}"
+
+
+def box_path(name: str) -> str:
+    """`boxes/<name>.md`."""
+    return f"boxes/{name}.md"
+
+
+def trace_name(trace: Trace) -> str:
+    """`<topic>-<digits of the id>`. The digits keep a link to a thing, `[[Porto]]`, from leading to its trace."""
+    return f"{slug(trace.topic, _SLUG_BYTES)}-{trace.id.removeprefix(boxes.TRACE)}"
+
+
+def trace_path(trace: Trace) -> str:
+    """`traces/<name>.md`."""
+    return f"traces/{trace_name(trace)}.md"
+
+
+def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> bytes:
+    """The note of a sealed box whose memories stand in the files `stems` (`C31`)."""
+    keys = {
+        "id": box.id,
+        "kind": "box",
+        "session": plain_text(box.session),
+        "persona": box.persona,
+        "opened": time_text(box.opened, zone),
+        "sealed": time_text(box.sealed or box.last, zone),
+        "end_reason": box.why,
+        "topics": [plain_text(topic) for topic in box.topics],
+        "trace": f"[[{trace_name(trace)}]]",
+    }
+    said = ", ".join(boxes.subjects(box)[:_TITLE_TOPICS])
+    head = f"# {_heading(said)}\n\n{span(box.opened, box.last, zone)}\n\n"
+    return notes.emit(keys, between(head, "memories", _memories(stems)))
+
+
+def box_again(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
+    """The box's note `raw` with the list of its memories and the link to its trace as they should be."""
+    return _patched(raw, box.id, {"trace": f"[[{trace_name(trace)}]]"}, "memories", _memories(stems))
+
+
+def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
+    """The note of a new trace (`C32`)."""
+    keys = {"id": trace.id, "kind": "trace", **_trace_keys(trace, zone, policy)}
+    return notes.emit(keys, between(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace)))
+
+
+def trace_again(raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
+    """The trace's note `raw` with its boxes, topics and date as they are now."""
+    return _patched(raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace))
+
+
+def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
+    """The sealed box in a note; None if it is none or its times cannot be read. Its memories are in `links`."""
+    keys = note.keys
+    opened, sealed = (time_value(keys.get(key), zone) for key in ("opened", "sealed"))
+    if keys.get("kind") != "box" or not keys.get("id") or opened is None or sealed is None:
+        return None
+    named = keys.get("topics")
+    topics = tuple(str(topic) for topic in named) if isinstance(named, list) else ()
+    persona = str(keys.get("persona") or "") or None
+    box = Box(str(keys["id"]), str(keys.get("session") or ""), persona, opened, sealed, topics)
+    box = replace(box, sealed=sealed, why=str(keys.get("end_reason") or ""))
+    trace = _target(str(keys.get("trace") or ""))
+    lines = [line.removeprefix("- ") for line in note.body.split("\n") if line.startswith("- [[")]
+    name = path.removeprefix("boxes/").removesuffix(".md")
+    return BoxNote(name, box, trace, tuple(map(_target, lines)))
+
+
+def span(start: datetime, end: datetime, zone: tzinfo) -> str:
+    """A stretch of time in words.
+
+    >>> span(datetime(2026, 11, 20, 20, 0, tzinfo=UTC), datetime(2026, 11, 20, 20, 40, tzinfo=UTC), UTC)
+    '20 November 2026, 20:00 to 20:40'
+    """
+    first, last = start.astimezone(zone), end.astimezone(zone)
+    day, until = (f"{when.day} {when:%B %Y}, {when:%H:%M}" for when in (first, last))
+    if until == day:
+        return day
+    return f"{day} to {last:%H:%M}" if first.date() == last.date() else f"{day} to {until}"
+
+
+def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
+    """The traces as the box notes tell them, for a vault whose `state/traces.json` is lost."""
+    found: dict[str, list[BoxNote]] = {}
+    for path in sorted((vault.root / "boxes").rglob("*.md")):
+        name = path.relative_to(vault.root).as_posix()
+        try:
+            note = notes.read(vault.read(name), _LIMITS)
+        except EngramError:  # what cannot be read is passed over, as in the catalogue
+            continue
+        if (box := box_from(note, name, zone)) and box.trace:
+            found.setdefault(box.trace, []).append(box)
+    traces: dict[str, Trace] = {}
+    for trace, held in found.items():
+        topic, _, digits = trace.rpartition("-")
+        trace_id = f"{boxes.TRACE}{digits}"
+        words = [subject for box in held for subject in boxes.subjects(box.box)]
+        named = next((word for word in words if slug(word, _SLUG_BYTES) == topic), topic)
+        start = Trace(trace_id, named, min(box.box.sealed or box.box.last for box in held))
+        for box in sorted(held, key=lambda box: (box.name[:10], box.box.last, box.name)):
+            start = boxes.threaded(start, trace_id, box.name, box.box)
+        traces[trace_id] = start
+    return traces
+
+
+def traces_text(traces: Mapping[str, Trace]) -> bytes:
+    """`state/traces.json`: a line for each trace, in the order of their ids."""
+    rows = (
+        f"{_json(key)}: {_json({'topic': trace.topic, 'seen': trace.seen.isoformat(), 'boxes': _named(trace)})}"
+        for key, trace in sorted(traces.items())
+    )
+    return ('{"traces": {\n' + ",\n".join(rows) + "\n}}\n").encode("utf-8", "replace")
+
+
+def traces_from(raw: bytes) -> dict[str, Trace]:
+    """The traces in `state/traces.json`. Raises StorageError where it is not what `traces_text` wrote."""
+    try:
+        return {
+            str(key): Trace(
+                str(key),
+                str(row["topic"]),
+                datetime.fromisoformat(row["seen"]).astimezone(UTC),
+                tuple((str(box["name"]), tuple(map(str, box["topics"]))) for box in row["boxes"]),
+            )
+            for key, row in json.loads(raw)["traces"].items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+        raise _damaged(TRACES) from fault
+
+
+def held_text(held: Iterable[Held]) -> bytes:
+    """`state/open-boxes.json`: a line for each box, in the order given."""
+    rows = (_json(_row(one)) for one in held)
+    return ('{"boxes": [\n' + ",\n".join(rows) + "\n]}\n").encode("utf-8", "replace")
+
+
+def held_from(raw: bytes) -> tuple[Held, ...]:
+    """The boxes in `state/open-boxes.json`. Raises StorageError where it is not what `held_text` wrote."""
+    try:
+        return tuple(_held(row) for row in json.loads(raw)["boxes"])
+    except (ValueError, TypeError, KeyError) as fault:
+        raise _damaged(OPEN) from fault
+
+
+def _damaged(path: str) -> StorageError:
+    return StorageError("the file is damaged", where=path, fix="It was begun anew; nothing else is lost.")
+
+
+def _row(held: Held) -> dict[str, object]:
+    box = held.box
+    return {
+        "id": box.id,
+        "session": box.session,
+        "persona": box.persona,
+        "opened": box.opened.isoformat(),
+        "last": box.last.isoformat(),
+        "topics": box.topics,
+        "memories": box.memories,
+        "sealed": box.sealed and box.sealed.isoformat(),
+        "why": box.why,
+        "touched": held.touched.isoformat(),
+        "trace": held.trace,
+        "filed": held.filed,
+    }
+
+
+def _held(row: Mapping[str, object]) -> Held:
+    opened, last, touched, sealed = (
+        datetime.fromisoformat(str(row[key])).astimezone(UTC) if row[key] else None
+        for key in ("opened", "last", "touched", "sealed")
+    )
+    topics, memories, persona = row["topics"], row["memories"], row["persona"]
+    if not (opened and last and touched and isinstance(topics, list) and isinstance(memories, list)):
+        message = "a value of the box is missing"
+        raise ValueError(message)
+    box = Box(
+        str(row["id"]),
+        str(row["session"]),
+        None if persona is None else str(persona),
+        opened,
+        last,
+        tuple(map(str, topics)),
+        tuple(map(str, memories)),
+        sealed,
+        str(row["why"]),
+    )
+    return Held(box, touched, str(row["trace"]), bool(row["filed"]))
+
+
+def _patched(raw: bytes, own: str, keys: Mapping[str, object], block: str, lines: str) -> bytes:
+    """`raw`, the note with the id `own`, with these keys and these lines in its block, line ends left as they are."""
+    note = notes.read(raw, _LIMITS)
+    if not note.problems and note.keys.get("id") != own:
+        raise ConflictError("the note has another id", where=own, fix="Give it its id back, or move it away.")
+    patched = notes.edit(raw, keys)
+    head = notes.read(patched, _LIMITS).body_line - 1
+    body = patched.split(b"\n", head)[-1]
+    return patched.removesuffix(body) + between(body.decode(), block, lines).encode()
+
+
+def _trace_keys(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> dict[str, object]:
+    latest = [topic for _, topics in reversed(trace.boxes[-policy.trace_boxes :]) for topic in topics]
+    topics = [plain_text(topic) for topic in dict.fromkeys(latest)][: policy.topics]
+    return {"topics": topics, "seen": time_text(trace.seen, zone)}
+
+
+def _memories(stems: Sequence[str]) -> str:
+    return "\n".join(f"- {link(stem)}" for stem in dict.fromkeys(stems))
+
+
+def _boxes(trace: Trace) -> str:
+    return "\n".join(f"- [[{name.rpartition('/')[2]}]], {name[:10]}" for name, _ in trace.boxes)
+
+
+def _named(trace: Trace) -> list[dict[str, object]]:
+    return [{"name": name, "topics": topics} for name, topics in trace.boxes]
+
+
+def _heading(words: str) -> str:
+    return title(words[:1].upper() + words[1:])
+
+
+def _target(text: str) -> str:
+    """The name in a wikilink; the text itself where it is none."""
+    return text.removeprefix("[[").partition("]]")[0].partition("|")[0].strip()

@@ -1,0 +1,187 @@
+"""The ties that notes cannot tell: `state/edges.jsonl`, appended to and merged by union (rows A13, B1, C34).
+
+Each line carries its own id and time, and the last line of an id holds. What follows from front matter
+(a common entity, the order of a conversation) is derived and not stored, unless it was reinforced.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from engram.core.records import EDGE_TYPES, Edge
+from engram.vault import files
+from engram.vault.places import stat_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from engram.vault.places import Stat
+    from engram.vault.store import Vault
+
+EDGES = "state/edges.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One edge as it is kept; `owed` while the note of its source does not show it yet."""
+
+    edge: Edge
+    owed: bool = False
+
+
+def edge_id(edge: Edge) -> str:
+    """16 hexadecimal digits that tell edges apart: by type, ends, label and the time from which they hold."""
+    since = edge.valid_from.timestamp() if edge.valid_from else ""
+    parts = (edge.type, edge.source, edge.target, edge.label, str(since))
+    return files.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
+
+
+class Edges:
+    """The edges of one vault, in memory and in their file. Belongs to the one writer."""
+
+    def __init__(self, vault: Vault) -> None:
+        self.vault = vault
+        self.lines: dict[str, Line] = {}
+        self._by_source: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._stat: Stat | None = None
+
+    def refresh(self) -> None:
+        """Read the file anew if somebody else changed it, as git and sync tools do (vault format: merge=union).
+
+        Torn and foreign lines are passed over; the last line of an id holds.
+        """
+        if (stat := self._stat_now()) == self._stat:
+            return
+        found = _lines(self.vault.read(EDGES)) if stat is not None else {}
+        self.lines, self._stat = {}, stat
+        self._by_source.clear()
+        self._take_in(found)
+
+    def all(self) -> tuple[Edge, ...]:
+        """Every edge, ended ones too, in the order in which they came."""
+        return tuple(line.edge for line in self.lines.values())
+
+    def like(self, edge: Edge) -> dict[str, Line]:
+        """The lines of the same type and label from the same source, whatever type of entity that has by now."""
+        return {name: self.lines[name] for name in sorted(self._by_source.get(kin(edge), ()))}
+
+    def owed(self) -> dict[str, Line]:
+        """The lines whose note does not show them yet."""
+        return {name: line for name, line in self.lines.items() if line.owed}
+
+    def append(self, lines: Iterable[Line]) -> None:
+        """Add what is new among the lines, durably; a file that is not there yet appears whole."""
+        fresh = {name: line for line in lines if self.lines.get(name := edge_id(line.edge)) != line}
+        if not fresh:
+            return
+        if self.vault.exists(EDGES):
+            files.append(files.safe_join(self.vault.root, EDGES), _raw(fresh))
+        else:
+            self.vault.create(EDGES, _raw(fresh))
+        self._take_in(fresh)
+        self._stat = self._stat_now()
+
+    def anew(self, edges: Iterable[Edge]) -> bytes:
+        """What the file holds once these edges, which it knows, are written down anew."""
+        raw = self.vault.read(EDGES)
+        lines = {name: Line(edge, self.lines[name].owed) for edge in edges if (name := edge_id(edge)) in self.lines}
+        return raw + (b"" if raw.endswith(b"\n") else b"\n") + _raw(lines)
+
+    def compact(self) -> int:
+        """Leave only the line that holds for each id; how many bytes that saved. Only when somebody asks for it."""
+        if not self.vault.exists(EDGES):
+            return 0
+        before = len(self.vault.read(EDGES))
+        return before - len(self.vault.rewrite(EDGES, lambda raw: _raw(_lines(raw))))
+
+    def _take_in(self, lines: Mapping[str, Line]) -> None:
+        self.lines |= lines
+        for name, line in lines.items():
+            self._by_source[kin(line.edge)].add(name)
+
+    def _stat_now(self) -> Stat | None:
+        try:
+            return stat_of((self.vault.root / EDGES).lstat())
+        except FileNotFoundError:
+            return None
+
+
+def kin(edge: Edge) -> tuple[str, str, str]:
+    """What edges have in common that may exclude each other: type, label, and the source by its name alone."""
+    return edge.type, edge.label, edge.source.partition(":")[2] or edge.source
+
+
+def _lines(raw: bytes) -> dict[str, Line]:
+    return dict(filter(None, map(_line, raw.decode(errors="replace").split("\n"))))
+
+
+def _raw(lines: Mapping[str, Line]) -> bytes:
+    rows = (json.dumps(_row(name, line), ensure_ascii=False) for name, line in lines.items())
+    return "".join(f"{row}\n" for row in rows).encode()
+
+
+def _row(name: str, line: Line) -> dict[str, object]:
+    edge = line.edge
+    row: dict[str, object] = {
+        "id": name,
+        "at": _text(edge.reinforced),
+        "type": edge.type,
+        "from": edge.source,
+        "to": edge.target,
+        "label": edge.label,
+        "confidence": round(edge.confidence, 4),
+        "valid_from": _text(edge.valid_from),
+        "valid_until": _text(edge.valid_until),
+        "attitude": edge.attitude,
+        "proximity": edge.proximity,
+        "owed": line.owed,
+    }
+    return {key: value for key, value in row.items() if key == "confidence" or value not in {None, "", False}}
+
+
+def _line(text: str) -> tuple[str, Line] | None:
+    """The edge in a line and its id, or None where the line is none of ours."""
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or row.get("type") not in EDGE_TYPES:
+        return None
+    if not all(isinstance(row.get(key), str) and row[key] for key in ("id", "from", "to")):
+        return None
+    confidence = row.get("confidence", 1.0)
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        return None
+    edge = Edge(
+        row["from"],
+        row["to"],
+        row["type"],
+        label=row["label"] if isinstance(row.get("label"), str) else "",
+        confidence=float(confidence),
+        reinforced=_time(row.get("at")),
+        valid_from=_time(row.get("valid_from")),
+        valid_until=_time(row.get("valid_until")),
+        attitude=_level(row.get("attitude")),
+        proximity=_level(row.get("proximity")),
+    )
+    return row["id"], Line(edge, owed=row.get("owed") is True)
+
+
+def _text(when: datetime | None) -> str:
+    return when.isoformat() if when else ""
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        when = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return when if when.tzinfo else None
+
+
+def _level(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5 else None

@@ -1,0 +1,213 @@
+"""An entity's note and the record it stands for (rows B1, C13, E2; `docs/format.md` is the norm).
+
+The file's stem is the entity's name, so that a link by that name resolves. Ours in it are the front matter
+and the lines between the markers `relations`; what stands anywhere else is the person's. The memories about
+it are shown by an embedded base and never copied.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from engram.core.entities import label
+from engram.core.records import ENTITY_TYPES, Entity, Problem
+from engram.core.text import ulid
+from engram.vault.facts import link
+from engram.vault.forms import between, time_text, time_value
+from engram.vault.places import is_conflict_copy, stat_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from engram.vault.note import Note
+    from engram.vault.places import Stat
+
+FOLDER = "entities"
+FOLDERS = {
+    "person": "people",
+    "org": "orgs",
+    "place": "places",
+    "project": "projects",
+    "tool": "tools",
+    "concept": "concepts",
+}
+"""The folder of each type."""
+
+STEM_BYTES = 120
+
+OURS = frozenset({"archive", "artifacts", "boxes", "facts", FOLDER, "review", "sessions", "state", "traces"})
+"""The folders whose notes have names of a form of their own, or are entities."""
+
+FURNITURE = ("Home.md", "templates/", "views/")
+"""What stands in every vault and is about nobody."""
+
+_NAMELIKE = " (name)"
+_TYPES = {folder: kind for kind, folder in FOLDERS.items()}
+_RELATIONS = re.compile(
+    r"^%% engram:begin relations %%[ \t]*\n(.*?)^%% engram:end relations %%[ \t]*$", re.MULTILINE | re.DOTALL
+)
+_LINE = re.compile(r"[ \t]*[-*+] (?P<type>[^:\[\]]{1,80}):\s*\[\[(?P<name>[^\]|#]+)(?:[|#][^\]]*)?\]\]")
+_UNSAFE = re.compile(r'[\[\]|#^/\\:*?"<>%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+')
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+
+
+def stem(name: str) -> str:
+    """`name` as a file's stem that Obsidian, Windows and Android take and a link can hold, 120 bytes at most.
+
+    Signs they refuse become blanks; letters of any script, case and blanks stay; never empty.
+
+    >>> stem("AC/DC: the band?")
+    'AC DC the band'
+    """
+    plain = " ".join(_UNSAFE.sub(" ", unicodedata.normalize("NFC", name)).split())
+    short = plain.encode()[:STEM_BYTES].decode("utf-8", "ignore").strip(" .~$")
+    return f"{short}{_NAMELIKE}" if _DEVICE.match(short) else short or "unnamed"
+
+
+def free_stem(name: str, elsewhere: Mapping[str, str]) -> str:
+    """`stem(name)`, told apart where a link by it would lead to a file that stands in every vault.
+
+    `elsewhere` is what the function of that name found. A person's own note keeps the name: a link may lead there.
+
+    >>> free_stem("Home", {"home": "Home.md"}), free_stem("Anna", {"anna": "notes/Anna.md"})
+    ('Home (name)', 'Anna')
+    """
+    plain = stem(name)
+    return f"{plain}{_NAMELIKE}" if elsewhere.get(folded(plain), "").startswith(FURNITURE) else plain
+
+
+def folded(name: str) -> str:
+    """The form in which Obsidian compares names of files: two that are equal in it are one link."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def elsewhere(root: Path) -> dict[str, str]:
+    """The files outside of `OURS` to which a link may lead: their names as a link has them, folded, and their paths."""
+    found: dict[str, str] = {}
+    for folder, folders, names in os.walk(root):
+        below = os.path.relpath(folder, root)
+        folders[:] = [one for one in folders if not one.startswith(".") and (below != "." or one not in OURS)]
+        for name in names:
+            path = name if below == "." else f"{below}/{name}"
+            found.setdefault(folded(name.removesuffix(".md")), path)
+            found.setdefault(folded(name), path)
+    return found
+
+
+def path_of(name: str, entity_type: str) -> str:
+    """Where the note of a new entity belongs."""
+    return f"{FOLDER}/{FOLDERS[entity_type]}/{stem(name)}.md"
+
+
+def entity_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Entity, tuple[Problem, ...]]:
+    """The entity in a note, and what in it could not be understood.
+
+    Tolerant: its name is the file's stem, its type the front matter's or else the folder's; a note without
+    any front matter, or with a fault in it, is an entity all the same.
+    """
+    problems = [Problem(each.code, each.message, path, each.line) for each in note.problems]
+    kind = str(note.keys.get("type") or "").strip().casefold()
+    if kind and kind not in ENTITY_TYPES:
+        message = f"type: {kind!r} is none of {', '.join(ENTITY_TYPES)}"
+        problems.append(Problem("bad-value", message, path, note.line_of("type")))
+    created = note.keys.get("created")
+    entity = Entity(
+        name=path.rpartition("/")[2].removesuffix(".md"),
+        type=kind if kind in ENTITY_TYPES else _folder_type(path),
+        aliases=tuple(dict.fromkeys([*_texts(note.keys.get("aliases")), *_texts(note.keys.get("alias"))])),
+        relations=relations_of(note.body),
+        id=str(note.keys.get("id") or ""),
+        created=time_value(created, zone) if created else None,
+        path=path,
+        sha=sha,
+    )
+    return entity, tuple(problems)
+
+
+def new_entity(name: str, entity_type: str, created: datetime, relations: Iterable[tuple[str, str]] = ()) -> Entity:
+    """The entity to write for `name`; a name that no file can have stays as an alias. Its id follows from both."""
+    safe = stem(name)
+    return Entity(
+        name=safe,
+        type=entity_type,
+        aliases=tuple(dict.fromkeys(other for other in (name, safe.removesuffix(_NAMELIKE)) if other != safe)),
+        relations=tuple(relations),
+        id=ulid(created, f"entity\n{safe}"),
+        created=created,
+        path=path_of(name, entity_type),
+    )
+
+
+def entity_keys(entity: Entity, zone: tzinfo) -> dict[str, object]:
+    """The front matter of a new entity note, in the order of the format."""
+    return {
+        "id": entity.id,
+        "kind": "entity",
+        "type": entity.type,
+        "aliases": list(entity.aliases) or None,
+        "created": time_text(entity.created, zone) if entity.created else None,
+    }
+
+
+def entity_body(entity: Entity) -> str:
+    """Its name, its relations, and the memories about it, which Obsidian looks up."""
+    return with_relations(f"# {entity.name}\n", entity.relations) + "\n![[about.base]]\n"
+
+
+def relations_of(body: str) -> tuple[tuple[str, str], ...]:
+    """The relations in a note as (type, name of the other): `- works at: [[Siemens]]` is (works_at, Siemens)."""
+    block = _RELATIONS.search(body)
+    found = (_LINE.match(line) for line in (block[1].splitlines() if block else ()))
+    return tuple((label(line["type"]), line["name"].strip()) for line in found if line)
+
+
+def with_relations(body: str, add: Iterable[tuple[str, str]] = (), drop: Iterable[tuple[str, str]] = ()) -> str:
+    """`body` with these relations in its block, each once; lines of others, a person's too, stay as they are."""
+    gone, have = set(drop), set(relations_of(body))
+    fresh = [pair for pair in dict.fromkeys(add) if pair not in have]
+    block = _RELATIONS.search(body)
+    if block and not fresh and not gone & have:
+        return body
+    lines = [line for line in (block[1].splitlines() if block else ()) if not _says(line, gone)]
+    lines += [f"- {kind.replace('_', ' ')}: {link(name)}" for kind, name in fresh]
+    return between(body, "relations", "\n".join(lines))
+
+
+def listing(root: Path) -> dict[str, Stat]:
+    """Every entity note below `root` with what tells two states of it apart; links and hidden files are passed over."""
+    found: dict[str, Stat] = {}
+    folders = [FOLDER]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(root / folder) as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}"
+                    if entry.name.startswith((".", "~$")) or entry.is_symlink() or is_conflict_copy(path):
+                        continue
+                    if entry.is_dir():
+                        folders.append(path)
+                    elif entry.name.endswith(".md") and entry.is_file():
+                        found[path] = stat_of(entry.stat(follow_symlinks=False))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return found
+
+
+def _says(line: str, gone: set[tuple[str, str]]) -> bool:
+    found = _LINE.match(line)
+    return found is not None and (label(found["type"]), found["name"].strip()) in gone
+
+
+def _folder_type(path: str) -> str:
+    return next((_TYPES[part] for part in path.split("/")[1:-1] if part in _TYPES), "concept")
+
+
+def _texts(value: object) -> Sequence[str]:
+    items = value if isinstance(value, list) else [value]
+    return [text for item in items if isinstance(item, str | int | float) and (text := str(item).strip())]

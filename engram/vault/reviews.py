@@ -1,0 +1,189 @@
+"""Notes that wait for a person: how a case is written and how the tick in it is read (rows X8, X9).
+
+Below a heading `## Review` stand a sentence, the words in question and one box for each way out. What stands
+above it, the statement, is never read as an answer; a statement cannot hold that heading.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from engram.core.records import Create, Problem
+from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
+from engram.vault.forms import inert, original, plain_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import tzinfo
+
+    from engram.core.records import Fact
+
+KIND = "review"
+"""The `kind` of a note that asks about two memories and is none itself."""
+
+FOLDER = "review"
+
+LABELS: Mapping[str, str] = {
+    "keep": "Keep it",
+    "drop": "Drop it",
+    "newer": "The newer one is true now",
+    "both": "Both are true",
+    "older": "The older one is true",
+}
+"""The answers and the words beside their boxes."""
+
+DOUBT = ("keep", "drop")
+"""The answers to a doubtful memory."""
+
+CONFLICT = ("newer", "both", "older")
+"""The answers to two memories of which one may be over."""
+
+_SLUG_BYTES = 60
+_HEADING = re.compile(r"^## Review[ \t\r]*$", re.MULTILINE)
+_NEXT = re.compile(r"^#{1,2} ", re.MULTILINE)
+_ASK = "This waits for you: "
+_ASKED = re.compile(rf"^{_ASK}[^\n]*\n\s*(?:^>[^\n]*\n?)*", re.MULTILINE)
+_BOX = re.compile(
+    r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^\]\n])\][ \t]+(" + "|".join(LABELS.values()) + r")\b[. \t]*([^\n]*)\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
+
+
+def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
+    """The part of a note that asks: why it waits, the words in question, a box for each answer.
+
+    >>> print(section("no evidence in the turn"), end="")
+    ## Review
+    <BLANKLINE>
+    This waits for you: no evidence in the turn. Tick one box and save; it is done at once.
+    <BLANKLINE>
+    - [ ] Keep it
+    - [ ] Drop it
+    """
+    reason = inert(" ".join(why.split())).rstrip(".")
+    parts = ["## Review", f"{_ASK}{reason}. Tick one box and save; it is done at once."]
+    parts += [_quoted(quote)] if quote.strip() else []
+    return "\n\n".join([*parts, "\n".join(f"- [ ] {LABELS[answer]}" for answer in answers)]) + "\n"
+
+
+def conflict(
+    new: Fact, old: Fact, why: str, now: datetime, zone: tzinfo, quotes: Mapping[str, str] | None = None
+) -> Create:
+    """The note that asks which of two memories is true now; both have their `path`.
+
+    `quotes` holds the words that they come from, by id. The pair decides the name and the id, whatever its
+    order, so that nothing is asked twice.
+    """
+    path = f"{FOLDER}/conflict-{slug(new.text, _SLUG_BYTES)}-{content_hash(_pair(new.id, old.id))[:8]}.md"
+    keys: dict[str, object] = {
+        "id": case_id(new.id, old.id),
+        "kind": KIND,
+        "status": "review",
+        "created": time_text(now, zone),
+        "new": f"[[{_stem(new)}]]",
+        "old": f"[[{_stem(old)}]]",
+        "pair": [new.id, old.id],
+        "end_reason": why,
+    }
+    shown = [
+        _shown(word, fact, zone, (quotes or {}).get(fact.id, "")) for word, fact in (("Newer", new), ("Older", old))
+    ]
+    return Create(path, keys, "\n".join([*shown, section(why, answers=CONFLICT)]), why)
+
+
+def case_id(first: str, second: str) -> str:
+    """The id of the case about two memories, in either order; its time is that of the younger id."""
+    times = [ulid_time(one) for one in (first, second) if is_ulid(one)]
+    return ulid(max(times, default=datetime(1970, 1, 1, tzinfo=UTC)), f"conflict\n{_pair(first, second)}")
+
+
+def ticked(body: str) -> list[str]:
+    """The answers whose boxes are ticked, in order, each once."""
+    section_of = _section(body)
+    boxes = _BOX.finditer(body, *section_of) if section_of else ()
+    return list(dict.fromkeys(_ANSWERS[box[2].casefold()] for box in boxes if box[1] in "xX"))
+
+
+def decision(body: str) -> str | None:
+    r"""What a person decided: keep, drop, newer, both or older; None while nothing, or two things, are ticked.
+
+    >>> decision("Words.\n\n## Review\n\n  * [X] keep it\n  * [ ] Drop it\n")
+    'keep'
+    """
+    answers = ticked(body)
+    return answers[0] if len(answers) == 1 else None
+
+
+def asks(body: str) -> bool:
+    """Whether the note has a part with boxes."""
+    return _section(body) is not None
+
+
+def problems(body: str, path: str, first: int) -> Iterator[Problem]:
+    """What keeps ticks from being carried out; `first` is the number of the body's first line in the file."""
+    answers = ticked(body)
+    if len(answers) > 1:
+        heading = _HEADING.search(body)
+        assert heading is not None
+        words = " and ".join(f"{LABELS[answer]!r}" for answer in answers)
+        yield Problem(
+            "two-ticks",
+            f"{words} are ticked; untick all but one",
+            path,
+            first + body.count("\n", 0, heading.start()),
+        )
+
+
+def quoted(body: str) -> str:
+    """The words in question that the part which asks shows, or ''."""
+    place = _section(body)
+    found = _ASKED.search(body, *place) if place else None
+    lines = [line[1:].removeprefix(" ") for line in found[0].splitlines() if line.startswith(">")] if found else []
+    return original("\n".join(lines))
+
+
+def settled(body: str) -> str:
+    """`body` without what `section` wrote; a person's own lines among it stay, under their heading."""
+    place = _section(body)
+    if place is None:
+        return body
+    start, end = place
+    rest = _BOX.sub(lambda box: f"{box[3]}\n" if box[3].strip() else "", _ASKED.sub("", body[start:end]))
+    theirs = rest.partition("\n")[2].strip("\n\r\t ")
+    before, after = body[:start].rstrip("\n"), body[end:]
+    kept = f"\n\n## Review\n\n{theirs}" if theirs else ""
+    return f"{before}{kept}\n" + (f"\n{after}" if after else "")
+
+
+def _section(body: str) -> tuple[int, int] | None:
+    """Where the part that asks begins and ends, up to the next heading of level 1 or 2."""
+    heading = _HEADING.search(body)
+    if heading is None:
+        return None
+    after = _NEXT.search(body, heading.end())
+    return heading.start(), after.start() if after else len(body)
+
+
+def _shown(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
+    """One side of a conflict: link, date, statement and evidence."""
+    when = f" of {fact.created.astimezone(zone):%Y-%m-%d}" if fact.created else ""
+    parts = [f"**{word}**{when}: [[{_stem(fact)}]]", _quoted(fact.text)]
+    parts += ["in the words", _quoted(quote)] if quote.strip() else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Other people's words as a block quote in which nothing runs."""
+    return "\n".join(f"> {line}".rstrip() for line in inert(plain_text(text).strip()).split("\n"))
+
+
+def _stem(fact: Fact) -> str:
+    return PurePosixPath(fact.path).stem
+
+
+def _pair(first: str, second: str) -> str:
+    return "\n".join(sorted((first, second)))

@@ -1,0 +1,103 @@
+"""A vault with memories of any age and use, and its consolidation, put together as the program does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from engram.consolidate import Consolidation
+from engram.core.records import Fact, Usage
+from engram.core.text import ulid
+from engram.using import Using
+from engram.vault import facts, note
+from engram.vault.git import Git
+from engram.vault.usage import Uses
+
+DEVICE = "0123456789abcdef"
+WORDS = [
+    "Anna",
+    "Ben",
+    "Porto",
+    "oat",
+    "milk",
+    "coffee",
+    "piano",
+    "garden",
+    "train",
+    "violin",
+    "harbour",
+    "winter",
+    "cycling",
+    "bread",
+    "Tuesday",
+]
+
+
+class Keeping:
+    """A memory's vault, filled as a test wants it."""
+
+    def __init__(self, memory, *, git=False):
+        self.memory = memory
+        self.root = memory.settings.vault
+        self.clock = memory.clock
+        self.frozen = ""
+        policy = memory.settings.policy
+        self.using = Using(Uses(memory.vault, DEVICE, policy.usage), memory.index, policy)
+        self.using.refresh(self.clock())
+        self.order = Consolidation(
+            memory.filing,
+            self.using,
+            memory.climb.entering.edges,
+            self.clock,
+            lambda: self.frozen,
+            Git.of(self.root, memory.settings.state / "git-waiting.json") if git else None,
+        )
+
+    def fact(self, text, *, days=0.0, **changes):
+        """A note for a memory that is so many days old; its id."""
+        return self.plant(self.made(text, days=days, **changes))[0]
+
+    def made(self, text, *, days=0.0, **changes):
+        created = self.clock() - timedelta(days=days)
+        return Fact(ulid(created, text), text, **{"kind": "episode", "created": created, "origin": "user"} | changes)
+
+    def plant(self, *made):
+        """Notes for these memories, as engram writes them; their ids."""
+        zone = self.memory.settings.zone
+        taken = set()
+        for fact in made:
+            path = facts.fact_path(fact, zone, taken=lambda name: name in taken or (self.root / name).exists())
+            if fact.status == "archived":
+                path = path.replace("facts/", "archive/", 1)
+            taken.add(path)
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_bytes(note.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text)))
+        self.memory.rescan(None)
+        return [fact.id for fact in made]
+
+    def used(self, name, *, days=0.0, access=1, **changes):
+        """The memory was last recalled so many days ago."""
+        usage = Usage(access=access, last_access=self.clock() - timedelta(days=days))
+        self.using.uses.note({name: replace(usage, **changes)})
+
+    def seen(self, name):
+        """The memory as its note says now."""
+        return self.memory.index.find(name)
+
+    def run(self, cadence="nightly", **more):
+        return self.order.run(cadence, **more)
+
+    def tree(self):
+        """Every file of the vault and its bytes, without those that only explain or follow."""
+        log = ("state/memory-actions.jsonl", "state/runs.jsonl", "state/fact-hashes.txt")
+        files = {path.relative_to(self.root).as_posix(): path for path in self.root.rglob("*") if path.is_file()}
+        return {
+            name: path.read_bytes()
+            for name, path in files.items()
+            if name not in log and not name.startswith((".git/", "state/usage/"))
+        }
+
+    def everything(self):
+        """Every file of the vault and its bytes."""
+        files = (path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts)
+        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in files}

@@ -1,0 +1,82 @@
+"""The laws of what the ladder writes are tested: each defect, put in on purpose, is found by a battery."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from harness import Bench, BrokenPromiseError, kill_everywhere
+from ladders import JudgeWork, LadderWork
+
+from engram.boxing import Boxing
+from engram.climb import Climb
+from engram.entering import Entering
+from engram.reviewing import Reviewing
+from engram.vault import edges
+
+
+def notes_first(self, plan):
+    """The new facts, then what happens to those that are known."""
+    self.filing.write(plan.notes, [])
+    self._bury(plan)
+    self._apply(plan, [], [*plan.marks, *plan.artifacts])
+
+
+def asked_as_heard(self, plan):
+    """What somebody asks for is written like a batch, which is filed again."""
+    self._write(plan)
+
+
+def words_last(self, plan):
+    """The very words after the fact, which is not filed again."""
+    self._bury(plan)
+    self._apply(plan, [*plan.marks, *plan.notes], plan.artifacts)
+
+
+def question_first(self, case, decision, now, by, honest=Reviewing._choose):
+    """The note that asked goes, then what it asked about is changed."""
+    self.filing.write([self._trashed(case, now, "decided")], [])
+    honest(self, case, decision, now, by)
+
+
+def settled_first(self, now):
+    """The state forgets that a box wants its note, then the note is written."""
+    owed = self._owed()
+    if owed:
+        self._settle(owed)
+    for held in owed:
+        self._write(held, now)
+
+
+def edges_first(self, lines, named, honest=Entering._wishes):
+    """A relation counts as shown before its note shows it."""
+    wishes = honest(self, lines, named)
+    self.edges.append([replace(line, owed=False) for line in lines.values()])
+    return wishes
+
+
+def run_together(lines, honest=edges._raw):
+    """Lines without an end."""
+    return honest(lines).replace(b"\n", b"")
+
+
+DEFECTS = [
+    (JudgeWork, Climb, "_write", notes_first, 3),
+    (JudgeWork, Climb, "_write", words_last, 5),
+    (LadderWork, Climb, "_write_once", asked_as_heard, 11),
+    (LadderWork, Reviewing, "_choose", question_first, 5),
+    (LadderWork, Boxing, "_file", settled_first, 7),
+    (LadderWork, Entering, "_wishes", edges_first, 3),
+    (JudgeWork, edges, "_raw", run_together, 1),
+]
+"""The life, what is replaced by what, and which share of the points finds it."""
+
+
+@pytest.mark.parametrize(
+    ("work", "owner", "name", "defect", "every"), DEFECTS, ids=[defect[3].__name__ for defect in DEFECTS]
+)
+def test_a_write_out_of_order_is_found_by_a_kill(arena, monkeypatch, work, owner, name, defect, every):
+    """The order of commit keeps links, successors, boxes, relations and questions whole."""
+    monkeypatch.setattr(owner, name, defect)
+    with pytest.raises(BrokenPromiseError):
+        kill_everywhere(Bench.prepare(work(), arena), every)

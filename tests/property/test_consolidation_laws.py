@@ -1,0 +1,180 @@
+"""Laws of consolidation on any vault: twice is once, dry is wet, nothing vanishes, people and pins go first."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram import config
+from engram.core.records import CATEGORIES
+from engram.memory import Memory
+from engram.vault import note
+from tests.conftest import Clock
+from tests.fakes.keeping import WORDS, Keeping
+
+LIVES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "days": st.sampled_from((0, 1, 29, 31, 91, 100, 120, 400)),
+            "kind": st.sampled_from(("episode", "note")),
+            "category": st.sampled_from(CATEGORIES),
+            "confidence": st.sampled_from((0.1, 0.35, 0.6, 0.9, 1.0)),
+            "importance": st.sampled_from((0.1, 0.29, 0.5, 0.7, 1.0)),
+            "status": st.sampled_from(("active", "active", "active", "archived", "superseded", "forgotten")),
+            "pinned": st.sampled_from((False, False, True)),
+            "stage": st.sampled_from(("", "active", "stale")),
+            "layer": st.sampled_from(("", "", "working", "semantic")),
+            "tags": st.sampled_from(((), ("fulfilled",))),
+            "verification": st.sampled_from(("", "", "user_confirmed", "disputed")),
+            "ends": st.sampled_from((None, None, -40, -1, 5)),
+            "access": st.sampled_from((0, 0, 1, 5, 12)),
+            "since": st.sampled_from((0, 3, 95)),
+        }
+    ),
+    min_size=1,
+    max_size=7,
+)
+NIGHTS = settings(max_examples=10, deadline=None)
+
+
+@contextmanager
+def kept(lives):
+    """A vault with these lives in it, and their ids."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "vault"
+        root.mkdir()
+        (root / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n')
+        loaded = config.load(root, {"ENGRAM_HOME": f"{folder}/home", "HOME": folder})
+        policy = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
+        memory = Memory(replace(loaded, policy=policy), clock=Clock(datetime(2026, 11, 20, 20, 0, tzinfo=UTC)))
+        memory.start()
+        memory.warm()
+        keeping = Keeping(memory)
+        made = []
+        for number, life in enumerate(lives):
+            asked = dict(life)
+            ends, access, since = asked.pop("ends"), asked.pop("access"), asked.pop("since")
+            expires = None if ends is None else memory.clock() + timedelta(days=ends)
+            reason = "old" if asked["status"] == "archived" else ""
+            fact = keeping.made(f"{WORDS[number]} {number}", expires=expires, end_reason=reason, **asked)
+            made.append(fact)
+            if access:
+                keeping.used(fact.id, days=since, access=access)
+        keeping.plant(*made)
+        try:
+            yield keeping, {fact.id: keeping.seen(fact.id) for fact in made}
+        finally:
+            memory.close()
+
+
+def ids(keeping):
+    """Every id that some file of the vault holds."""
+    held = (note.read(path.read_bytes()).keys.get("id") for path in keeping.root.rglob("*.md"))
+    return sorted(str(name) for name in held if name)
+
+
+def actives(keeping):
+    return {one.id for one in keeping.memory.index.catalog.facts() if one.status == "active"}
+
+
+# row: X22
+@NIGHTS
+@given(LIVES)
+def test_a_second_run_at_one_instant_changes_no_byte(lives):
+    """Of any cadence, in any order."""
+    with kept(lives) as (keeping, _):
+        for cadence in ("light", "nightly", "weekly"):
+            keeping.run(cadence)
+        before = keeping.everything()
+        for cadence in ("weekly", "nightly", "light"):
+            report = keeping.run(cadence)
+            assert (report.deeds, report.failures) == ((), {})
+        assert keeping.everything() == before
+
+
+# row: X10
+@NIGHTS
+@given(LIVES, st.sampled_from(("light", "nightly")))
+def test_a_dry_run_tells_exactly_what_a_run_does(lives, cadence):
+    with kept(lives) as (keeping, _):
+        before = keeping.everything()
+        told = keeping.run(cadence, dry_run=True)
+        assert keeping.everything() == before
+        done = keeping.run(cadence)
+        assert (told.deeds, told.put_off, told.left) == (done.deeds, done.put_off, done.left)
+        after = keeping.tree()
+        held = {path for path in after if path not in before or after[path] != before[path]}
+        assert held == {one.to for one in told.deeds if one.to in after}
+
+
+# row: X22
+@NIGHTS
+@given(LIVES)
+def test_nothing_vanishes_and_no_memory_is_made(lives):
+    """Every id is somewhere; what is active was so before, or has been recalled since it was put away."""
+    with kept(lives) as (keeping, was):
+        before, active = ids(keeping), actives(keeping)
+        report = keeping.run()
+        assert ids(keeping) == before
+        revived = {one.memory for one in report.deeds if one.name == "revive"}
+        assert actives(keeping) <= active | revived
+        assert all(was[name].status == "archived" for name in revived)
+
+
+# row: B16
+# row: C18
+# row: X23
+@NIGHTS
+@given(LIVES)
+def test_pins_protection_and_people_survive_a_year_of_nights(lives):
+    """A pinned memory stays active, a protected one unless its date is over; a person's note keeps every byte."""
+    with kept(lives) as (keeping, was):
+        before = {name: (keeping.root / fact.path).read_bytes() for name, fact in was.items()}
+        for days in (0, 30, 335):
+            keeping.clock.advance(days=days)
+            keeping.run()
+        for name, fact in was.items():
+            if fact.status != "active":
+                continue
+            dated = fact.expires is not None or (fact.category == "commitment" and fact.tags)
+            if fact.pinned or (not dated and fact.category in {"decision", "principle", "preference", "correction"}):
+                assert keeping.seen(name).status == "active"
+            if fact.verification == "user_confirmed" and not dated:
+                assert (keeping.root / fact.path).read_bytes() == before[name]
+
+
+# row: X6
+@NIGHTS
+@given(LIVES)
+def test_a_run_taken_back_leaves_the_bytes_of_before(lives):
+    with kept(lives) as (keeping, _):
+        before = keeping.tree()
+        report = keeping.run()
+        if report.run:
+            assert keeping.order.undo(report.run).put_off == {}
+        assert keeping.tree() == before
+
+
+# row: X22
+@settings(max_examples=6, deadline=None)
+@given(LIVES)
+def test_thirty_nights_leave_what_one_night_after_thirty_days_leaves(lives):
+    """The same memories are active, and their notes are the same."""
+
+    def notes(keeping):
+        living = (one for one in keeping.memory.index.catalog.facts() if one.status == "active")
+        return {one.path: (keeping.root / one.path).read_bytes() for one in living}
+
+    with kept(lives) as (every, _), kept(lives) as (once, _):
+        for _ in range(30):
+            every.clock.advance(days=1)
+            every.run()
+        once.clock.advance(days=30)
+        once.run()
+        assert notes(every) == notes(once)

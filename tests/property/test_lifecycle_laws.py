@@ -1,0 +1,171 @@
+"""Laws of what becomes of a memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.core.lifecycle import (
+    LAYERS,
+    STAGES,
+    Coming,
+    archived,
+    expired,
+    fate,
+    hidden,
+    promoted,
+    protected,
+    pruned,
+    restaged,
+    revived,
+    stage,
+    tiered,
+    trashed,
+    when,
+)
+from engram.core.policy import Policy
+from engram.core.records import CATEGORIES, STATUSES, Fact, Usage, Vitals
+
+POLICY = Policy()
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+RUNS = settings(max_examples=300, deadline=None)
+AWAY = {"archive": "archived", "prune": "pruned"}
+
+shares = st.sampled_from((0.0, 0.0099, 0.01, 0.05, 0.15, 0.3, 0.39, 0.5, 0.65, 0.7, 1.0)) | st.floats(0, 1)
+times = st.sampled_from((-400, -91, -90, -31, -30, -14, -1, 0, 1, 20)).map(lambda days: NOW + days * DAY)
+maybe = st.none() | times
+facts = st.builds(
+    Fact,
+    id=st.just("F"),
+    text=st.sampled_from(("Anna drinks tea.", "1. boil\n2. pour")),
+    category=st.sampled_from(CATEGORIES),
+    kind=st.sampled_from(("episode", "episode", "note")),
+    created=maybe,
+    status=st.sampled_from(("active", "active", "active", *STATUSES)),
+    confidence=shares,
+    importance=shares,
+    tags=st.sampled_from(((), ("fulfilled",), ("promise/expired", "home"))),
+    pinned=st.booleans(),
+    expires=maybe,
+    valid_until=maybe,
+    superseded_by=st.sampled_from(((), ("G",))),
+    end_reason=st.sampled_from(("", "expired", "faded")),
+    layer=st.sampled_from(("", "", *LAYERS)),
+    stage=st.sampled_from(("", *STAGES)),
+    verification=st.sampled_from(("", "user_confirmed", "system_inferred", "disputed")),
+)
+usages = st.builds(
+    Usage,
+    access=st.integers(0, 12),
+    last_access=maybe,
+    confirmations=st.integers(0, 2),
+    evidence_at=maybe,
+)
+vitals = st.builds(Vitals, confidence=shares, salience=shares, retention=shares, decay=shares, heat=shares)
+clocks = times.filter(lambda moment: moment >= NOW)
+
+
+# row: D8
+# row: B16
+@RUNS
+@given(facts, usages, vitals, clocks, st.sampled_from(("hot", "cold")), st.lists(shares, min_size=5, max_size=5))
+def test_what_is_pinned_survives_everything(fact, usage, values, now, tier, inputs):
+    """It is not let go, put away, given up, called stale or cooled down."""
+    kept = replace(fact, pinned=True)
+    assert fate(kept, usage, values, now, POLICY) is None
+    assert stage(kept, usage, values, POLICY)[0] != "stale"
+    assert tiered(kept, usage, tier, inputs, now, POLICY) in {None, ("hot", "pinned")}
+    assert when(kept, usage, lambda _: values, now, 400, POLICY) == ()
+
+
+# row: C18
+# row: C27
+@RUNS
+@given(facts, usages, vitals, clocks)
+def test_fading_takes_nothing_that_is_protected(fact, usage, values, now):
+    """Only an end that was set for it does: a date, or the rules for promises and speculations."""
+    fact = fact if protected(fact) else replace(fact, layer="semantic")
+    taken = fate(fact, usage, values, now, POLICY)
+    assert taken is None or taken[0] == "trash" or taken == ("archive", "expired")
+    unending = replace(fact, expires=None, tags=())
+    assert fate(unending, usage, values, now, POLICY) is None
+
+
+@RUNS
+@given(facts, usages, vitals, clocks)
+def test_the_order_is_trash_expiry_archive_prune(fact, usage, values, now):
+    """What happens is what the first rule that speaks says, with its words."""
+    rules = (
+        ("trash", trashed(fact, usage, now, POLICY)),
+        ("archive", expired(fact, now)),
+        ("archive", archived(fact, usage, values, now, POLICY)),
+        ("prune", pruned(fact, values, POLICY)),
+    )
+    assert fate(fact, usage, values, now, POLICY) == next((rule for rule in rules if rule[1]), None)
+
+
+@RUNS
+@given(facts, usages, vitals, clocks)
+def test_no_memory_is_taken_twice_at_one_instant(fact, usage, values, now):
+    """Once put away it is hidden, nothing more becomes of it, and the same instant does not bring it back."""
+    living = replace(fact, status="active", pinned=False)
+    taken = fate(living, usage, values, now, POLICY)
+    if taken is None or taken[0] == "trash":
+        return
+    gone = replace(living, status=AWAY[taken[0]], end_reason=taken[1])
+    assert hidden(gone, now) == gone.status
+    assert fate(gone, usage, values, now, POLICY) is promoted(gone, usage, now, POLICY) is None
+    assert revived(gone, usage, values, now, POLICY) is None
+
+
+@RUNS
+@given(facts, usages, vitals, clocks)
+def test_what_is_revived_may_be_recalled_and_stays(fact, usage, values, now):
+    """At the instant it comes back no rule takes it away again."""
+    put_away = replace(fact, status="archived", end_reason="faded", superseded_by=())
+    if revived(put_away, replace(usage, last_access=now), values, now, POLICY):
+        back = replace(put_away, status="active", end_reason="")
+        assert hidden(back, now) is fate(back, usage, values, now, POLICY) is None
+
+
+@RUNS
+@given(facts, usages, vitals, clocks, st.sampled_from(("hot", "cold")), st.lists(shares, min_size=5, max_size=5))
+def test_stage_layer_and_tier_settle_in_one_step(fact, usage, values, now, tier, inputs):
+    """What was changed is not changed again at the same instant."""
+    if staged := restaged(fact, usage, values, POLICY):
+        assert staged[0] in STAGES
+        assert restaged(replace(fact, stage=staged[0]), usage, values, POLICY) is None
+    if risen := promoted(fact, usage, now, POLICY):
+        assert promoted(replace(fact, layer=risen[0]), usage, now, POLICY) is None
+    if moved := tiered(fact, usage, tier, inputs, now, POLICY):
+        assert moved[0] != tier
+        assert tiered(fact, usage, moved[0], inputs, now, POLICY) is None
+
+
+# row: X10
+@RUNS
+@given(facts, usages, vitals, st.floats(0.5, 500), st.integers(0, 200))
+def test_a_forecast_is_what_looking_at_every_day_would_find(fact, usage, values, life, days):
+    """As long as vitals fall: the first day it is taken, and the first before that on which it goes stale."""
+
+    def at(moment):
+        left = max(0.0, 1 - (moment - NOW) / DAY / life)
+        return Vitals(
+            values.confidence * left, values.salience * left, values.retention * left, 1 - values.retention * left, 0
+        )
+
+    expected = []
+    for moment in (NOW + day * DAY for day in range(days + 1)):
+        if taken := fate(fact, usage, at(moment), moment, POLICY):
+            expected.append(Coming(moment, *taken))
+            break
+        name, why = stage(fact, usage, at(moment), POLICY)
+        if name == "stale" and not expected:
+            expected.append(Coming(moment, name, why))
+    if expected and expected[0] == Coming(NOW, "stale", expected[0].why) and fact.stage == "stale":
+        del expected[0]
+    assert when(fact, usage, at, NOW, days, POLICY) == tuple(expected)

@@ -1,0 +1,232 @@
+"""Boxes and traces as values: when a box ends, which trace it joins."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.core import boxes
+from engram.core.policy import BoxPolicy
+from engram.core.records import Fact
+from engram.core.text import is_ulid
+
+POLICY = BoxPolicy()
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def at(minutes=0.0, days=0.0):
+    return NOON + timedelta(minutes=minutes, days=days)
+
+
+def memory(name, *about, tags=(), category="fact", created=None):
+    return Fact(name, f"Statement {name}.", category=category, about=about, tags=tags, created=created)
+
+
+def batch(names, about=(), minutes=0.0, days=0.0, session="plans"):
+    """A batch whose last turn, and whose memories, were said so long after noon."""
+    said = at(minutes, days)
+    return boxes.batch(session, None, [memory(name, created=said) for name in names], tuple(about), said)
+
+
+def sealed(*about, days=0.0, session="plans"):
+    return boxes.seal(batch(["m"], about, days=days, session=session), "flush", at(days=days), POLICY)
+
+
+def woven(held, traces, policy=POLICY):
+    """The traces with the box in the one it joins, and that one's id."""
+    name = f"{held.opened:%Y-%m-%d}/box-{len(traces)}-{held.opened.timestamp()}"
+    trace_id = boxes.weave(held, traces, policy)
+    return traces | {trace_id: boxes.threaded(traces.get(trace_id), trace_id, name, held)}, trace_id
+
+
+# row: C31
+def test_topics_are_tags_and_names_and_never_the_category():
+    """Two unrelated statements of kind `fact` have no subject in common; the commonest comes first."""
+    one = memory("1", "Anna", "Müller's  Café", tags=("Travel/Porto",))
+    two = memory("2", "ANNA", "Ben")
+    assert boxes.topics([one, two], (), POLICY) == ("anna", "müller's café", "travel/porto", "ben")
+    assert boxes.overlap(boxes.topics([memory("1")], (), POLICY), boxes.topics([memory("2")], (), POLICY)) == 0
+
+
+# row: C31
+def test_the_owner_and_the_speakers_are_no_topic():
+    """They are in everything that is said."""
+    assert boxes.topics([memory("1", "Anna Müller", "Porto")], ("anna  müller",), POLICY) == ("porto",)
+
+
+# row: C31
+def test_a_box_has_sixteen_topics_at_most():
+    """From one batch and from many."""
+    many = [memory(str(n), f"Name {n}") for n in range(20)]
+    assert len(boxes.topics(many, (), POLICY)) == 16
+    box, _ = boxes.append(batch("a", [f"t{n}" for n in range(12)]), batch("b", [f"t{n}" for n in range(20)]), POLICY)
+    assert box.topics == tuple(f"t{n}" for n in range(16))
+
+
+# row: C31
+def test_the_first_batch_opens_a_box_and_the_next_one_joins():
+    """Its id is the same whenever the same batch opens it."""
+    box, closed = boxes.append(None, batch("ab", ["anna"]), POLICY)
+    assert (closed, box.memories, box.id) == (None, ("a", "b"), batch("ab", ["anna"]).id)
+    assert is_ulid(box.id)
+    assert box.id not in {batch("b", ["anna"]).id, batch("ab", session="other").id}
+    box, closed = boxes.append(box, batch("c", ["anna", "porto"], 5), POLICY)
+    assert (closed, box.memories, box.topics) == (None, ("a", "b", "c"), ("anna", "porto"))
+    assert (box.opened, box.last) == (at(), at(5))
+
+
+# row: C31
+@pytest.mark.parametrize(
+    ("has", "brings", "ends"),
+    [
+        ("ab", "cd", True),
+        ("abc", "cde", True),  # 1 of 5
+        ("abc", "bcd", False),  # 2 of 4
+        ("abcdefgh", "a", False),  # nothing new: the subject is the same, however little of it is named
+        ("ab", "", False),
+        ("", "ab", False),
+    ],
+)
+def test_another_subject_ends_the_box(has, brings, ends):
+    """Below an overlap of 0.35, and only where new topics come up."""
+    box, closed = boxes.append(batch("m", has), batch("n", brings, 1), POLICY)
+    assert bool(closed) is ends
+    assert box.memories == (("n",) if ends else ("m", "n"))
+    assert not closed or (closed.why, closed.sealed, closed.memories) == ("topic_shift", at(1), ("m",))
+
+
+# row: C31
+@pytest.mark.parametrize(("minutes", "ends"), [(29.99, False), (30, True), (600, True)])
+def test_a_silence_ends_the_box(minutes, ends):
+    """Of 30 minutes or more; it is closed when the 30 minutes were over."""
+    box, closed = boxes.append(batch("m", "a"), batch("n", "a", minutes), POLICY)
+    assert bool(closed) is ends
+    assert not closed or (closed.why, closed.sealed, box.memories) == ("time_gap", at(30), ("n",))
+
+
+# row: C31
+def test_too_many_memories_join_and_then_close_the_box():
+    """Asked before anything else: neither the new subject nor the silence comes first."""
+    box = batch([f"m{n}" for n in range(49)], "a")
+    box, closed = boxes.append(box, batch(["x"], "a", 1), POLICY)
+    assert closed is None
+    box, closed = boxes.append(box, batch(["y"], "bcd", 60), POLICY)
+    assert box is None
+    assert (closed.why, len(closed.memories), closed.memories[-1]) == ("max_memories", 51, "y")
+
+
+# row: C31
+def test_a_batch_without_memories_opens_nothing_but_keeps_a_box_open_or_ends_it():
+    """A conversation that goes on is not silent."""
+    assert boxes.append(None, batch(""), POLICY) == (None, None)
+    box, _ = boxes.append(batch("m", "a"), batch("", (), 20), POLICY)
+    box, closed = boxes.append(box, batch("n", "a", 40), POLICY)
+    assert (closed, box.memories) == (None, ("m", "n"))
+    box, closed = boxes.append(box, batch("", (), 70), POLICY)
+    assert (box, closed.why) == (None, "time_gap")
+
+
+# row: C31
+def test_the_same_batch_again_changes_nothing():
+    """Nor does sealing again."""
+    box, _ = boxes.append(batch("m", "a"), batch("n", "ab", 1), POLICY)
+    assert boxes.append(box, batch("n", "ab", 1), POLICY) == (box, None)
+    once = boxes.seal(box, "flush", at(2), POLICY)
+    assert boxes.seal(once, "time_gap", at(9), POLICY) == once
+
+
+# row: C31
+def test_a_box_of_an_old_conversation_is_closed_on_the_old_day():
+    """Whatever the clock says when it is flushed; and never before its last words."""
+    assert boxes.seal(batch("m"), "flush", at(days=900), POLICY).sealed == at(30)
+    assert boxes.seal(batch("m"), "flush", at(days=-1), POLICY).sealed == at()
+
+
+# row: C32
+def test_a_trace_is_named_by_the_topics_of_its_first_box():
+    """In whatever order they came up."""
+    assert boxes.weave(sealed("porto", "anna"), {}, POLICY) == boxes.weave(sealed("anna", "porto"), {}, POLICY)
+    assert boxes.weave(sealed("anna"), {}, POLICY).startswith("trace-")
+    assert len(boxes.weave(sealed("anna"), {}, POLICY)) == len("trace-") + 8
+
+
+# row: C32
+def test_a_box_joins_the_trace_it_resembles_most():
+    """From 0.4 on; the later one of two that are equally near."""
+    traces, porto = woven(sealed("anna", "porto"), {})
+    traces, coffee = woven(sealed("anna", "coffee", "milk", days=1), traces)
+    assert porto != coffee
+    assert boxes.weave(sealed("anna", "porto", "sea", days=2), traces, POLICY) == porto
+    assert boxes.weave(sealed("coffee", "milk", days=2), traces, POLICY) == coffee
+    assert boxes.weave(sealed("anna", "milk", "porto", "coffee", days=2), traces, POLICY) == coffee
+    assert boxes.weave(sealed("anna", "x", days=2), traces, POLICY) not in traces  # 1 of 3
+
+
+# row: C32
+@pytest.mark.parametrize(("days", "joins"), [(7, True), (7.1, False), (-7, True), (-7.1, False)])
+def test_a_trace_takes_boxes_for_a_week(days, joins):
+    """In the conversation's own time, so that an old one imported late does not join what is said today."""
+    traces, trace_id = woven(sealed("anna", "porto"), {})
+    assert (boxes.weave(sealed("anna", "porto", "sea", days=days), traces, POLICY) == trace_id) is joins
+
+
+# row: C32
+def test_a_long_trace_goes_on_matching():
+    """Its subject drifts: each box has half of the last one. All topics together would overlap by a tenth."""
+    traces = {}
+    for n in range(30):
+        traces, trace_id = woven(sealed(f"t{n}", f"t{n + 1}", f"t{n + 2}", days=n), traces)
+    assert len(traces) == 1
+    topics = {topic for _, known in traces[trace_id].boxes for topic in known}
+    assert boxes.overlap(["t29", "t30", "t31"], topics) < 0.1
+    assert boxes.weave(sealed("t0", "t1", "t2", days=31), traces, POLICY) == trace_id  # as its first box was
+    assert boxes.weave(sealed("t1", "t2", "t3", days=31), traces, POLICY) != trace_id  # long out of the latest five
+
+
+# row: C32
+def test_the_same_box_is_in_a_trace_once_and_the_newest_last():
+    """Whatever the order they were woven in."""
+    traces = {}
+    for day in (3, 1, 2):
+        traces, trace_id = woven(sealed("anna", days=day), traces)
+    trace = traces[trace_id]
+    assert [name[:10] for name, _ in trace.boxes] == ["2026-11-21", "2026-11-22", "2026-11-23"]
+    assert boxes.threaded(trace, trace_id, trace.boxes[0][0], sealed("anna", days=1)) == trace
+    assert trace.seen == at(days=3)
+
+
+# row: C32
+def test_a_box_without_topics_is_on_its_conversation():
+    """No box is without a trace, and two nameless ones of two conversations are not thrown together."""
+    traces, trace_id = woven(sealed(session="Coffee plans"), {})
+    assert traces[trace_id].topic == "coffee plans"
+    assert boxes.weave(sealed(session="coffee plans", days=1), traces, POLICY) == trace_id
+    assert boxes.weave(sealed(session="other", days=1), traces, POLICY) != trace_id
+
+
+# row: C31
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 4), st.lists(st.sampled_from("abcdef"), max_size=4)), max_size=12
+    )
+)
+def test_every_memory_is_in_exactly_one_box(batches):
+    """In the order it came, whatever the subjects and silences; boxes follow each other in time."""
+    policy = BoxPolicy(memories=5)
+    minutes, number, open_box, closed, told = 0, 0, None, [], []
+    for gap, size, about in batches:
+        minutes += gap
+        names = [f"m{number + n}" for n in range(size)]
+        number += size
+        told += names
+        open_box, done = boxes.append(open_box, batch(names, dict.fromkeys(about), minutes), policy)
+        closed += [done] if done else []
+    every = [*closed, *([open_box] if open_box else [])]
+    assert [name for box in every for name in box.memories] == told
+    assert all(box.memories and (box.sealed or box.last) >= box.last >= box.opened for box in every)
+    assert all(one.sealed <= other.opened + timedelta(minutes=30) for one, other in pairwise(every))

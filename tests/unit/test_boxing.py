@@ -1,0 +1,475 @@
+"""From filed memories to box and trace notes in a real vault: when, in which order, and doing it twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from engram.boxing import Boxing
+from engram.core.records import Create, Fact
+from engram.core.text import content_hash, ulid
+from engram.errors import StorageError
+from engram.index.index import Index
+from engram.vault import boxes as forms
+from engram.vault import facts, note, syscalls
+from engram.vault.store import Vault
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+class Bench:
+    """A vault with memories in it, and the boxing on it; `again` is a restart."""
+
+    def __init__(self, settings) -> None:
+        self.settings = settings
+        self.vault = Vault(settings.vault)
+        self.index = Index(settings)
+        self.again()
+
+    def again(self) -> None:
+        self.faults: dict[str, str] = {}
+        self.boxing = Boxing(Vault(self.settings.vault), self.index, self.settings, self.faults)
+
+    def facts(self, names, about=(), minutes=0.0):
+        """The facts with these names, in the vault; the same ones when asked for again."""
+        said = NOON + timedelta(minutes=minutes)
+        made = []
+        for name in names:
+            fact = Fact(ulid(said, name), f"Statement {name}.", created=said, about=tuple(about), status="active")
+            if self.index.fact(fact.id) is None:
+                path = facts.fact_path(fact, self.settings.zone, taken=self.vault.exists)
+                change = Create(path, facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text), "test")
+                self.index.wrote(self.vault.apply([change]))
+            made.append(fact)
+        return made
+
+    def add(self, names, about=(), minutes=0.0, session="plans", later=0.0, people=()):
+        """File a batch said so long after noon, by a clock that shows `later` minutes more."""
+        said = NOON + timedelta(minutes=minutes)
+        made = self.facts(names, about, minutes)
+        return self.boxing.add(session, None, made, said, said + timedelta(minutes=later), people)
+
+    def notes(self, folder):
+        return sorted((self.settings.vault / folder).rglob("*.md"))
+
+    def read(self, folder="boxes"):
+        return [note.read(path.read_bytes()) for path in self.notes(folder)]
+
+    def state(self, name="open-boxes"):
+        return json.loads((self.settings.vault / "state" / f"{name}.json").read_text())
+
+    def tree(self):
+        """All files of boxes and traces, state included, with their bytes."""
+        paths = [path for path in self.settings.vault.rglob("*") if path.is_file() and "facts" not in path.parts]
+        return {path.relative_to(self.settings.vault).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.fixture
+def bench(settings):
+    made = Bench(settings)
+    yield made
+    made.index.close()
+
+
+def links(body):
+    return [line[4:].partition("]]")[0] for line in body.split("\n") if line.startswith("- [[")]
+
+
+# row: C31
+# row: C32
+def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
+    """Two stretches on Porto with one on tea between them: three boxes, two traces, linked both ways."""
+    assert bench.add("ab", ["Porto", "Anna"]) == []
+    assert bench.notes("boxes") == []
+    (closed,) = bench.add("c", ["tea", "milk"], 5)
+    assert closed.why == "topic_shift"
+    bench.add("d", ["Porto", "Anna", "sea"], 10)
+    bench.boxing.flush(NOON + timedelta(minutes=11))
+    boxes, traces = bench.read("boxes"), bench.read("traces")
+    assert Counter(box.keys["end_reason"] for box in boxes) == {"topic_shift": 2, "flush": 1}
+    assert len(traces) == 2
+    names = {path.stem for folder in ("boxes", "traces", "facts") for path in bench.notes(folder)}
+    assert {stem for one in (*boxes, *traces) for stem in links(one.body)} <= names
+    stems = {path.stem: trace for path, trace in zip(bench.notes("traces"), traces, strict=True)}
+    for path, box in zip(bench.notes("boxes"), boxes, strict=True):
+        assert path.stem in links(stems[box.keys["trace"][2:-2]].body)
+    porto = next(trace for trace in traces if "sea" in trace.keys["topics"])
+    assert len(links(porto.body)) == 2
+    assert bench.faults == {}
+
+
+# row: C31
+def test_a_box_is_open_in_the_state_only_and_survives_a_restart(bench):
+    """One for each conversation."""
+    bench.add("a", ["Porto"])
+    bench.add("b", ["Porto"], session="other")
+    bench.again()
+    bench.add("c", ["Porto"], 5)
+    assert sorted(len(box["memories"]) for box in bench.state()["boxes"]) == [1, 2]
+    assert bench.notes("boxes") == []
+    bench.boxing.flush(NOON, "other")
+    assert [box.keys["session"] for box in bench.read()] == ["other"]
+
+
+# row: C31
+def test_what_was_said_long_ago_is_boxed_by_its_own_time(bench):
+    """An import today: silences are those of the conversation, not of the clock."""
+    year = 60 * 24 * 365
+    bench.add("a", ["Porto"], -year, later=year)
+    bench.add("b", ["Porto"], -year + 5, later=year)
+    assert bench.add("c", ["Porto"], -year + 40, later=year)[0].why == "time_gap"
+    bench.boxing.flush(NOON)
+    assert [box.keys["sealed"][:10] for box in bench.read()] == ["2025-11-20"] * 2
+
+
+# row: C31
+def test_a_silent_box_is_closed_when_its_time_has_come(bench):
+    """Half an hour after it was last added to by the clock; `next_due` says when."""
+    assert bench.boxing.next_due() is None
+    bench.add("a", ["Porto"], later=10)
+    assert bench.boxing.next_due() == NOON + timedelta(minutes=40)
+    bench.boxing.seal_due(NOON + timedelta(minutes=39))
+    assert bench.notes("boxes") == []
+    bench.boxing.seal_due(NOON + timedelta(minutes=40))
+    assert [box.keys["end_reason"] for box in bench.read()] == ["time_gap"]
+    assert bench.boxing.next_due() is None
+
+
+# row: C31
+def test_speakers_are_in_no_box_as_a_topic(bench):
+    """They are in everything that is said, and would tie all of it together."""
+    bench.add("a", ["Caroline", "Porto"], people=["Caroline"])
+    assert bench.add("b", ["Caroline", "tea"], 1, people=["Caroline"])[0].topics == ("porto",)
+
+
+# row: C31
+def test_filing_a_batch_again_changes_no_byte(bench):
+    """While its box is open, and when that is sealed, also after a restart."""
+    bench.add("ab", ["Porto"])
+    before = bench.tree()
+    assert bench.add("ab", ["Porto"], later=3) == []
+    assert bench.tree() == before
+    bench.add("c", ["tea"], 5)
+    bench.boxing.flush(NOON)
+    before = bench.tree()
+    for _ in range(2):
+        assert bench.add("c", ["tea"], 5) + bench.add("ab", ["Porto"]) == []
+        bench.boxing.flush(NOON)
+        bench.boxing.seal_due(NOON + timedelta(days=1))
+        assert bench.tree() == before
+        bench.again()
+
+
+# row: C31
+def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
+    """Whether it is another subject that closes it or somebody who asks; with one of two left it stands."""
+    for names, gone in (("ab", "ab"), ("cd", "d"), ("e", "e")):
+        bench.add(names, [names])
+        for fact in bench.facts(gone, [names]):
+            path = bench.index.fact(fact.id).path
+            (bench.settings.vault / path).unlink()
+            bench.index.wrote({path: b""})
+    bench.boxing.flush(NOON)
+    assert [links(box.body) for box in bench.read()] == [["fact-statement-c-" + content_hash("Statement c.")[:8]]]
+    assert len(bench.read("traces")) == 1
+    assert [len(box["memories"]) for box in bench.state()["boxes"]] == [2]
+
+
+# row: C31
+def test_of_many_boxes_the_state_keeps_the_latest(bench):
+    """It must not grow with the vault."""
+    for n in range(20):
+        bench.add([f"m{n}"], [f"topic {n}"], n)
+    kept = bench.state()["boxes"]
+    assert len(kept) == bench.settings.policy.boxes.kept + 1
+    assert len(bench.notes("boxes")) == 19
+
+
+# row: C32
+@pytest.mark.parametrize("spoil", [lambda path: path.unlink(), lambda path: path.write_text("<<<<<<< mine")])
+def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
+    """The file of state is derived."""
+    for n, about in enumerate(["Porto", "tea", "Porto", "tea", "sea"]):
+        bench.add([f"m{n}"], [about, "x"] if about == "Porto" else [about], n)
+    bench.boxing.flush(NOON + timedelta(minutes=5))
+    path = bench.settings.vault / "state" / "traces.json"
+    assert sorted(len(trace["boxes"]) for trace in bench.state("traces")["traces"].values()) == [1, 2, 2]
+    spoil(path)
+    bench.again()
+    bench.add(["m9"], ["tea"], 9)
+    bench.boxing.flush(NOON + timedelta(minutes=9))
+    assert sorted(len(trace["boxes"]) for trace in bench.state("traces")["traces"].values()) == [1, 2, 3]
+    assert len(bench.notes("traces")) == 3
+    (bench.settings.vault / "boxes" / "mine.md").write_text("A note of my own.")
+    (bench.settings.vault / "boxes" / "link.md").symlink_to("/etc/hostname")
+    assert forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone)) == path.read_bytes()
+
+
+# row: C32
+def test_an_older_list_of_traces_is_brought_up_to_date(bench):
+    """As a version control system or a power cut brings it back."""
+    path = bench.settings.vault / "state" / "traces.json"
+    bench.add("a", ["Porto"])
+    bench.boxing.flush(NOON)
+    older = path.read_bytes()
+    bench.add("b", ["Porto"], 1)
+    bench.boxing.flush(NOON + timedelta(minutes=1))
+    path.write_bytes(older)
+    bench.again()
+    bench.add("c", ["Porto"], 2)
+    bench.boxing.flush(NOON + timedelta(minutes=2))
+    assert [len(links(trace.body)) for trace in bench.read("traces")] == [3]
+
+
+# row: C31
+def test_a_damaged_list_of_open_boxes_is_reported_and_begun_anew(bench):
+    """The memories and their notes are not touched by that."""
+    bench.add("a", ["Porto"])
+    (bench.settings.vault / "state" / "open-boxes.json").write_text("{")
+    bench.again()
+    assert "open-boxes.json" in bench.faults["boxes"]
+    bench.add("b", ["Porto"], 1)
+    assert [len(box["memories"]) for box in bench.state()["boxes"]] == [1]
+
+
+# row: X3
+# row: C32
+def test_a_note_that_a_person_is_editing_is_put_off(settings):
+    """For a minute; then it is written around their words."""
+    files = replace(settings.policy.files, quiet_seconds=60)
+    bench = Bench(replace(settings, policy=replace(settings.policy, files=files)))
+    now = NOON
+    bench.add("a", ["Porto"])
+    bench.boxing.flush(now)
+    (trace,) = bench.notes("traces")
+    trace.write_text(trace.read_text() + "I loved that town.\n")
+    os.utime(trace, (now.timestamp() + 60 * 9.5,) * 2)
+    theirs = trace.read_bytes()
+    bench.add("b", ["Porto"], 10)
+    now += timedelta(minutes=10)
+    bench.boxing.flush(now)
+    assert (trace.read_bytes(), len(bench.notes("boxes"))) == (theirs, 1)
+    assert bench.boxing.next_due() == now + timedelta(seconds=60)
+    bench.again()
+    bench.boxing.seal_due(now + timedelta(seconds=60))
+    assert len(bench.notes("boxes")) == 2
+    assert trace.read_text().endswith("I loved that town.\n")
+    assert len(links(trace.read_text())) == 2
+    assert bench.boxing.next_due() is None
+    bench.index.close()
+
+
+# row: C32
+def test_a_trace_note_that_cannot_be_read_waits_and_holds_nothing_up(bench):
+    """It is a person's to mend; the fault is told until then."""
+    bench.add("a", ["Porto"])
+    bench.boxing.flush(NOON)
+    (trace,) = bench.notes("traces")
+    sound = trace.read_text()
+    trace.write_text(sound.replace("kind:", "kind: ["))
+    bench.add("b", ["Porto"], 1)
+    bench.add("c", ["tea"], 2)
+    bench.boxing.flush(NOON + timedelta(minutes=3))
+    assert len(bench.notes("boxes")) == 3
+    assert "boxes" in bench.faults
+    trace.write_text(sound)
+    bench.boxing.seal_due(NOON + timedelta(minutes=5))
+    assert bench.faults == {}
+    assert len(links(trace.read_text())) == 2
+
+
+# row: C31
+def test_a_memory_that_is_gone_when_its_box_is_sealed_is_not_listed(settings):
+    """A link must lead somewhere."""
+    at_once = replace(settings.policy.files, settle_most_seconds=0, vanished_share=1)
+    bench = Bench(replace(settings, policy=replace(settings.policy, files=at_once)))
+    bench.add("ab", ["Porto"])
+    gone, kept = bench.notes("facts")
+    gone.unlink()
+    for _ in range(2):
+        bench.index.refresh(None)
+    bench.boxing.flush(NOON)
+    assert links(bench.read()[0].body) == [kept.stem]
+    bench.index.close()
+
+
+# row: C31
+def test_a_decision_that_cannot_be_written_down_has_not_been_taken(bench, monkeypatch):
+    """The batch may be filed again."""
+    bench.add("a", ["Porto"])
+    before = bench.tree()
+    with monkeypatch.context() as disk:
+        disk.setattr(syscalls, "SYS", Full())
+        with pytest.raises(StorageError):
+            bench.add("b", ["tea"], 1)
+    assert bench.tree() == before
+    assert bench.add("b", ["tea"], 1)[0].why == "topic_shift"
+    assert len(bench.notes("boxes")) == 1
+
+
+class Full(syscalls.Syscalls):
+    """A disk with no room for a further byte."""
+
+    def write(self, *_):
+        raise OSError(28, "No space left on device")
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Dying(syscalls.Syscalls):
+    """A process that dies at its `left`-th change of a name, before or after it."""
+
+    def __init__(self, left, *, after) -> None:
+        self.left = left
+        self.after = after
+
+    def _count(self, change):
+        self.left -= 1
+        if self.left == 0 and not self.after:
+            raise Killed
+        change()
+        if self.left <= 0:
+            raise Killed
+
+    def rename(self, *names, **flags):
+        self._count(lambda: super(Dying, self).rename(*names, **flags))
+
+    def link(self, *names):
+        self._count(lambda: super(Dying, self).link(*names))
+
+    def unlink(self, *names):
+        self._count(lambda: super(Dying, self).unlink(*names))
+
+
+class Refusing(Dying):
+    """A disk that refuses the `left`-th change of a name, and no other."""
+
+    def _count(self, change):
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(5, "Input/output error")
+        change()
+
+
+# row: C31
+def test_what_the_disk_refuses_is_done_later(bench, monkeypatch):
+    """Before the decision the batch is refused; behind it the fault is told, and nothing is lost or done twice."""
+    refused = told = 0
+    for left in range(1, 100):
+        disk = Refusing(left, after=False)
+        bench.facts("ab", ["Porto", str(left)], left * 60)
+        before = len(bench.notes("boxes"))
+        with monkeypatch.context() as patched:
+            patched.setattr(syscalls, "SYS", disk)
+            try:
+                bench.add("ab", ["Porto", str(left)], left * 60)
+                bench.boxing.flush(NOON + timedelta(minutes=left * 60))
+            except StorageError:
+                refused += 1
+            else:
+                told += bool(bench.faults)
+                assert bench.faults or disk.left > 0 or len(bench.notes("boxes")) == before + 1
+        bench.add("ab", ["Porto", str(left)], left * 60)
+        bench.boxing.flush(NOON + timedelta(minutes=left * 60))
+        assert bench.faults == {}
+        assert bench.boxing.next_due() is None
+        assert len(bench.notes("boxes")) == before + 1
+        if disk.left > 0:
+            break
+    assert refused > 1 < told
+
+
+# row: C31
+# row: C32
+@pytest.mark.parametrize("after", [False, True])
+def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(settings, monkeypatch, after):
+    """The tree is then what it would have been without the crash, byte for byte."""
+    small = replace(settings.policy, boxes=replace(settings.policy.boxes, memories=3))
+    bench = Bench(replace(settings, policy=small))
+    bench.add("ab", ["Porto"])
+    bench.facts("cd", ["Porto"], 1)
+    bench.facts("e", ["tea"], 2)
+    start = bench.settings.vault.with_name("start")
+    shutil.copytree(bench.settings.vault, start)
+
+    def work():
+        bench.add("cd", ["Porto"], 1)  # joins and is one too many
+        bench.add("e", ["tea"], 2)
+        bench.add("", (), 50)  # nobody said anything to keep
+        bench.boxing.flush(NOON + timedelta(minutes=50))
+
+    work()
+    wanted = bench.tree()
+    assert len(bench.notes("boxes")) == 2
+    crashes = 0
+    for left in range(1, 100):
+        shutil.rmtree(bench.settings.vault)
+        shutil.copytree(start, bench.settings.vault)
+        bench.again()
+        try:
+            with monkeypatch.context() as disk:
+                disk.setattr(syscalls, "SYS", Dying(left, after=after))
+                work()
+        except Killed:
+            crashes += 1
+            bench.again()
+            bench.boxing.vault.tidy(datetime.now(UTC) + timedelta(hours=1), 0)
+            work()
+            assert bench.tree() == wanted, left
+        else:
+            break
+    assert crashes > 10
+    bench.index.close()
+
+
+# row: C31
+@examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sets(st.integers(0, 11), max_size=3),
+            st.sampled_from(["one", "two"]),
+            st.integers(0, 45),
+            st.sampled_from(["add", "add", "add", "again", "flush", "due"]),
+        ),
+        max_size=10,
+    )
+)
+def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
+    """Whatever is filed in whatever order, twice or across restarts."""
+    for folder in ("boxes", "traces", "state"):
+        shutil.rmtree(bench.settings.vault / folder, ignore_errors=True)
+    bench.again()
+    told, minutes = set(), 0
+    for numbers, session, gap, deed in batches:
+        minutes += gap
+        now = NOON + timedelta(minutes=minutes)
+        if deed == "again":
+            bench.again()
+        elif deed == "flush":
+            bench.boxing.flush(now, session)
+        elif deed == "due":
+            bench.boxing.seal_due(now)
+        else:
+            made = [fact for n in sorted(numbers) for fact in bench.facts([f"{session}{n}"], ["abcd"[n % 4]], n)]
+            bench.boxing.add(session, None, made, now, now)
+            told |= {(session, fact.id) for fact in made}
+    bench.boxing.flush(NOON + timedelta(minutes=minutes))
+    stems = {(session, Path(bench.index.fact(fact).path).stem) for session, fact in told}
+    listed = Counter((box.keys["session"], stem) for box in bench.read() for stem in links(box.body))
+    assert listed == Counter(stems)
+    assert {stem for one in bench.read("traces") for stem in links(one.body)} == {
+        path.stem for path in bench.notes("boxes")
+    }

@@ -1,0 +1,512 @@
+"""The runner: planned whole, checked, kept, applied, told; and what it leaves to people."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from engram.agenda import Agenda, due, following
+from engram.consolidate import LIGHT, NIGHTLY, PASSES, WEEKLY
+from engram.core.policy import ConsolidationPolicy
+from engram.core.records import Create, Edge
+from engram.errors import BadRequestError, StorageError
+from engram.passes import hygiene
+from engram.vault import facts, syscalls
+from engram.vault.edges import Line
+from tests.fakes.keeping import Keeping
+
+BERLIN = ZoneInfo("Europe/Berlin")
+POLICY = ConsolidationPolicy()
+FADING = {"importance": 0.2, "confidence": 0.9}
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+def rows(keeping, name="memory-actions"):
+    path = keeping.root / "state" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def deeds(report):
+    return [(one.name, one.memory) for one in report.deeds]
+
+
+# -- a run ---------------------------------------------------------------------------------------------
+
+
+# row: D9
+def test_the_passes_stand_in_the_order_of_the_dream_cycle():
+    """The curve of forgetting first, the old logs last."""
+    names = [one.__name__ for one in NIGHTLY]
+    assert names == ["stage", "promote", "expire", "archive", "prune", "revive", "topics", "trash", "logs"]
+    assert [one.__name__ for one in (*LIGHT, *WEEKLY)] == ["expire", "topics", "edges"]
+
+
+# row: C18
+# row: X6
+def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
+    """In the note, in the report, in the action log and in the list of runs; recall does not find it."""
+    old, new = keeping.fact("Anna saw a red car.", days=100, **FADING), keeping.fact("Anna bought a piano.")
+    report = keeping.run()
+    assert ("archive", old) in deeds(report)
+    assert keeping.seen(old).path == "archive/2026-11-20/" + keeping.seen(old).path.rpartition("/")[2]
+    assert (keeping.seen(old).status, keeping.seen(old).stage) == ("archived", "archived")
+    assert keeping.seen(old).end_reason == "old, unimportant, unused, faded"
+    row = next(row for row in rows(keeping) if row["memory"] == old and row["action"] == "archive")
+    assert (row["run"], row["reason"], row["by"]) == (report.run, "old, unimportant, unused, faded", "engram")
+    (run,) = rows(keeping, "runs")
+    assert (run["id"], run["cadence"], run["counts"]["archive"]) == (report.run, "nightly", 1)
+    hits = keeping.memory.call("recall", {"query": "Anna", "kinds": ["fact"]})["hits"]
+    assert [hit["key"] for hit in hits] == [new]
+
+
+# row: X22
+def test_a_second_run_at_the_same_instant_changes_no_byte(keeping):
+    keeping.used(keeping.fact("Anna plays the violin.", importance=0.8), access=6)
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    assert keeping.run().deeds
+    before = keeping.everything()
+    assert keeping.run().deeds == ()
+    assert keeping.everything() == before
+
+
+# row: X10
+def test_a_dry_run_says_what_a_run_does_and_changes_no_byte(keeping):
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    keeping.fact("Anna plays the piano.", days=40)
+    before = keeping.everything()
+    told = keeping.run(dry_run=True)
+    assert keeping.everything() == before
+    done = keeping.run()
+    assert (told.deeds, told.put_off, told.left) == (done.deeds, done.put_off, done.left)
+    assert told.dry_run
+    assert told.plain()["counts"] == done.plain()["counts"]
+
+
+# row: A24
+def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
+    """It is named, and what the others do stands."""
+
+    def stage(_view, _now):
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(PASSES, "nightly", (stage, hygiene.prune))
+    gone = keeping.fact("Anna saw a red car.", days=150, confidence=0.5)
+    report = keeping.run()
+    assert deeds(report) == [("prune", gone)]
+    assert list(report.failures) == ["stage"]
+    assert rows(keeping, "runs")[0]["failures"] == dict(report.failures)
+
+
+# row: X6
+# row: X22
+def test_a_pass_may_make_a_note_once_and_it_is_taken_back_with_the_run(keeping, monkeypatch):
+    """The same note again in the next round is the same note; another pass lets it be."""
+    made = keeping.made("Anna likes music.", kind="note", origin="synthesized")
+    path, zone = f"facts/2026-11-20/{made.id}.md", keeping.memory.settings.zone
+    create = Create(path, facts.fact_keys(made, zone), facts.fact_body(made.text), "said in three notes")
+
+    def merge(view, _now):
+        return [] if made.id in view.memories else [create]
+
+    def also(view, _now):
+        return [] if made.id in view.memories else [replace(create, body="Otherwise.\n")]
+
+    monkeypatch.setitem(PASSES, "nightly", (merge, also, hygiene.topics))
+    before = keeping.tree()
+    report = keeping.run()
+    assert ("merge", path) in deeds(report)
+    assert report.put_off == {path: "it is made in this run"}
+    assert keeping.seen(made.id).text == "Anna likes music."
+    undone = keeping.order.undo(report.run)
+    assert made.id in [one.memory for one in undone.deeds]
+    assert keeping.tree() == before
+
+
+def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(keeping, monkeypatch):
+    """The log of use, the list of runs, and git."""
+
+    def refuse(*_args):
+        raise StorageError("the disk is full")
+
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    monkeypatch.setattr(keeping.using.uses, "flush", refuse)
+    keeping.order.git = type("Refusing", (), {"commit": refuse})()
+    (keeping.root / "state" / "runs.jsonl").mkdir()
+    report = keeping.run()
+    assert set(report.failures) == {"usage", "logs", "state/runs.jsonl", "git"}
+    assert keeping.seen(name).status == "archived"
+
+
+# row: C34
+def test_a_state_file_that_cannot_be_read_holds_no_note_up(keeping):
+    keeping.fact("Anna bought a piano.")
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    (keeping.root / "state" / "topics.json").symlink_to("/nowhere")
+    report = keeping.run()
+    assert list(report.failures) == ["topics"]
+    assert keeping.seen(name).status == "archived"
+
+
+def test_one_pass_can_be_run_alone(keeping):
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    assert {name for name, _ in deeds(keeping.run(only="topics"))} <= {"topics"}
+    with pytest.raises(BadRequestError, match="no pass 'sleep'"):
+        keeping.run(only="sleep")
+
+
+def test_several_changes_to_a_note_are_one_write(keeping):
+    """The stage of what is promoted as well."""
+    name = keeping.fact("Anna plays the violin.", importance=0.8)
+    keeping.used(name, access=6)
+    assert deeds(keeping.run(only=None))[:2] == [("stage", name), ("promote", name)]
+    assert (keeping.seen(name).stage, keeping.seen(name).layer) == ("active", "semantic")
+    assert keeping.order.history.load(keeping.order.history.runs()[0]).steps[-1].before == keeping.seen(name).path
+
+
+# row: D7
+def test_a_disk_that_refuses_is_told_and_the_next_run_goes_on(keeping, monkeypatch):
+    """What was planned for other notes is done; nothing is half done."""
+    names = [keeping.fact(f"Anna saw a red car near house {n}.", days=100, **FADING) for n in range(3)]
+    bad = keeping.seen(names[1]).path.rpartition("/")[2]
+
+    class Refusing(syscalls.Syscalls):
+        def rename(self, old, new, folder, to, flags=0):
+            if new == bad and folder != to:
+                raise OSError(28, "no space")
+            super().rename(old, new, folder, to, flags)
+
+    monkeypatch.setattr(syscalls, "SYS", Refusing())
+    report = keeping.run()
+    assert [keeping.seen(name).status for name in names] == ["archived", "active", "archived"]
+    assert list(report.failures) == [keeping.seen(names[1]).path]
+    monkeypatch.undo()
+    keeping.run()
+    assert keeping.seen(names[1]).status == "archived"
+
+
+def test_what_cannot_be_kept_is_not_done(keeping, monkeypatch):
+    """Without the bytes that a run replaces it could not be taken back."""
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+
+    def refuse(*_args):
+        raise StorageError("the disk is full")
+
+    before = keeping.tree()
+    monkeypatch.setattr(keeping.order.history, "keep", refuse)
+    assert list(keeping.run().failures) == ["history"]
+    assert keeping.tree() == before
+
+
+# row: X6
+def test_more_than_can_be_taken_back_waits_for_the_next_run(opened, settings):
+    policy = replace(settings.policy.consolidation, history_bytes=65536)
+    keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
+    keeping.plant(*(keeping.made(f"Anna saw car number {n}.", days=100, **FADING) for n in range(120)))
+    first = keeping.run()
+    assert set(first.put_off.values()) == {"too much for one run"}
+    assert len([one for one in first.deeds if one.name == "archive"]) + len(first.put_off) == 120
+    assert {name for name, _ in deeds(keeping.run())} >= {"archive"}
+
+
+# row: A19
+def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
+    name = keeping.fact("Anna plays the violin.")
+    keeping.used(name)
+    log = keeping.root / keeping.using.uses.path
+    keeping.run(dry_run=True)
+    assert not log.exists()
+    keeping.run()
+    assert name in log.read_text()
+
+
+# row: C34
+def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
+    edges, now = keeping.order.edges, keeping.clock()
+    edges.append([Line(Edge("A", "B", "similar", reinforced=now - timedelta(days=200)), owed=True)])
+    report = keeping.run("weekly")
+    assert [one.name for one in report.deeds] == ["edges"]
+    edges.refresh()
+    (line,) = edges.lines.values()
+    assert (line.edge.confidence, line.edge.reinforced, line.owed) == (0.8, now - timedelta(days=20), True)
+    assert keeping.run("weekly").deeds == ()
+
+
+# -- people go first ----------------------------------------------------------------------------------------
+
+
+# row: X23
+@pytest.mark.parametrize("how", ["edit", "confirm"])
+def test_what_a_person_edited_or_confirmed_is_theirs(keeping, how):
+    """No pass changes a byte of it."""
+    name = keeping.fact("Anna saw a red car.", days=400, **FADING)
+    path = keeping.root / keeping.seen(name).path
+    if how == "edit":
+        path.write_text(path.read_text().replace("red", "blue"))
+        keeping.memory.rescan(None)
+    else:
+        keeping.memory.call("confirm", {"id": name})
+    before = path.read_bytes()
+    report = keeping.run()
+    assert path.read_bytes() == before
+    assert sum(report.left.values()) >= 1
+
+
+# row: X23
+# row: B16
+def test_what_a_person_asks_for_by_a_date_is_done(keeping):
+    """Their own key says when it ends."""
+    name = keeping.fact("Anna stays in Porto.", days=3)
+    path = keeping.root / keeping.seen(name).path
+    path.write_text(path.read_text().replace("status: active", "status: active\nexpires: 2026-11-19"))
+    keeping.memory.rescan(None)
+    keeping.run()
+    assert (keeping.seen(name).status, keeping.seen(name).end_reason) == ("archived", "expired")
+
+
+# row: X23
+def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
+    """As long as `files.quiet_seconds` after the last write; then it has its turn."""
+    keeping = Keeping(opened(policy=replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))))
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    path = keeping.root / keeping.seen(name).path
+    os.utime(path, (clock().timestamp() - 59,) * 2)
+    keeping.memory.rescan(None)
+    assert keeping.run().put_off == {keeping.seen(name).path: "somebody is at it"}
+    clock.advance(seconds=1)
+    keeping.run()
+    assert keeping.seen(name).status == "archived"
+
+
+# row: X23
+def test_a_note_that_changed_unseen_is_put_off(keeping):
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    path = keeping.root / keeping.seen(name).path
+    path.write_text(path.read_text() + "\nAnd a blue one.\n")
+    report = keeping.run()
+    assert list(report.put_off.values()) == ["it changed since it was last looked at"]
+    assert path.read_text().endswith("And a blue one.\n")
+
+
+def test_a_note_without_front_matter_is_never_written(keeping):
+    """It is a person's memory until they adopt it."""
+    path = keeping.root / "facts" / "2025-01-01" / "mine.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("Anna plays the violin.\n")
+    keeping.memory.rescan(None)
+    (fact,) = keeping.memory.index.catalog.facts()
+    keeping.used(fact.id, access=3)
+    report = keeping.run()
+    assert path.read_text() == "Anna plays the violin.\n"
+    assert "its writer's alone" in "".join(report.put_off.values())
+
+
+def test_a_name_that_is_taken_in_the_archive_waits_for_another_day(keeping, clock):
+    """Nothing is overwritten and nothing renamed."""
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    there = keeping.root / "archive" / "2026-11-20" / keeping.seen(name).path.rpartition("/")[2]
+    there.parent.mkdir(parents=True)
+    there.write_text("Mine.")
+    keeping.memory.rescan(None)
+    assert list(keeping.run().put_off.values()) == ["another note has its name in archive/2026-11-20"]
+    assert there.read_text() == "Mine."
+    clock.advance(days=1)
+    keeping.run()
+    assert keeping.seen(name).path.startswith("archive/2026-11-21/")
+
+
+def test_a_frozen_vault_is_left_alone_and_says_why(keeping):
+    """Many notes gone at once, or a clock that jumped."""
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    keeping.frozen = "the clock jumped by +2.0 hours"
+    before = keeping.everything()
+    report = keeping.run()
+    assert (report.frozen, report.deeds) == ("the clock jumped by +2.0 hours", ())
+    assert keeping.everything() == before
+
+
+# -- what was cut short ----------------------------------------------------------------------------------
+
+
+# row: X6
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_run_that_was_cut_short_is_not_taken_for_a_persons_doing(keeping, monkeypatch, cut):
+    """Wherever the process ends among the renames: no tombstone, no edit is believed, and the next run finishes."""
+    speculation = {"confidence": 0.3, "expires": keeping.clock() - timedelta(days=70)}
+    names = [
+        keeping.fact("Anna saw a red car.", days=100, **FADING),
+        keeping.fact("Anna is moody.", days=100, **speculation),
+    ]
+    left = [cut]
+
+    class Ending(syscalls.Syscalls):
+        def rename(self, old, new, folder, to, flags=0):
+            if new.endswith(".md"):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise SystemExit
+            super().rename(old, new, folder, to, flags)
+
+    monkeypatch.setattr(syscalls, "SYS", Ending())
+    with pytest.raises(SystemExit):
+        keeping.run()
+    monkeypatch.undo()
+    keeping.memory.index.save = lambda: None  # as after a crash
+    again = Keeping(restarted(keeping.memory))
+    again.run()
+    assert again.memory.vault.tombstones() == set()
+    assert [row for row in rows(again) if row["action"] in {"edit", "forget"}] == []
+    assert again.seen(names[0]).status == "archived"
+    assert (again.root / ".trash" / "2026-11-20").is_dir()
+    again.memory.close()
+
+
+def restarted(memory):
+    """The memory after a restart that finishes what was cut short before it compares the vault."""
+    memory.close()
+    fresh = type(memory)(memory.settings, clock=memory.clock)
+    fresh.start()
+    Keeping(fresh).order.recover()
+    fresh.warm()
+    return fresh
+
+
+def test_a_damaged_history_stops_no_start(keeping):
+    """It is told, and the vault is compared as ever."""
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    report = keeping.run()
+    (keeping.order.history.folder / "finished").unlink()
+    (keeping.order.history.folder / f"{report.run}.run").write_bytes(b"")
+    keeping.order.recover()
+    assert "cannot be read" in keeping.memory.faults["history"]
+    assert keeping.order.history.unfinished() == ""
+
+
+def test_a_folder_that_leads_out_of_the_vault_is_not_used(keeping, tmp_path):
+    """The note stays where it is, and the others have their turn."""
+    (tmp_path / "elsewhere").mkdir()
+    (keeping.root / "archive").symlink_to(tmp_path / "elsewhere")
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    report = keeping.run()
+    assert keeping.seen(name).status == "active"
+    assert list(report.put_off) == [keeping.seen(name).path]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+# -- looking ahead ---------------------------------------------------------------------------------------
+
+
+# row: X10
+def test_the_forecast_tells_what_a_night_will_do(keeping, clock):
+    """The day, what, and why; on that day the run does just that, and the day before it does not."""
+    name = keeping.fact("Anna saw a red car.", days=70, **FADING)
+    pinned = keeping.fact("Anna saw a blue car.", days=70, pinned=True, **FADING)
+    told = [row for row in keeping.order.forecast(60) if row["what"] == "archive"]
+    assert [(row["id"], row["why"]) for row in told] == [(name, "old, unimportant, unused, faded")]
+    day = datetime.fromisoformat(told[0]["at"])
+    clock.now = day - timedelta(days=1)
+    keeping.run()
+    assert keeping.seen(name).status == "active"
+    clock.now = day
+    keeping.run()
+    assert (keeping.seen(name).status, keeping.seen(pinned).status) == ("archived", "active")
+
+
+# row: X10
+# row: X23
+def test_the_forecast_knows_what_is_a_persons(keeping):
+    name = keeping.fact("Anna saw a red car.", days=70, **FADING)
+    keeping.memory.call("confirm", {"id": name})
+    assert keeping.order.forecast(3000) == []
+
+
+# -- when ------------------------------------------------------------------------------------------------
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=BERLIN).astimezone(UTC)
+
+
+# row: D9
+@pytest.mark.parametrize(
+    ("last", "now", "is_due"),
+    [
+        ("2026-11-20T03:00", "2026-11-21T02:59", False),
+        ("2026-11-20T03:00", "2026-11-21T03:00", True),
+        ("2026-11-20T03:00", "2026-11-24T22:00", True),
+        ("2026-11-20T22:00", "2026-11-21T02:00", False),
+        ("2026-03-28T03:00", "2026-03-29T01:59", False),
+        ("2026-03-28T03:00", "2026-03-29T03:00", True),
+        ("2026-03-29T03:00", "2026-03-29T12:00", False),
+        ("2026-10-24T03:00", "2026-10-25T03:00", True),
+        ("2026-10-25T03:00", "2026-10-25T12:00", False),
+        ("2027-01-01T03:00", "2026-11-21T12:00", True),
+    ],
+)
+def test_a_night_is_due_once_after_three_local_time(last, now, is_due):
+    """Also where the clocks change, after a sleep of days, and where the last run was dated by a wrong clock."""
+    assert bool(due(at(last), at(now), "nightly", BERLIN, 0, POLICY)) is is_due
+
+
+# row: C34
+@pytest.mark.parametrize(
+    ("last", "now", "is_due"),
+    [
+        ("2026-11-15T02:00", "2026-11-22T01:59", False),
+        ("2026-11-15T02:00", "2026-11-22T02:00", True),
+        ("2026-03-22T02:00", "2026-03-29T01:59", False),
+        ("2026-03-22T02:00", "2026-03-29T03:00", True),
+        ("2026-03-29T03:00", "2026-03-29T04:00", False),
+    ],
+)
+def test_a_week_is_due_on_sunday_at_two(last, now, is_due):
+    """On the Sunday in spring that has no such hour, when it is over."""
+    assert bool(due(at(last), at(now), "weekly", BERLIN, 0, POLICY)) is is_due
+
+
+# row: C12
+def test_events_make_a_run_too():
+    """3 batches a light one, 25 new memories a nightly one before its hour."""
+    last, now = at("2026-11-20T03:00"), at("2026-11-20T12:00")
+    told = {
+        (cadence, events): due(last, now, cadence, BERLIN, events, POLICY)
+        for cadence, events in (("light", 2), ("light", 3), ("nightly", 24), ("nightly", 25), ("weekly", 999))
+    }
+    assert {key for key, why in told.items() if why} == {("light", 3), ("nightly", 25)}
+    assert told["nightly", 25] == "25 memories since the last"
+
+
+def test_the_next_turn_is_told_in_advance():
+    """From an instant on, and across a clock change."""
+    assert following(at("2026-03-28T03:00"), "nightly", BERLIN, POLICY) == at("2026-03-29T03:00")
+    assert following(at("2026-03-28T02:59"), "nightly", BERLIN, POLICY) == at("2026-03-28T03:00")
+    assert following(at("2026-11-20T12:00"), "weekly", BERLIN, POLICY) == at("2026-11-22T02:00")
+    assert following(at("2026-11-20T12:00"), "light", BERLIN, POLICY) is None
+
+
+def test_what_is_due_is_known_after_a_restart(tmp_path):
+    """Nights that were slept through are one run; a file that is damaged costs a run too many, no more."""
+    path, now = tmp_path / "state" / "consolidation.json", at("2026-11-20T12:00")
+    agenda = Agenda(path, BERLIN, POLICY)
+    assert [cadence for cadence, _ in agenda.due(now)] == ["nightly", "weekly"]
+    for cadence in ("nightly", "weekly"):
+        agenda.ran(cadence, now)
+    for _ in range(3):
+        agenda.filed(2)
+    agenda.save()
+    again = Agenda(path, BERLIN, POLICY)
+    assert again.due(now) == [("light", "3 batches since the last")]
+    assert again.next(now) == at("2026-11-21T03:00")
+    again.ran("light", now)
+    assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == ["nightly", "weekly"]
+    for damage in ("{", '{"last": {"nightly": "2026-01-01"}, "events": {}}', "[]"):
+        path.write_text(damage)
+        assert [cadence for cadence, _ in Agenda(path, BERLIN, POLICY).due(now)] == ["nightly", "weekly"]

@@ -1,0 +1,585 @@
+"""Embeddings with the real client on a real socket: what is sent, what is believed, what happens when it fails."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from array import array
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from engram import embedding, recall
+from engram.config import EmbeddingSettings
+from engram.core.policy import Policy
+from engram.core.records import FiledTurn, Turn
+from engram.embedding import Embedding, embed_some
+from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelError
+from engram.index.index import Index
+from engram.llm.embed import Embedder, read
+from engram.llm.endpoint import RateLimitedError
+from engram.llm.spend import Day, Spend, ledger
+from engram.vault import sessions
+from tests.fakes.openai_server import FakeServer, Reply, cut, drip, flood, garbage, hang, page, redirect, shape, status
+
+NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
+KEY = "sk-canary-0123456789"
+POLICY = replace(Policy(), vectors=replace(Policy().vectors, timeout_seconds=5.0))
+IMPATIENT = replace(POLICY, vectors=replace(POLICY.vectors, timeout_seconds=0.3, question_seconds=0.3))
+SLACK = 4.0
+"""Seconds that a loaded machine may add to a timeout."""
+
+
+@pytest.fixture(scope="module")
+def running():
+    with FakeServer() as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake(running):
+    running.script_embeddings()
+    running.requests.clear()
+    running.dimension = 256
+    return running
+
+
+def embedder(fake, policy=POLICY, spend=None, key=KEY):
+    return Embedder(EmbeddingSettings("e", fake.url, key), policy, spend or Spend(), lambda: NOW)
+
+
+def numbers(vector):
+    return array("f", vector).tolist()
+
+
+def rows(*vectors):
+    return shape({"data": [{"index": n, "embedding": vector} for n, vector in enumerate(vectors)]})
+
+
+# What is sent and what comes back
+
+
+def test_texts_become_unit_vectors_in_their_order(fake):
+    """The body is exactly this; the same text has the same vector."""
+    found = embedder(fake).embed(["tea", "snow", "tea"])
+    assert fake.requests[0].body == {"model": "e", "input": ["tea", "snow", "tea"], "encoding_format": "float"}
+    assert found[0] == found[2] != found[1]
+    assert [math.hypot(*numbers(vector)) for vector in found] == pytest.approx([1.0] * 3, abs=1e-6)
+    assert embedder(fake).embed([]) == []
+
+
+def test_vectors_are_brought_to_length_one_and_into_order(fake):
+    """A server may answer out of order and unnormalised."""
+    items = [{"index": 1, "embedding": [0, 5]}, {"index": 0, "embedding": [3, 4]}]
+    fake.script_embeddings(shape({"data": items}))
+    assert [numbers(vector) for vector in embedder(fake).embed(["a", "b"])] == [
+        pytest.approx([0.6, 0.8]),
+        [0.0, 1.0],
+    ]
+
+
+def test_many_texts_are_sent_in_batches_and_long_ones_cut(fake):
+    """So many texts a call, so many characters a text."""
+    policy = replace(POLICY, vectors=replace(POLICY.vectors, texts=2, chars=100))
+    embedder(fake, policy).embed(["a" * 300, "b", "c"])
+    assert [request.body["input"] for request in fake.requests] == [["a" * 100, "b"], ["c"]]
+
+
+def test_a_broken_character_can_be_embedded(fake):
+    """It is replaced, not fatal."""
+    assert len(embedder(fake).embed(["half \ud83d a smile"])) == 1
+
+
+def test_only_the_key_and_our_own_headers_leave_the_machine(fake, monkeypatch):
+    """As with the language model: nothing of the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Tracked: yes")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    embedder(fake).embed(["tea"])
+    embedder(fake, key=None).embed(["tea"])
+    first, second = (dict(request.headers) for request in fake.requests)
+    assert first.pop("authorization") == f"Bearer {KEY}"
+    assert set(first) == set(second)
+    assert "environment" not in f"{first} {second}"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.org/v1", "https://169.254.169.254/v1", "ftp://127.0.0.1/v1", "https://a:b@example.org"]
+)
+def test_an_address_that_must_not_be_used_is_refused_at_once(address):
+    """By the rules of the language model, naming our own setting."""
+    with pytest.raises(ConfigError, match=r"embeddings\.base_url"):
+        Embedder(EmbeddingSettings("e", address), POLICY, Spend(), lambda: NOW)
+
+
+# Faults. Reply and whether the same batch may succeed later, by name.
+
+FAULTS = {
+    "bad request": (status(400, "input is wrong"), False),
+    "bad key": (status(401, "Incorrect API key"), True),
+    "no such model": (status(404, "The model `e` does not exist", error="model_not_found"), True),
+    "too long": (status(413), False),
+    "rate limit": (status(429, "slow down", retry_after=7), True),
+    "server error": (status(500), True),
+    "overloaded": (status(503), True),
+    "a page": (page(502), True),
+    "redirect": (redirect("http://127.0.0.1:1/v1"), True),
+    "closed before the status line": (cut(0), True),
+    "closed in the body": (Reply(raw=b'{"data": [{"index": 0', cut=10), True),
+    "garbage": (garbage(), True),
+    "empty": (Reply(raw=b""), True),
+    "deep nesting": (Reply(raw=b"[" * 200_000), True),
+    "flood": (flood(), True),
+    "a list": (shape([]), True),
+    "no vectors": (shape({"data": []}), True),
+    "too few vectors": (rows([1.0]), True),
+    "too many vectors": (rows([1.0], [1.0], [1.0]), True),
+    "items of another type": (shape({"data": ["a", "b"]}), True),
+    "numbered twice": (shape({"data": [{"index": 0, "embedding": [1.0]}] * 2}), True),
+    "numbered by words": (shape({"data": [{"index": "0", "embedding": [1.0]}, {"index": [], "embedding": [1]}]}), True),
+    "no list": (rows("AAAA", "AAAA"), True),
+    "an empty vector": (rows([], []), True),
+    "words for numbers": (rows(["1"], ["2"]), True),
+    "null for a number": (rows([1.0, None], [1.0, 2.0]), True),
+    "huge integer": (rows([10**400], [1]), True),
+    "NaN": (Reply(raw=b'{"data": [{"index": 0, "embedding": [NaN]}, {"index": 1, "embedding": [1]}]}'), True),
+    "infinite": (Reply(raw=b'{"data": [{"index": 0, "embedding": [1e999]}, {"index": 1, "embedding": [1]}]}'), True),
+    "zeros": (rows([0.0, 0.0], [1.0, 0.0]), True),
+    "two dimensions": (rows([1.0], [1.0, 0.0]), True),
+    "endless vector": (rows([1.0] * 9000, [1.0] * 9000), True),
+    "usage of another type": (shape({"data": [], "usage": "lots"}), True),
+}
+
+
+# row: A6
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_is_a_model_error_that_names_the_place(fake, name):
+    """What a server can do wrong gives no vector, and says whether to come back."""
+    reply, retryable = FAULTS[name]
+    fake.script_embeddings(reply)
+    spend = Spend()
+    with pytest.raises(ModelError) as caught:
+        embedder(fake, spend=spend).embed(["one", "two"])
+    assert caught.value.retryable is retryable
+    assert fake.url.removeprefix("http://").removesuffix("/v1") in caught.value.where
+    assert KEY not in str(caught.value)
+    assert (spend.today(NOW).calls, spend.today(NOW).failures) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "reply", [hang(), replace(drip(), raw=b" " * 9999), drip(headers=True)], ids=["hang", "drip", "slow headers"]
+)
+def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
+    """The limit covers the whole call."""
+    fake.script_embeddings(reply)
+    began = time.monotonic()
+    with pytest.raises(ModelError, match=r"within 0\.3 seconds"):
+        embedder(fake, IMPATIENT).embed(["tea"])
+    assert time.monotonic() - began < SLACK
+
+
+def test_a_server_that_is_not_there_is_a_model_error():
+    """Connection refused."""
+    one = Embedder(EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Spend(), lambda: NOW)
+    with pytest.raises(ModelError, match="Cannot connect"):
+        one.embed(["tea"])
+
+
+def test_advice_names_the_settings_of_embeddings(fake):
+    """Not those of the language model."""
+    fake.script_embeddings(status(404, "model 'e' not found"))
+    with pytest.raises(ModelError, match=r"Check embeddings\.name"):
+        embedder(fake).embed(["tea"])
+    fake.script_embeddings(status(429, retry_after=9))
+    with pytest.raises(RateLimitedError) as caught:
+        embedder(fake).embed(["tea"])
+    assert caught.value.retry_after == 9
+
+
+def test_batches_of_two_dimensions_are_no_answer(fake):
+    """The model changed between two calls."""
+
+    def growing(body):
+        fake.dimension += 1
+
+    fake.script_embeddings(growing)
+    policy = replace(POLICY, vectors=replace(POLICY.vectors, texts=1))
+    with pytest.raises(ModelError, match="differ in length"):
+        embedder(fake, policy).embed(["a", "b"])
+
+
+def test_a_reply_without_numbers_or_usage_can_be_read():
+    """The order counts then."""
+    found, tokens = read(json.dumps({"data": [{"embedding": [2.0]}, {"embedding": [-3]}]}).encode(), 2, 8)
+    assert ([numbers(vector) for vector in found], tokens) == ([[1.0], [-1.0]], None)
+
+
+# The budget
+
+
+# row: X24
+def test_embeddings_use_only_their_share_of_the_day(fake):
+    """Half of the calls here; the rest is the language model's."""
+    policy = replace(POLICY, model=replace(POLICY.model, calls_per_day=4))
+    spend = Spend()
+    one = embedder(fake, policy, spend)
+    one.embed(["tea"])
+    one.question("snow")
+    with pytest.raises(BudgetSpentError):
+        one.embed(["more"])
+    assert (len(fake.requests), spend.today(NOW).calls) == (2, 2)
+    spend.take(NOW, policy.model, 1)
+
+
+def test_tokens_are_those_the_server_counts(fake):
+    """Else those estimated before the call."""
+    spend = Spend()
+    embedder(fake, spend=spend).embed(["x" * 400])
+    assert spend.today(NOW).tokens_in == 100
+    fake.script_embeddings(rows([1.0]))
+    embedder(fake, spend=spend).embed(["y" * 40])
+    assert spend.today(NOW) == Day("2026-11-20", calls=2, tokens_in=110)
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"{}"])
+def test_a_ledger_is_kept_in_a_file_and_a_damaged_one_begun_anew(tmp_path, raw):
+    """Extraction and embedding share it."""
+    path = tmp_path / "spend.json"
+    path.write_bytes(raw)
+    ledger(path).take(NOW, POLICY.model, 5)
+    assert ledger(path).today(NOW).calls == 1
+
+
+# With an index
+
+
+WORDS = (
+    "Anna likes a warm beverage before bed.",
+    "The tide is high in Porto.",
+    "My flat is near the station.",
+    "The keeper paints a lighthouse.",
+    "Bread needs flour and salt.",
+)
+
+
+@pytest.fixture
+def world(settings, fake):
+    """An index over a conversation in a vault, and its embedding model."""
+
+    class World:
+        def __init__(self, policy=POLICY, name="e"):
+            model = EmbeddingSettings(name, fake.url)
+            quiet = replace(policy, files=replace(policy.files, racy_seconds=0))
+            self.settings = replace(settings, policy=quiet, embeddings=model)
+            self.index = Index(self.settings)
+            self.seconds = 0.0
+            self.embedding = Embedding(self.settings, model, Spend(), lambda: NOW, lambda: self.seconds)
+
+        def say(self, *texts, note="2026-11-20-talk"):
+            turns = [
+                FiledTurn(Turn(f"u{n}", "talk", "user", text, NOW), note, f"t{n}") for n, text in enumerate(texts, 1)
+            ]
+            path = self.settings.vault / sessions.path(note)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sessions.new_session(turns, self.settings.zone))
+            self.index.refresh(None)
+
+        def recall(self, query, **wishes):
+            ask = recall.asked(self.settings, NOW, query, **wishes)
+            embed = self.embedding.question
+            return recall.recall(self.index, self.settings, ask, mark="m", complete=True, embed=embed)
+
+        def fill(self, limit=100):
+            return embed_some(self.index, self.embedding, limit)
+
+    settings.cache.mkdir(parents=True)
+    settings.state.mkdir(parents=True)
+    made = []
+
+    def start(*args, **more):
+        while made:
+            made.pop().index.close()
+        made.append(World(*args, **more))
+        return made[-1]
+
+    yield start
+    made.pop().index.close()
+
+
+def texts(answer):
+    return [hit.text for hit in answer.hits]
+
+
+# row: A14
+def test_a_unit_is_found_by_meaning_alone(world):
+    """No word of the question stands in it, and the parts of its score say why it is there."""
+    here = world()
+    here.say(*WORDS)
+    assert here.fill() == 5
+    answer = here.recall("Any drinks?")
+    assert texts(answer)[0] == WORDS[0]
+    best = answer.hits[0]
+    assert best.parts["vector"] > 0
+    assert best.score == pytest.approx(sum(best.parts.values()))
+    assert answer.note == ""
+    ask = recall.asked(here.settings, NOW, "drink")
+    assert recall.as_json(answer, ask, explain=True)["hits"][0]["meaning"]["vector"] == "means what is asked"
+
+
+def test_the_question_is_sent_without_the_speakers_name(world, fake):
+    """Words find the speaker; a name would draw all she said near."""
+    here = world()
+    turn = Turn("u1", "talk", "user", "I paint lighthouses.", NOW, speaker="Anna")
+    here.index.add_turns([FiledTurn(turn, "2026-11-20-talk", "t1")])
+    here.fill()
+    here.recall("What does Anna paint?")
+    assert fake.requests[-1].body["input"] == ["What does paint?"]
+
+
+# row: A14
+@pytest.mark.parametrize("reply", [status(401), status(500), garbage(), hang(), rows([math.pi])])
+def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
+    """Hits and scores are those of an index without vectors; the fault is no error."""
+    here = world(IMPATIENT)
+    here.say(*WORDS)
+    here.fill()
+    plain = recall.recall(
+        here.index, here.settings, recall.asked(here.settings, NOW, "lighthouse"), mark="m", complete=True
+    )
+    fake.script_embeddings(reply)
+    answer = here.recall("lighthouse")
+    assert answer.note.startswith("vectors not used: ")
+    assert (answer.hits, answer.text) == (plain.hits, plain.text)
+    assert here.recall("zeppelin").note.startswith("nothing in memory shares a word with this; vectors not used")
+
+
+# row: A14
+def test_a_model_that_hangs_delays_one_answer_not_all(world, fake):
+    """After a fault it rests; then it is asked again."""
+    here = world(IMPATIENT)
+    here.say(*WORDS)
+    here.fill()
+    fake.script_embeddings(hang())
+    began = time.monotonic()
+    here.recall("lighthouse")
+    assert time.monotonic() - began < SLACK
+    asked = len(fake.requests)
+    assert "vectors not used" in here.recall("tide").note
+    assert len(fake.requests) == asked
+    fake.script_embeddings()
+    here.seconds += here.settings.policy.vectors.rest_seconds
+    assert here.recall("tide").note == ""
+
+
+def test_a_wrong_address_is_told_and_is_no_error(world):
+    """As with any other fault of the model."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    wrong = EmbeddingSettings("e", "http://example.org/v1")
+    here.embedding = Embedding(here.settings, wrong, Spend(), lambda: NOW)
+    assert "embeddings.base_url is plain http" in here.recall("tide").note
+
+
+def test_until_enough_is_embedded_words_decide_and_no_call_is_made(world, fake):
+    """Half of all units is enough."""
+    here = world()
+    here.say(*WORDS)
+    assert here.recall("tide").note == "vectors not used: 0 of 5 memories are embedded so far"
+    here.fill(2)
+    assert "2 of 5" in here.recall("tide").note
+    assert all(len(request.body["input"]) == 2 for request in fake.requests)
+    here.fill(1)
+    assert here.recall("tide").note == ""
+
+
+# row: X18
+def test_a_turn_said_just_now_is_found_though_it_has_no_vector(world):
+    """It counts as the average does, and is not pushed out by those that have one."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    turn = Turn("w", "later", "user", "A zeppelin over the tide.", NOW)
+    here.index.add_turns([FiledTurn(turn, "2026-11-20-later", "t1")])
+    assert texts(here.recall("zeppelin"))[0] == turn.text
+
+
+# row: A17
+def test_what_only_meaning_found_stays_above_the_floor(world):
+    """A unit that shares nothing with the question is no answer to it."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    assert WORDS[4] not in texts(here.recall("Any drinks?"))
+
+
+def test_a_persona_and_a_kind_hold_for_meaning_too(world):
+    """What may not be found is not found by another way."""
+    here = world()
+    for persona, note in ((None, "2026-11-20-a"), ("work", "2026-11-20-b")):
+        turn = Turn(note, "talk", "user", f"A beverage for {persona}.", NOW, persona=persona)
+        here.index.add_turns([FiledTurn(turn, note, "t1")])
+    here.fill()
+    assert texts(here.recall("Something to drink?")) == ["A beverage for None."]
+    assert len(texts(here.recall("Something to drink?", persona="work"))) == 2
+    assert texts(here.recall("Something to drink?", kinds=["fact"])) == []
+
+
+# Filling
+
+
+def test_filling_goes_on_where_it_stopped_and_ends(world, fake):
+    """So many a call, each text once, none twice after a restart."""
+    here = world()
+    here.say(*WORDS, WORDS[0])
+    assert [here.fill(4), here.fill(4), here.fill(4)] == [4, 1, 0]
+    assert here.index.meaning.covered(here.index.lexical) == (6, 6)
+    again = world()
+    assert again.fill() == 0
+    assert sorted(text for request in fake.requests for text in request.body["input"]) == sorted(WORDS)
+
+
+def test_only_what_changed_is_embedded_again(world, fake):
+    """The key is the text."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    here.say("A new beginning.", *WORDS[1:])
+    assert here.fill() == 1
+    assert fake.requests[-1].body["input"] == ["A new beginning."]
+
+
+def test_what_a_person_removed_is_not_sent(world, fake):
+    """Neither the turn of a forgotten fact nor the fact."""
+    here = world()
+    here.say(*WORDS)
+    here.index.tombstones = {"2026-11-20-talk#^t1"}
+    here.fill()
+    assert WORDS[0] not in fake.requests[0].body["input"]
+
+
+def test_a_text_too_long_is_shortened_and_the_others_are_embedded(world, fake):
+    """A batch is parted, the long text halved until the model takes it."""
+
+    def small_context(body):
+        return status(400, "maximum context length") if any(len(text) > 300 for text in body["input"]) else None
+
+    fake.script_embeddings(small_context)
+    here = world()
+    here.say(*WORDS, "long " * 200)
+    assert here.fill() == 6
+    assert here.fill() == 0
+
+
+def test_a_text_that_is_refused_for_good_is_let_lie(world, fake):
+    """It does not keep the others from being embedded, nor is it asked for without end."""
+
+    def picky(body):
+        return status(400, "not this") if any("salt" in text for text in body["input"]) else None
+
+    fake.script_embeddings(picky)
+    here = world()
+    here.say(*WORDS)
+    assert (here.fill(), here.fill()) == (4, 0)
+    here.say(*WORDS, "More salt.")
+    with pytest.raises(ModelError):
+        here.fill()
+
+
+def test_a_fault_keeps_what_was_embedded_before_it(world, fake):
+    """The next try begins where this one ended."""
+
+    def busy(body):
+        if any("beverage" in text for text in body["input"]):
+            return status(400 if len(body["input"]) > 1 else 503, "busy")
+        return None
+
+    fake.script_embeddings(busy)
+    here = world()
+    here.say(*WORDS)
+    with pytest.raises(ModelError, match="503"):
+        here.fill()
+    assert 0 < here.index.meaning.covered(here.index.lexical)[0] < 5
+
+
+def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, fake):
+    """The old vectors are ignored, not mixed in; they go when the new ones are complete."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    fake.dimension = 32
+    assert here.recall("tide").note == "vectors not used: those of this model are not made yet"
+    assert here.recall("tide").hits
+    assert here.fill() == 5
+    assert here.recall("tide").note == ""
+    other = world(name="another")
+    assert "0 of 5" in other.recall("tide").note
+    assert other.fill() == 5
+    folder = other.settings.cache / "vectors"
+    assert len(list(folder.iterdir())) == 2
+    other.index.save()
+    assert len(list(folder.iterdir())) == 1
+
+
+# row: X20
+def test_lost_vectors_are_made_again(world, fake):
+    """The cache may be deleted; the answer is the same."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    before = here.recall("drink something").hits
+    here.index.close()
+    for path in (here.settings.cache / "vectors").iterdir():
+        path.unlink()
+    again = world()
+    assert again.fill() == 5
+    assert again.recall("drink something").hits == before
+
+
+# row: A7
+def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
+    """For the write ladder: own texts only, best first."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    (vector,) = here.embedding.vectors([WORDS[1]])
+    found = here.index.similar(vector, recall.Where(("turn",)), 2)
+    assert found[0][0] == "2026-11-20-talk#^t2"
+    assert found[0][1] == pytest.approx(1.0, abs=1e-6)
+    assert len(found) == 2
+    assert here.index.similar(vector, recall.Where(("fact",)), 2) == []
+
+
+def test_calibration_reads_the_users_own_facts_and_is_kept(world):
+    """Per model and dimension; with few facts nothing may merge."""
+    here = world()
+    assert not embedding.calibrate(here.index)["calibrated"]
+    folder = here.settings.vault / "facts"
+    folder.mkdir()
+    subjects = ("Anna", "Ben", "Carla", "the cat", "the garden", "our boat", "grandmother", "the choir")
+    deeds = ("likes tea", "lives in Porto", "sings on Sundays", "fears thunder", "paints the lighthouse", "needs rest")
+    for subject in subjects:
+        for deed in deeds:
+            (folder / f"{subject} {deed}.md").write_text(f"{subject} {deed} every {len(deed)} days.\n")
+    here.index.refresh(None)
+    here.fill()
+    told = embedding.calibrate(here.index)
+    assert (told["calibrated"], told["facts"], told["pairs"], told["model"]) == (True, 48, 1128, "e")
+    found = here.index.meaning.scale
+    again = world()
+    assert again.index.meaning.scale == found
+    assert found.calibrated
+    assert not world(name="another").index.meaning.scale.calibrated
+
+
+def test_without_a_model_there_is_nothing_to_embed(settings):
+    """And nothing on disk."""
+    settings.cache.mkdir(parents=True)
+    index = Index(settings)
+    assert (index.meaning, index.unembedded(5), index.similar(b"", recall.Where(), 1)) == (None, [], [])
+    assert not (settings.cache / "vectors").exists()
+    with pytest.raises(BadRequestError):
+        embedding.calibrate(index)
+    index.close()

@@ -1,0 +1,295 @@
+"""From a filed batch to entity notes and relations, with people at work in the same folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core.records import Extraction, Fact, Relation, Turn
+from engram.entering import Entering
+from engram.vault.edges import EDGES
+from engram.vault.store import Vault
+
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def entering(settings):
+    return Entering(Vault(settings.vault), settings)
+
+
+def again(entering):
+    """Another process on the same vault."""
+    return Entering(Vault(entering.settings.vault), entering.settings)
+
+
+def turn(text="hm", days=0, name="t1", speaker=""):
+    return Turn(name, "s", "user", text, NOW + timedelta(days=days), speaker)
+
+
+def bond(subject, kind, other, name="t1", **more):
+    return Relation(subject, kind, other, name, "quote", **more)
+
+
+def take(entering, *relations, about=(), types=None, days=0, speaker="", now=None):
+    said = turn(days=days, speaker=speaker)
+    facts = [Fact("01A", "x", about=entering.linked(about), created=said.occurred_at)] if about else []
+    found = Extraction((), "test/1", relations=relations, types=types or {})
+    entering.take(facts, found, [said], now or said.occurred_at)
+
+
+def notes(entering):
+    root = entering.settings.vault / "entities"
+    return {path.relative_to(root).as_posix(): path.read_text() for path in sorted(root.rglob("*.md"))}
+
+
+def tree(entering):
+    root = entering.settings.vault
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def lines(entering, path):
+    return [line for line in notes(entering)[path].splitlines() if line.startswith("- ")]
+
+
+# row: C13
+# row: B1
+# row: E2
+def test_every_name_a_fact_is_about_gets_a_note_once(entering):
+    """In the folder of its type: said by the extractor, seen in the name, or a speaker's."""
+    take(entering, about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"], types={"Porto": "place"}, speaker="Mira")
+    before = tree(entering)
+    assert list(notes(entering)) == ["concepts/Anna.md", "orgs/Acme Inc.md", "people/Mira.md", "places/Porto.md"]
+    take(entering, about=["ANNA", "porto"], types={"Anna": "person"}, days=3)
+    take(again(entering), about=["Anna"], days=4)
+    assert tree(entering) == before
+
+
+# row: C13
+def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entering):
+    """Links are written with the entity's own name, for no editor resolves an alias."""
+    folder = entering.settings.vault / "entities/people"
+    folder.mkdir(parents=True)
+    (folder / "Anna Müller.md").write_text("---\naliases: [Änni]\n---\n")
+    assert entering.linked(["änni", "Anna", "ANNA MÜLLER", "The user"]) == ("Anna Müller", "Anna")
+    take(entering, about=["Änni", "Anna"], types={"Anna": "person"})
+    assert list(notes(entering)) == ["people/Anna Müller.md", "people/Anna.md"]
+
+
+def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entering):
+    """Also in two writings within one batch."""
+    assert entering.linked(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == ("AC DC", "O'Brien")
+    take(entering, about=["AC/DC", "O'Brien", "O Brien"])
+    assert list(notes(entering)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
+    assert entering.linked(["ac/dc"]) == ("AC DC",)
+
+
+# row: B1
+def test_two_names_that_one_file_would_have_share_a_note(entering):
+    """They are two to whoever compares names, and one to every link and disk."""
+    take(entering, bond("A<B", "owns", "A B"), about=["A B"], types={"A<B": "tool", "A B": "place"})
+    take(again(entering), bond("A<B", "owns", "Porto"), days=1)
+    assert list(notes(entering)) == ["concepts/Porto.md", "places/A B.md"]
+
+
+# row: C13
+@pytest.mark.parametrize("name", ["Home", "memory", "about.base"])
+def test_a_name_that_stands_in_every_vault_is_told_apart(entering, name):
+    """A link by it would lead to the dashboard, a template or a view."""
+    root = entering.settings.vault
+    for path in ("Home.md", "templates/Memory.md", "views/about.base"):
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text("")
+    assert entering.linked([name]) == (f"{name} (name)",)
+    take(entering, about=[name])
+    other = again(entering)
+    take(other, bond("Anna", "likes", name), about=[name.upper()], days=1)
+    assert list(notes(entering)) == ["concepts/Anna.md", f"concepts/{name} (name).md"]
+    assert lines(entering, "concepts/Anna.md") == [f"- likes: [[{name} (name)]]"]
+    assert other.linked([name.upper()]) == (f"{name} (name)",)
+
+
+# row: C13
+def test_a_note_of_the_persons_own_is_where_links_lead(entering):
+    """Two notes of one name would make every link to it a guess."""
+    path = entering.settings.vault / "people I know/Anna Müller.md"
+    path.parent.mkdir()
+    path.write_text("Mine.")
+    take(entering, bond("anna müller", "boss", "Ben"), about=["Anna Müller"])
+    assert (list(notes(entering)), path.read_text()) == (["concepts/Ben.md"], "Mine.")
+    path.unlink()
+    take(again(entering), about=["Anna Müller"], days=1)
+    assert list(notes(entering)) == ["concepts/Anna Müller.md", "concepts/Ben.md"]
+
+
+# row: B1
+def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entering):
+    """Both ends get a note; the owner has none."""
+    take(entering, bond("Anna", "Sister", "Ben", attitude=4), bond("owner", "boss", "Eva"), types={"Anna": "person"})
+    assert lines(entering, "people/Anna.md") == ["- sister: [[Ben]]"]
+    assert list(notes(entering)) == ["concepts/Ben.md", "concepts/Eva.md", "people/Anna.md"]
+    assert {(edge.source, edge.label, edge.target, edge.attitude) for edge in entering.edges.all()} == {
+        ("person:anna", "sister", "concept:ben", 4),
+        ("person:owner", "boss", "concept:eva", None),
+    }
+
+
+# row: B1
+def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entering):
+    """The ended edge stays, with the time it ended; a second sister is a second line."""
+    take(entering, bond("Anna", "works at", "Acme Inc."), bond("Anna", "sister", "Eva"))
+    take(entering, bond("Anna", "works_at", "Siemens AG"), bond("Anna", "sister", "Ida"), days=5)
+    assert lines(entering, "concepts/Anna.md") == [
+        "- sister: [[Eva]]",
+        "- works at: [[Siemens AG]]",
+        "- sister: [[Ida]]",
+    ]
+    ended = [edge for edge in entering.edges.all() if edge.valid_until]
+    assert [(edge.target, edge.valid_until) for edge in ended] == [("org:acme_inc", NOW + timedelta(days=5))]
+
+
+# row: C34
+def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entering):
+    """Once for each time it was said, in another process too; what a person took out stays out."""
+    take(entering, bond("Anna", "sister", "Ben"))
+    path = entering.settings.vault / "entities/concepts/Anna.md"
+    path.write_text(path.read_text().replace("- sister: [[Ben]]\n", ""))
+    before = path.read_bytes()
+    for _ in range(2):
+        take(again(entering), bond("Anna", "sister", "Ben"), days=9)
+    entering.refresh()
+    (edge,) = entering.edges.all()
+    assert edge.confidence == pytest.approx(0.85)
+    assert path.read_bytes() == before
+
+
+# row: B1
+def test_the_same_batch_twice_changes_no_byte(entering):
+    """Also after a crash between the notes and the edges."""
+    batch = (
+        bond("Anna", "works at", "Acme Inc."),
+        bond("Anna", "works at", "Siemens AG"),
+        bond("Anna", "alias", "Änni"),
+    )
+    take(entering, *batch, about=["Anna"])
+    before = tree(entering)
+    take(entering, *batch, about=["Anna"])
+    take(again(entering), *batch, about=["Anna"])
+    assert tree(entering) == before
+    (entering.settings.vault / EDGES).unlink()
+    take(again(entering), *batch, about=["Anna"])
+    assert tree(entering) == before
+
+
+# row: C13
+def test_an_alias_is_taken_only_where_it_is_stated(entering):
+    """Once, behind those a person wrote; it makes no note, no edge and no line."""
+    take(entering, about=["Robert"])
+    path = entering.settings.vault / "entities/concepts/Robert.md"
+    path.write_text(path.read_text().replace("kind:", "aliases:\n  - Rob # mine\nkind:"))
+    entering.refresh()
+    take(
+        entering, bond("Robert", "Alias", "Bob"), bond("Robert", "alias", "ROB"), bond("owner", "alias", "Boss"), days=1
+    )
+    assert "aliases:\n  - Rob # mine\n  - Bob\nkind:" in path.read_text()
+    assert (list(notes(entering)), entering.edges.all()) == (["concepts/Robert.md"], ())
+    assert entering.linked(["bob"]) == ("Robert",)
+
+
+def test_a_note_that_a_person_is_at_gets_its_lines_later(entering):
+    """Put off, not lost: another process does it with the next batch."""
+    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=60))
+    entering.settings = replace(entering.settings, policy=quiet)
+    take(entering, about=["Anna"])
+    path = entering.settings.vault / "entities/concepts/Anna.md"
+    path.write_text(path.read_text() + "\nMine.\n")
+    os.utime(path, (NOW.timestamp() - 10, NOW.timestamp() - 10))
+    entering.refresh()
+    busy = path.read_bytes()
+    take(entering, bond("Anna", "boss", "Ben"), bond("Anna", "alias", "Änni"))
+    assert path.read_bytes() == busy
+    take(entering, now=NOW + timedelta(seconds=40))
+    assert path.read_bytes() == busy
+    other = again(entering)
+    take(other, now=NOW + timedelta(seconds=51))
+    assert lines(entering, "concepts/Anna.md") == ["- boss: [[Ben]]"]
+    assert path.read_text().endswith("\nMine.\n")
+    take(entering, now=NOW + timedelta(seconds=200))
+    assert "Änni" in path.read_text()
+    assert not other.edges.owed()
+
+
+def test_our_own_notes_may_be_written_again_at_once(entering):
+    """Only others make a note busy."""
+    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=10**10))
+    entering.settings = replace(entering.settings, policy=quiet)
+    take(entering, bond("Anna", "boss", "Ben"))
+    take(entering, bond("Anna", "sister", "Eva"))
+    assert len(lines(entering, "concepts/Anna.md")) == 2
+
+
+def test_a_person_may_move_rename_and_retype_a_note(entering):
+    """The name is the file's, wherever it lies; its edges are found whatever its type."""
+    take(entering, bond("Anna", "boss", "Ben"))
+    root = entering.settings.vault / "entities"
+    (root / "people").mkdir()
+    (root / "concepts/Anna.md").rename(root / "people/Anna.md")
+    (root / "concepts/Ben.md").rename(root / "people/Benedikt.md")
+    entering.refresh()
+    take(entering, bond("Anna", "boss", "Benedikt"), days=2)
+    assert list(notes(entering)) == ["people/Anna.md", "people/Benedikt.md"]
+    assert lines(entering, "people/Anna.md") == ["- boss: [[Ben]]", "- boss: [[Benedikt]]"]
+
+
+def test_a_note_with_a_fault_is_left_alone_and_told(entering):
+    """Its name still counts, so that no second one is made."""
+    path = entering.settings.vault / "entities/people/Anna.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\ntype: [\n---\nMine.\n")
+    take(entering, bond("Anna", "boss", "Ben"), about=["Anna"])
+    assert path.read_text() == "---\ntype: [\n---\nMine.\n"
+    assert [problem.code for problem in entering.problems["entities/people/Anna.md"]] == ["bad-yaml"]
+    path.unlink()
+    entering.refresh()
+    assert entering.problems == {}
+    take(entering)
+    assert list(notes(entering)) == ["concepts/Ben.md"]
+
+
+def test_two_notes_of_one_name_are_nobodys_and_get_no_third(entering):
+    """A person sorts that out."""
+    for folder in ("people", "places"):
+        (entering.settings.vault / "entities" / folder).mkdir(parents=True)
+        (entering.settings.vault / "entities" / folder / "Jordan.md").write_text("")
+    take(entering, bond("Jordan", "boss", "Ben"), about=["Jordan"])
+    assert [path for path, text in notes(entering).items() if text] == ["concepts/Ben.md"]
+    assert entering.names.one("Jordan") is None
+
+
+def test_a_note_made_between_two_looks_is_found(entering):
+    """The folder is looked at once a second only."""
+    take(entering, about=["Ben"])
+    path = entering.settings.vault / "entities/concepts/Anna.md"
+    path.write_text("Mine.")
+    take(entering, about=["Anna"])
+    assert path.read_text() == "Mine."
+
+
+def test_relations_of_unknown_turns_and_to_oneself_are_nothing(entering):
+    """Also two words for the owner."""
+    take(entering, bond("Anna", "boss", "Ben", name="t9"), bond("Anna", "boss", "ANNA"), bond("me", "boss", "The user"))
+    take(entering, bond("Anna", "!!", "Ben"))
+    assert entering.edges.all() == ()
+
+
+def test_a_note_deleted_between_two_looks_is_owed_nothing(entering):
+    """It comes back, empty of relations, when something is said of it again."""
+    take(entering, about=["Anna"])
+    (entering.settings.vault / "entities/concepts/Anna.md").unlink()
+    take(entering, bond("Anna", "boss", "Ben"))
+    assert (list(notes(entering)), entering.edges.owed()) == (["concepts/Ben.md"], {})
+    take(entering, about=["Anna"], days=1)
+    assert lines(entering, "concepts/Anna.md") == []

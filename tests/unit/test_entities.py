@@ -1,0 +1,190 @@
+"""Names: when two writings mean one entity, and when they must not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.core.entities import (
+    LIFETIMES,
+    SINGLE,
+    Names,
+    expiry,
+    is_owner,
+    key,
+    kind_of,
+    known,
+    label,
+    ref,
+    slot,
+    subject_match,
+)
+from engram.core.policy import ExtractionPolicy
+from engram.core.records import ENTITY_TYPES, Entity
+from engram.core.words import words
+
+ANNA = Entity("Anna", "person")
+MULLER = Entity("Anna Müller", "person", ("Änni", "A. M."))
+SCHMIDT = Entity("Anna Schmidt", "person", ("Frau Schmidt",))
+
+
+# row: E2
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("John Doe", "john_doe"),
+        ("  John   DOE ", "john_doe"),
+        ("Jean-Luc O'Neill, Jr.", "jean_luc_o_neill_jr"),
+        ("St. Mary's", "st_mary_s"),
+        ("安娜", "安娜"),
+        ("Анна К.", "анна_к"),
+        ("C++", "c++"),
+        ("C#", "c#"),
+        ("🎉", "🎉"),
+    ],
+)
+def test_a_ref_is_the_type_and_a_slug_of_any_script(name, slug):
+    """Punctuation becomes a blank first, blanks and hyphens become underscores."""
+    assert ref("person", name) == f"person:{slug}"
+
+
+# row: C13
+def test_writings_of_one_name_are_equal_and_other_names_are_not():
+    """Case, blanks, width and hyphens do not count; accents and word order do."""
+    assert key("Anna Müller") == key("anna  MÜLLER") == key("Anna-Müller") == key("Ａｎｎａ Müller")
+    apart = ["Anna Müller", "Anna Muller", "Müller, Anna", "Anna", "C", "C++", "C#"]
+    assert len({key(name) for name in apart}) == len(apart)
+
+
+@settings(max_examples=200, deadline=None)
+@given(name=st.text(min_size=1, max_size=30))
+def test_a_key_is_never_empty_and_is_its_own_key(name):
+    """Whatever the name; a key made of a key is the key."""
+    assert key(name)
+    assert any(map(str.isalnum, name)) <= (key(key(name)) == key(name))
+
+
+# row: C13
+def test_a_first_name_is_never_taken_for_a_full_name():
+    """Two people may share it; only an alias unites."""
+    assert known("Anna", [MULLER]) is None
+    assert known("Anna", [MULLER, SCHMIDT]) is None
+    assert known("anna müller", [MULLER, SCHMIDT]) == MULLER
+    assert known("ÄNNI", [MULLER, SCHMIDT]) == MULLER
+
+
+# row: C13
+def test_an_ambiguous_alias_means_nobody_and_a_name_beats_an_alias():
+    """Nothing is guessed."""
+    one, two = Entity("Anna Müller", aliases=("Anna",)), Entity("Anna Schmidt", aliases=("anna",))
+    assert known("Anna", [one]) == one
+    assert known("Anna", [one, two]) is None
+    assert known("Anna", [one, two, ANNA]) == ANNA
+    assert known("Anna", [ANNA, Entity("ANNA", "place")]) is None
+
+
+def test_names_forget_what_is_dropped_or_replaced():
+    """Also its aliases."""
+    names = Names()
+    names.put("a.md", MULLER)
+    names.put("b.md", SCHMIDT)
+    names.put("a.md", ANNA)
+    assert (names.one("Änni"), names.one("Anna")) == (None, ANNA)
+    names.drop("a.md")
+    names.drop("never there")
+    assert (names.one("Anna"), names.all(), names.called("Anna Schmidt")) == (None, (SCHMIDT,), [SCHMIDT])
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("name", "hint", "kind"),
+    [
+        ("Anna", "", "concept"),
+        ("Anna", "person", "person"),
+        ("Anna", "animal", "concept"),
+        ("Acme Inc.", "", "org"),
+        ("Siemens AG", "", "org"),
+        ("Universität Wien", "", "concept"),
+        ("University of Porto", "", "org"),
+        ("Deutsche Bank", "", "org"),
+        ("Deutsche Bank", "place", "place"),
+        ("Magic", "", "concept"),
+    ],
+)
+def test_a_type_is_the_hint_or_seen_in_the_name_or_concept(name, hint, kind):
+    """A wrong guess would be worse than none."""
+    assert kind_of(name, hint) == kind
+    assert kind in ENTITY_TYPES
+
+
+def test_the_type_of_a_relation_is_one_word():
+    """Whatever a model calls it."""
+    assert [label(text) for text in ("Works at", "works-at", "  SISTER ", "in-law's", "", "!!")] == [
+        "works_at",
+        "works_at",
+        "sister",
+        "in_law_s",
+        "",
+        "",
+    ]
+    assert all(label(name) == name for name in SINGLE)
+
+
+# row: E5
+# row: E1
+# row: E3
+@pytest.mark.parametrize(
+    ("category", "entity_type", "primary", "tags", "expected"),
+    [
+        ("preference", "person", "person:anna", (), "people|person|person:anna|preference"),
+        ("fact", "person", "person:anna", ("habit",), "people|person|person:anna|habit"),
+        ("correction", "person", "person:anna", (), "people|person|person:anna|fact"),
+        ("decision", "project", "project:atlas", (), "project|project|project:atlas|decision"),
+        ("fact", "", "", ("x",), "profile|person|person:owner|fact"),
+        ("fact", "person", "person:owner", ("friction",), "profile|person|person:owner|friction"),
+    ],
+)
+def test_a_slot_says_what_kind_of_thing_is_said_of_whom(category, entity_type, primary, tags, expected):
+    """Type, type of the entity, its ref, kind of fact."""
+    assert slot(category, entity_type, primary, tags) == expected
+
+
+# row: A20
+@pytest.mark.parametrize(
+    ("query", "names", "matches"),
+    [
+        ("What does Anna drink?", ["Anna"], True),
+        ("what is anna's cat called", ["Anna"], True),
+        ("what about Änni", ["Anna Müller", "Änni"], True),
+        ("Did Anna meet Müller?", ["Anna Müller"], False),
+        ("Did Anna Müller come?", ["Anna Müller"], True),
+        ("Who is Annabel?", ["Anna"], False),
+        ("What does the user drink? the owner?", ["the user", "owner", "I"], False),
+        ("what will happen", ["Will"], False),
+        ("安娜喜欢什么", ["安娜"], True),
+        ("anything", [], False),
+        ("anything", ["…"], False),
+    ],
+)
+def test_a_subject_matches_where_its_name_stands_in_the_query(query, names, matches):
+    """Whole words, in order, possessive or not; the owner and stop words never."""
+    assert subject_match(words(query), names) is matches
+
+
+def test_the_owner_goes_by_many_words():
+    """None of them is a name."""
+    assert all(map(is_owner, ("The user", "owner", "USER", "I", "me")))
+    assert not any(map(is_owner, ("Anna", "User Group", "Mei")))
+
+
+# row: B19
+def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
+    """7, 30, 365 days."""
+    said = datetime(2026, 1, 1, tzinfo=UTC)
+    days = [7, 30, 365, None]
+    ends = [said + timedelta(days=each) if each else None for each in days]
+    assert [expiry(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
+    assert expiry("", said, ExtractionPolicy()) is None

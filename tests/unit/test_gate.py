@@ -1,0 +1,100 @@
+"""The tokens of the port: which there are, and in which standing a caller comes."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+
+from engram.core.records import STANDINGS
+from engram.core.trust import ADDING, bars_call
+from engram.operations import OPERATIONS
+from engram.serve import gate
+from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    """One server on a port: its answers, port and tokens."""
+    home = tmp_path_factory.mktemp("home")
+    settings = settings_in(home, home / "vault")
+    answers, number = FakeAnswers(), free_port()
+    with serving(answers, settings, number) as path:
+        tokens = {name: (settings.state / file).read_text().strip() for name, file in gate.TOKENS.items()}
+        yield answers, number, tokens, path
+
+
+def asked(port, operation, token):
+    """The status of a call of `operation` with `token`."""
+    head = [f"{operation.method} {operation.path.replace('{id}', '01K')} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+    head.append(f"Authorization: Bearer {token}")
+    body = b""
+    if operation.method in {"POST", "PATCH"}:
+        texts = {"text": "x", "turns": [{"text": "x"}], "int": 1, "float": 0.5, "bool": True, "time": "2026-01-01"}
+        given = {param.name: texts.get(param.kind, ["x"]) for param in operation.params if param.required}
+        body = json.dumps({name: value for name, value in given.items() if name != "id"}).encode()
+        head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return ask(port, "\n".join(head), body)
+
+
+# row: X17
+def test_each_standing_has_a_token_of_its_own(tmp_path):
+    """Made when first asked for, for this user alone, and the same ever after."""
+    tokens = gate.tokens_of(tmp_path / "state")
+    assert tuple(tokens) == STANDINGS
+    assert len(set(tokens.values())) == len(STANDINGS)
+    for file in gate.TOKENS.values():
+        assert stat.S_IMODE((tmp_path / "state" / file).stat().st_mode) == 0o600
+    assert gate.tokens_of(tmp_path / "state") == tokens
+
+
+# row: X17
+def test_the_token_tells_the_standing():
+    door = gate.tcp_door(80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64})
+    for name, token in door.tokens.items():
+        assert door.standing([(b"authorization", b"Bearer " + token)]) == name
+    wrong = [b"", b"Bearer ", b"Bearer " + b"d" * 64, b"bearer " + b"a" * 64, b"a" * 64, b"Bearer " + b"a" * 65]
+    for given in wrong:
+        assert door.standing([(b"authorization", given)]) is None
+    assert door.standing([(b"authorization", b"Bearer " + b"a" * 64)] * 2) is None
+    assert door.standing([]) is None
+
+
+# row: X27
+def test_no_header_or_text_tells_the_standing():
+    """Only the token does."""
+    door = gate.tcp_door(80, {"chat": "a" * 64, "tool": "c" * 64})
+    claims = [(b"x-standing", b"chat"), (b"engram-standing", b"chat"), (b"role", b"user")]
+    assert door.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
+
+
+# row: X27
+def test_a_token_in_two_files_counts_as_the_lesser_one():
+    door = gate.tcp_door(80, {"chat": "a" * 64, "import": "a" * 64, "tool": "a" * 64})
+    assert door.standing([(b"authorization", b"Bearer " + b"a" * 64)]) == "tool"
+
+
+# row: X17
+def test_whoever_comes_through_the_socket_is_a_chatbot(port):
+    """Its mode lets only this user in."""
+    assert gate.unix_door().standing([]) == "chat"
+    *_, path = port
+    assert ask(path, "DELETE /v1/memories/01K HTTP/1.1\nHost: engram")[0] == 200
+
+
+# row: X27
+@pytest.mark.parametrize("standing", STANDINGS)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_importers_and_tools_reach_only_what_reads_and_adds(port, standing, operation):
+    """The refusal says why, and nothing behind the door hears of the call."""
+    answers, number, tokens, _ = port
+    answers.calls.clear()
+    status, _, body = asked(number, operation, tokens[standing])
+    if standing == "chat" or operation.name in ADDING:
+        assert status in {200, 202}, body
+        assert [name for name, _ in answers.calls] == [operation.name]
+    else:
+        assert status == 403
+        assert body["error"]["what"] == bars_call(operation.name, standing)
+        assert not answers.calls

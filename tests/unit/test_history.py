@@ -1,0 +1,233 @@
+"""Taking back what a run did: byte for byte, nothing of a person's, and the taking back as well."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from engram.errors import ConflictError, NotFoundError, StorageError
+from engram.vault import files, syscalls
+from engram.vault.history import History, Kept, Step, back, put
+from tests.fakes.keeping import Keeping
+
+FADING = {"importance": 0.2, "confidence": 0.9}
+LOG = "state/memory-actions.jsonl"
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+@pytest.fixture
+def filled(keeping):
+    """A vault in which a night has something to do for each pass."""
+    names = {
+        "old": keeping.fact("Anna saw a red car.", days=100, **FADING),
+        "doubtful": keeping.fact("Ben is moody.", days=90, confidence=0.3, expires=keeping.clock() - timedelta(days=1)),
+        "used": keeping.fact("Anna plays the violin.", importance=0.8),
+        "gone": keeping.fact("Ben had a dog.", days=150, confidence=0.5),
+        "new": keeping.fact("Anna bought a piano."),
+    }
+    keeping.used(names["used"], access=6)
+    keeping.used(names["gone"], access=1, days=1)
+    waste = keeping.root / ".trash" / "2026-10-01" / "note.md"
+    waste.parent.mkdir(parents=True)
+    waste.write_bytes(b"thrown away\r\n")
+    old = (keeping.clock() - timedelta(days=100)).isoformat()
+    keeping.memory.vault.log(
+        [{"at": old, "action": "skip", "memory": "X"}, {"at": old, "action": "edit", "memory": "Y"}]
+    )
+    return keeping, names
+
+
+def log_rows(keeping):
+    return [json.loads(line) for line in (keeping.root / LOG).read_text().splitlines()]
+
+
+# row: X6
+def test_a_run_is_taken_back_byte_for_byte(filled):
+    """Notes, the archive, the trash, what was removed, the topics, and the rows that left the log."""
+    keeping, names = filled
+    before, log = keeping.tree(), (keeping.root / LOG).read_bytes()
+    report = keeping.run()
+    assert {one.name for one in report.deeds} == {
+        "stage", "promote", "expire", "archive", "prune", "topics", "trash", "logs",
+    }  # fmt: skip
+    assert keeping.tree() != before
+    undone = keeping.order.undo(report.run)
+    assert keeping.tree() == before
+    assert (keeping.root / LOG).read_bytes().startswith(log)
+    assert undone.put_off == undone.failures == {}
+    assert {keeping.seen(name).status for name in names.values()} == {"active"}
+    runs = (keeping.root / "state" / "runs.jsonl").read_text().splitlines()
+    assert [json.loads(run)["cadence"] for run in runs] == ["nightly", "undo"]
+
+
+# row: X6
+def test_taking_back_is_a_run_that_can_be_taken_back(filled):
+    keeping, _ = filled
+    before = keeping.tree()
+    report = keeping.run()
+    after = keeping.tree()
+    undone = keeping.order.undo(report.run)
+    assert keeping.tree() == before
+    redone = keeping.order.undo(undone.run)
+    assert keeping.tree() == after
+    keeping.order.undo(redone.run)
+    assert keeping.tree() == before
+
+
+# row: X6
+def test_taking_back_twice_changes_nothing_more(filled):
+    keeping, _ = filled
+    report = keeping.run()
+    keeping.order.undo(report.run)
+    before = keeping.everything()
+    again = keeping.order.undo(report.run)
+    assert (again.run, again.deeds) == ("", ())
+    assert keeping.everything() == before
+
+
+# row: X6
+# row: X10
+def test_a_dry_undo_says_what_it_would_do(filled):
+    keeping, _ = filled
+    report = keeping.run()
+    before = keeping.everything()
+    told = keeping.order.undo(report.run, dry_run=True)
+    assert keeping.everything() == before
+    assert told.deeds == keeping.order.undo(report.run).deeds
+
+
+# row: X6
+# row: X23
+def test_what_a_person_changed_since_stays_and_is_named(filled):
+    """Edited, deleted, or another file in the old place; all else is taken back."""
+    keeping, names = filled
+    report = keeping.run()
+    edited, deleted = (keeping.root / keeping.seen(names[name]).path for name in ("used", "gone"))
+    edited.write_text(edited.read_text() + "Mine.\n")
+    deleted.unlink()
+    (step,) = [step for step in report.deeds if step.memory == names["old"] and step.name == "archive"]
+    (keeping.root / step.path).write_text("Mine too.\n")
+    undone = keeping.order.undo(report.run)
+    assert set(undone.put_off.values()) == {"it was changed since", "it is gone", "its place is taken"}
+    assert edited.read_text().endswith("Mine.\n")
+    assert (keeping.root / step.path).read_text() == "Mine too.\n"
+    assert not deleted.exists()
+    assert keeping.seen(names["doubtful"]).status == "active"
+
+
+# row: X23
+def test_what_was_brought_back_is_not_put_away_again_the_next_night(filled):
+    """A person has spoken; a stage is a derived word and may be written again."""
+    keeping, names = filled
+    report = keeping.run()
+    keeping.order.undo(report.run)
+    keeping.run()
+    status = {name: keeping.seen(names[name]).status for name in ("old", "gone", "used")}
+    assert status == {"old": "active", "gone": "active", "used": "active"}
+    assert keeping.seen(names["used"]).stage == "active"
+    assert {row["by"] for row in log_rows(keeping) if row["action"] == "edit" and row["memory"] == names["old"]} == {
+        "user"
+    }
+
+
+# row: X6
+def test_a_run_is_found_by_the_beginning_of_its_id(filled):
+    keeping, _ = filled
+    report = keeping.run()
+    with pytest.raises(NotFoundError, match="no such run"):
+        keeping.order.undo("nonsense")
+    keeping.clock.advance(seconds=1)
+    other = keeping.order.undo(report.run)
+    with pytest.raises(ConflictError, match="several runs"):
+        keeping.order.undo(report.run[:6])
+    assert keeping.order.history.find(other.run[:20].lower()) == other.run
+
+
+# row: X6
+def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(tmp_path):
+    history = History(tmp_path / "history", 3000)
+    for run in "ABC":
+        raw = run.encode() * 1000
+        history.keep(run, [Step("a.md", "a.md", files.sha256(raw), "0" * 64)], {files.sha256(raw): raw})
+    assert history.runs() == ["B", "C"]
+    assert sum(path.stat().st_size for path in (tmp_path / "history").iterdir()) <= 3000
+
+
+def test_equal_contents_are_kept_once(tmp_path):
+    history, raw = History(tmp_path / "history", 1_000_000), b"x" * 10_000
+    steps = [Step(f"{n}.md", "", files.sha256(raw)) for n in range(9)]
+    history.keep("A", steps, {files.sha256(raw): raw})
+    assert (tmp_path / "history" / "A.run").stat().st_size < 20_000
+    assert history.load("A") == Kept("A", tuple(steps), {files.sha256(raw): raw})
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-1], lambda _: b"", lambda _: b"{}\n", lambda raw: b"x" + raw])
+def test_a_damaged_run_is_not_taken_back(tmp_path, damage):
+    """It says so, and touches nothing."""
+    history, raw = History(tmp_path / "history", 1_000_000), b"words"
+    history.keep("A", [Step("a.md", "", files.sha256(raw))], {files.sha256(raw): raw})
+    path = tmp_path / "history" / "A.run"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(StorageError, match="cannot be read"):
+        history.load("A")
+
+
+# row: X6
+def test_lines_that_a_log_got_since_stay(memory):
+    """Rows were taken out of it by the run, others were added later."""
+    vault = memory.vault
+    was, now = b'{"a": 1}\n{"b": 2}\n', b'{"b": 2}\n'
+    vault.create("state/x.jsonl", now + b'{"c": 3}\n')
+    step = Step("state/x.jsonl", "state/x.jsonl", files.sha256(was), files.sha256(now), len(now))
+    ((reverse, wanted),) = back(vault, Kept("A", (step,), {files.sha256(was): was})).steps
+    put(vault, reverse, wanted)
+    assert vault.read("state/x.jsonl") == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
+
+
+def test_a_step_is_not_done_on_other_bytes(memory):
+    """Not to rewrite, not to move, not to remove."""
+    memory.vault.create("notes/a.md", b"Mine.")
+    other = files.sha256(b"ours")
+    for step in (
+        Step("notes/a.md", "notes/a.md", other, other[::-1]),
+        Step("notes/a.md", "notes/b.md", other, other),
+        Step("notes/a.md", "", other),
+        Step("", "notes/a.md", "", other),
+    ):
+        with pytest.raises(ConflictError):
+            put(memory.vault, step, b"ours")
+    assert memory.vault.read("notes/a.md") == b"Mine."
+    assert not memory.vault.exists("notes/b.md")
+
+
+# row: X6
+@pytest.mark.parametrize("cut", range(5))
+def test_an_undo_that_was_cut_short_is_finished_by_the_next(filled, monkeypatch, cut):
+    """Wherever it ended: with the same words all is back in the end."""
+    keeping, _ = filled
+    before = keeping.tree()
+    report = keeping.run()
+    left = [cut]
+
+    class Ending(syscalls.Syscalls):
+        def rename(self, old, new, folder, to, flags=0):
+            if new.endswith((".md", ".json")):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise SystemExit
+            super().rename(old, new, folder, to, flags)
+
+    monkeypatch.setattr(syscalls, "SYS", Ending())
+    with pytest.raises(SystemExit):
+        keeping.order.undo(report.run)
+    monkeypatch.undo()
+    keeping.order.recover()
+    keeping.order.undo(report.run)
+    left = {path: raw for path, raw in keeping.tree().items() if not path.rpartition("/")[2].startswith(".engram-")}
+    assert left == before

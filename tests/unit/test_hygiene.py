@@ -1,0 +1,230 @@
+"""The passes that need no model, each on a view of its own: what they change and what they leave alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core import links
+from engram.core.policy import Policy
+from engram.core.records import Edge, Edit, Fact, Move, Usage
+from engram.passes import Faded, Living, Mark, View, hygiene
+
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+POLICY = Policy()
+FADED = Fact(
+    "F", "Anna saw a red car.", kind="episode", created=NOW - 200 * DAY, importance=0.2, confidence=0.9,
+    path="facts/2026-05-04/fact-anna-saw.md", sha="0" * 64,
+)  # fmt: skip
+
+
+def view_of(*living, **more):
+    memories = {one.fact.id: one for one in (Living(one) if isinstance(one, Fact) else one for one in living)}
+    return View(POLICY, UTC, memories, **more)
+
+
+def files(**held):
+    """A reader of files that are no notes, given by the last part of their name."""
+    return lambda path: held.get(path.rpartition("/")[2].partition(".")[0].replace("-", "_"), b"")
+
+
+# row: C24
+def test_the_stage_is_written_only_where_it_changed():
+    """A new memory's note says nothing, a recalled one becomes active, and then nothing is left to say."""
+    new, used = (replace(FADED, id=name, created=NOW, path=f"{name}.md") for name in "AB")
+    view = view_of(new, Living(used, Usage(access=1, last_access=NOW)))
+    (step,) = hygiene.stage(view, NOW)
+    assert step == Edit("B.md", used.sha, {"stage": "active"}, "recalled once")
+    assert hygiene.stage(view.after([step]), NOW) == []
+
+
+# row: X27
+def test_what_comes_from_outside_is_never_written_down_as_core():
+    used = Living(replace(FADED, created=NOW), Usage(access=12, last_access=NOW), barred="it is an import's")
+    (step,) = hygiene.stage(view_of(used), NOW)
+    assert step.keys == {"stage": "active"}
+
+
+# row: D7
+def test_an_important_episode_that_is_often_recalled_becomes_semantic():
+    """And is then protected from the archive in the same run."""
+    fact = replace(FADED, importance=0.7)
+    view = view_of(Living(fact, Usage(access=5, last_access=NOW - 150 * DAY)))
+    (step,) = hygiene.promote(view, NOW)
+    assert step.keys == {"layer": "semantic"}
+    assert hygiene.promote(view.after([step]), NOW) == []
+    assert hygiene.archive(view.after([step]), NOW) == []
+
+
+# row: D7
+def test_a_working_memory_that_is_old_enough_says_nothing_of_its_layer_any_more():
+    fact = replace(FADED, layer="working", created=NOW - timedelta(minutes=30))
+    (step,) = hygiene.promote(view_of(fact), NOW)
+    assert step.keys == {"layer": None}
+
+
+# row: C16
+def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
+    """With every byte; one that is still open stays however old it is."""
+    settled = replace(FADED, category="commitment", tags=("fulfilled",), kind="note")
+    open_one = replace(settled, id="G", tags=(), path="facts/g.md")
+    (step,) = hygiene.expire(view_of(settled, open_one), NOW)
+    assert (step.path, step.to, dict(step.keys)) == (settled.path, ".trash/2026-11-20/fact-anna-saw.md", {})
+
+
+# row: C17
+@pytest.mark.parametrize(
+    ("usage", "kept", "folder"),
+    [(Usage(), None, ".trash"), (Usage(confirmations=1), None, "archive"), (Usage(), "a person edited it", "archive")],
+)
+def test_an_unconfirmed_speculation_goes_to_the_trash(usage, kept, folder):
+    """Confirmed, or a person's by now, it only ends: its date is over."""
+    fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
+    (step,) = hygiene.expire(view_of(Living(fact, usage, kept=kept)), NOW)
+    assert step.to == f"{folder}/2026-11-20/fact-anna-saw.md"
+
+
+# row: B16
+def test_what_is_over_is_archived_unless_it_is_pinned():
+    fact = replace(FADED, expires=NOW, created=NOW - DAY)
+    (step,) = hygiene.expire(view_of(fact), NOW)
+    assert step.keys == {"status": "archived", "stage": "archived", "end_reason": "expired"}
+    assert hygiene.expire(view_of(replace(fact, pinned=True)), NOW) == []
+
+
+# row: C18
+# row: D11
+def test_what_is_old_unimportant_unused_and_faded_is_archived_under_its_name():
+    (step,) = hygiene.archive(view_of(FADED), NOW)
+    assert isinstance(step, Move)
+    assert (step.to, step.why) == ("archive/2026-11-20/fact-anna-saw.md", "old, unimportant, unused, faded")
+
+
+# row: C18
+@pytest.mark.parametrize(
+    "changes",
+    [{"pinned": True}, {"category": "decision"}, {"category": "correction"}, {"layer": "semantic"}, {"kind": "note"}],
+)
+def test_what_is_pinned_or_protected_is_neither_archived_nor_pruned(changes):
+    view = view_of(replace(FADED, **changes))
+    assert hygiene.archive(view, NOW) == hygiene.prune(view, NOW) == []
+
+
+# row: A24
+def test_what_nobody_can_rely_on_is_pruned_into_the_archive():
+    """0.6, never touched again, is below .05 after 107.5 days."""
+    fact = replace(FADED, confidence=0.6, created=NOW - 108 * DAY, importance=0.5)
+    (step,) = hygiene.prune(view_of(fact), NOW)
+    assert step.keys == {"status": "pruned", "end_reason": "confidence below 0.05"}
+    assert hygiene.prune(view_of(replace(fact, created=NOW - 107 * DAY)), NOW) == []
+
+
+# row: B3
+def test_an_archived_memory_that_is_recalled_is_active_again():
+    """In the folder of its own day, under its own name."""
+    away = replace(FADED, status="archived", end_reason="old", path="archive/2026-11-18/fact-anna-saw.md")
+    since = Usage(access=1, last_access=NOW, evidence_at=NOW - 9 * DAY, salience=0.6, salience_at=NOW)
+    (step,) = hygiene.revive(view_of(Living(away, since)), NOW)
+    assert (step.to, step.keys["status"]) == ("facts/2026-05-04/fact-anna-saw.md", "active")
+    before = replace(since, last_access=NOW - 5 * DAY)
+    assert hygiene.revive(view_of(Living(away, before)), NOW) == []
+
+
+# row: B3
+def test_what_a_person_put_away_does_not_come_back_by_itself():
+    away = replace(FADED, status="archived", path="archive/2026-11-18/fact-anna-saw.md")
+    assert hygiene.revive(view_of(Living(away, Usage(access=1, last_access=NOW))), NOW) == []
+
+
+# row: C20
+def test_topics_are_the_words_that_tell_most():
+    """`count · ln(N / memories with it)`: a word that is in every memory tells nothing, nor does a stop word."""
+    texts = ("Anna and the violin, violin, violin", "Anna in Porto", "Anna likes oat milk")
+    view = view_of(*(replace(FADED, id=str(n), text=text) for n, text in enumerate(texts)))
+    (mark,) = hygiene.topics(view, NOW)
+    listed = json.loads(mark.content)
+    assert listed["topics"][0] == {"term": "violin", "score": round(3 * math.log(3), 4), "count": 3}
+    assert {row["term"] for row in listed["topics"]} == {"violin", "porto", "likes", "oat", "milk"}
+    assert listed["updatedAt"] == "2026-11-20T20:00:00+00:00"
+    assert hygiene.topics(view.after([mark]), NOW + DAY) == []
+
+
+# row: C20
+# row: X13
+def test_scripts_without_blanks_have_topics_too():
+    """Where two signs are a word, three are not asked for; archived memories are not counted."""
+    gone = replace(FADED, id="C", text="harbour", status="archived")
+    view = view_of(replace(FADED, id="A", text="茶道"), replace(FADED, id="B", text="Ja, Porto"), gone)
+    (mark,) = hygiene.topics(view, NOW)
+    assert {row["term"] for row in json.loads(mark.content)["topics"]} == {"茶道", "porto"}
+
+
+# row: C20
+def test_there_are_at_most_fifty_topics():
+    facts = [replace(FADED, id=str(n), text=f"word{n:03} other{n:03}") for n in range(40)]
+    (mark,) = hygiene.topics(view_of(*facts), NOW)
+    assert len(json.loads(mark.content)["topics"]) == 50
+
+
+# row: C34
+@pytest.mark.parametrize(("days", "worth", "anchor"), [(91, 0.9, 1), (200, 0.8, 20), (1000, 0.1, 10)])
+def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anchor):
+    """The anchor advances by exactly the windows that were charged."""
+    edge = Edge("A", "B", "similar", reinforced=NOW - days * DAY)
+    view = view_of(edges=[edge, replace(edge, target="C", reinforced=NOW)])
+    (faded,) = hygiene.edges(view, NOW)
+    assert isinstance(faded, Faded)
+    assert (faded.edge.confidence, faded.edge.reinforced) == (pytest.approx(worth), NOW - anchor * DAY)
+    for later in range(0, 2000, 7):
+        then = NOW + later * DAY
+        was, now = (links.effective(one, then, POLICY.links) for one in (edge, faded.edge))
+        assert now == pytest.approx(was, abs=1e-9)
+    assert hygiene.edges(view.after([faded]), NOW) == []
+
+
+# row: C16
+def test_the_trash_is_emptied_after_thirty_days():
+    """By the day in the name of its folder."""
+    paths = [".trash/2026-10-20/old.md", ".trash/2026-10-21/new.md", ".trash/2026-13-01/mine.md"]
+    steps = hygiene.trash(view_of(trash=paths), NOW)
+    assert steps == [Mark(paths[0], None, "30 days in the trash")]
+
+
+# row: D9
+def test_logs_forget_after_ninety_days_what_carries_no_promise():
+    """A person's word stays, and where a memory that is still there comes from; what cannot be read stays as it is."""
+    old, new = (NOW - 91 * DAY).isoformat(), (NOW - 89 * DAY).isoformat()
+    rows = [
+        {"at": old, "action": "skip", "memory": "X"},
+        {"at": old, "action": "create", "memory": "gone"},
+        {"at": new, "action": "skip", "memory": "X"},
+        {"at": old, "action": "edit", "memory": "F"},
+        {"at": old, "action": "forget", "memory": "gone"},
+        {"at": old, "action": "decide", "memory": "case"},
+        {"at": old, "action": "supersede", "memory": "gone", "by": "user"},
+        {"at": old, "action": "create", "memory": "F"},
+        {"action": "skip"},
+    ]
+    lines = [json.dumps(row).encode() + b"\n" for row in rows]
+    raw = b"".join([*lines, b"torn {\n", "a line\u2028break\n".encode()])
+    view = view_of(FADED, logs=("state/memory-actions.jsonl", "state/runs.jsonl"), read=files(memory_actions=raw))
+    (mark,) = hygiene.logs(view, NOW)
+    assert mark == Mark("state/memory-actions.jsonl", raw[len(lines[0]) + len(lines[1]) :], "2 rows older than 90 days")
+    assert hygiene.logs(view.after([mark]), NOW) == []
+
+
+def test_passes_see_what_those_before_them_plan():
+    """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
+    gone = Mark(".trash/2026-01-01/a.md", None, "old")
+    view = view_of(replace(FADED, confidence=0.1), trash=[gone.path], read=lambda _: b"x")
+    (step,) = hygiene.archive(view, NOW)
+    after = view.after([step, gone])
+    assert hygiene.prune(view, NOW) != []
+    assert hygiene.prune(after, NOW) == []
+    assert after.memories["F"].fact.path == step.to
+    assert (list(after.trash), after.read(gone.path), after.read("b")) == ([], b"", b"x")

@@ -1,0 +1,274 @@
+"""Ties between memories: how they are made, how they fade, where activation goes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from operator import itemgetter
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from engram.core.links import derived, effective, inhibited, links, refined, reinforced, spread, together
+from engram.core.policy import LinkPolicy
+from engram.core.records import Edge, Fact
+
+POLICY = LinkPolicy()
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+SHARES = st.floats(0, 1)
+DAYS = st.floats(0, 5000)
+
+
+def ago(days):
+    return NOW - timedelta(days=days)
+
+
+def tie(source, target, kind="similar", confidence=1.0, **more):
+    return Edge(source, target, kind, confidence=confidence, reinforced=NOW, **more)
+
+
+# row: A13
+def test_a_memory_is_tied_to_its_three_nearest_that_are_no_duplicates():
+    """0.40 ≤ s < 0.85, and each pair stands in one order."""
+    near = [("a", 0.85), ("b", 0.84), ("z", 0.5), ("c", 0.40), ("d", 0.41), ("e", 0.39), ("m", 0.8), ("b", 0.8)]
+    made = links("m", near, NOW, POLICY)
+    assert [(edge.source, edge.target, edge.type) for edge in made] == [
+        ("b", "m", "similar"),
+        ("m", "z", "similar"),
+        ("d", "m", "similar"),
+    ]
+    assert {(edge.confidence, edge.reinforced) for edge in made} == {(1.0, NOW)}
+
+
+# row: C34
+@pytest.mark.parametrize(
+    ("age", "worth"), [(0, 1.0), (90, 1.0), (90.001, 0.9), (91, 0.9), (180, 0.9), (181, 0.8), (1000, 0.1), (-5, 1.0)]
+)
+def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
+    """Worked example of the row."""
+    assert effective(Edge("a", "b", "time", confidence=1.0, reinforced=ago(age)), NOW, POLICY) == pytest.approx(worth)
+
+
+# row: C34
+@settings(max_examples=100, deadline=None)
+@given(confidence=SHARES, first=DAYS, more=DAYS)
+def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, more):
+    """Also for an edge that is below the floor already."""
+    edge = Edge("a", "b", "time", confidence=confidence, reinforced=NOW)
+    soon, late = (effective(edge, NOW + timedelta(days=days), POLICY) for days in (first, first + more))
+    assert min(confidence, POLICY.floor) <= late <= soon <= confidence
+
+
+# row: C34
+@settings(max_examples=100, deadline=None)
+@given(confidence=SHARES, age=DAYS, delta=st.floats(-1, 1))
+def test_reinforcing_adds_to_what_is_left_and_anchors_anew(confidence, age, delta):
+    """At most 1; a negative delta changes nothing; older news changes nothing."""
+    edge = Edge("a", "b", "time", confidence=confidence, reinforced=ago(age + 1))
+    left = effective(edge, NOW, POLICY)
+    again = reinforced(edge, NOW, POLICY, delta)
+    if delta < 0:
+        assert again == edge
+    else:
+        assert (again.confidence, again.reinforced) == (min(1.0, left + delta), NOW)
+    assert reinforced(edge, ago(age + 2), POLICY) == edge
+
+
+def test_reinforcing_adds_a_twentieth_unless_told_otherwise():
+    """And an edge that was never anchored does not fade before."""
+    again = reinforced(Edge("a", "b", "time", confidence=0.5), NOW, POLICY)
+    assert (again.confidence, again.reinforced) == (0.55, NOW)
+
+
+def fact(name, about=(), source="", text="x", days=0):
+    return Fact(name, text, about=tuple(about), source=source, created=ago(100 - days))
+
+
+# row: C34
+def test_ties_that_follow_from_notes_are_derived_from_them():
+    """The same entity, the memory before in the conversation, and a cause that is said to be one."""
+    held = [
+        fact("a", ["Anna"], "s1#^t1", days=1),
+        fact("c", ["Anna", "Ben"], "s1#^t12", "Therefore Anna sold it.", days=2),
+        fact("b", ["Ben"], "s1#^t3", days=3),
+        fact("d", [], "s2#^t1", days=4),
+        fact("e", [], "", days=5),
+    ]
+    made = {(edge.source, edge.target, edge.type, edge.label) for edge in derived(held, POLICY)}
+    assert made == {
+        ("a", "c", "entity", "Anna"),
+        ("c", "b", "entity", "Ben"),
+        ("a", "b", "time", ""),
+        ("b", "c", "causal", ""),
+    }
+    assert derived(reversed(held), POLICY) == derived(held, POLICY)
+
+
+# row: C34
+def test_a_memory_is_tied_to_ten_siblings_at_most():
+    """The latest ones."""
+    made = derived([fact(f"{n:02}", ["Anna"], days=n) for n in range(15)], POLICY)
+    assert [edge.source for edge in made if edge.target == "14"] == [f"{n:02}" for n in range(4, 14)]
+
+
+EDGES = st.lists(
+    st.builds(
+        lambda ends, kind, confidence: tie(*ends, kind, confidence),
+        st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=2, unique=True),
+        st.sampled_from(["similar", "entity", "time", "causal", "relation"]),
+        SHARES,
+    ),
+    max_size=20,
+)
+
+
+# row: C34
+def test_activation_fades_with_each_hop_and_ends_after_three():
+    """Weight · confidence · 0.7 for each hop, before refinement."""
+    chain = [tie(*ends, "time") for ends in ("ab", "bc", "cd", "de")]
+    plain = LinkPolicy(rounds=0, inhibition=0)
+    assert spread({"a": 1.0}, chain, NOW, plain) == pytest.approx({"b": 0.7, "c": 0.49, "d": 0.343})
+    assert spread({"a": 0.5}, [tie("b", "a", confidence=0.5)], NOW, plain) == pytest.approx(
+        {"b": 0.5 * 0.8 * 0.5 * 0.7}
+    )
+
+
+# row: C34
+def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
+    """All other ties go both ways."""
+    plain = LinkPolicy(rounds=0, inhibition=0)
+    edges = [tie("a", "b", "causal"), tie("c", "a", "causal"), tie("d", "a", "entity")]
+    assert set(spread({"a": 1.0}, edges, NOW, plain)) == {"b", "d"}
+    faint = [tie("a", "b", "time", 0.19), tie("a", "c", "time", 0.2), tie("a", "d", "relation", valid_until=NOW)]
+    assert set(spread({"a": 1.0}, faint, NOW, plain)) == {"c"}
+    old = [Edge("a", "b", "time", confidence=0.3, reinforced=ago(300))]
+    assert spread({"a": 1.0}, old, NOW, plain) == {}
+
+
+# row: C34
+@settings(max_examples=100, deadline=None)
+@given(edges=EDGES, seeds=st.dictionaries(st.sampled_from("abc"), SHARES, min_size=1))
+def test_activation_stays_in_range_and_off_the_seeds(edges, seeds):
+    """Nothing is activated from nothing."""
+    found = spread(seeds, edges, NOW, POLICY)
+    assert not seeds.keys() & found.keys()
+    assert all(value >= 0 for value in found.values())
+    assert sum(found.values()) <= 0.7 * max(seeds.values()) * 8 + 1e-9
+
+
+# row: C34
+@settings(max_examples=100, deadline=None)
+@given(
+    scores=st.dictionaries(st.sampled_from("abcdef"), SHARES, min_size=1),
+    ways=st.dictionaries(
+        st.sampled_from("abcdef"),
+        st.dictionaries(st.sampled_from("abcdefx"), st.floats(0.2, 1), max_size=4),
+        max_size=6,
+    ),
+)
+def test_refinement_moves_activation_and_makes_none(scores, ways):
+    """A node that leads nowhere keeps its share, so the sum stays."""
+    after = refined(scores, ways, POLICY)
+    assert after.keys() == scores.keys()
+    assert sum(after.values()) == pytest.approx(sum(scores.values()))
+    assert all(value >= 0 for value in after.values())
+
+
+# row: C34
+def test_one_refinement_is_the_rows_formula():
+    """0.15 of one's own, 0.85 of what flows in."""
+    after = refined({"a": 0.6, "b": 0.2, "c": 0.1}, {"a": {"b": 0.6, "c": 0.2, "seed": 1.0}}, LinkPolicy(rounds=1))
+    assert after == pytest.approx({"a": 0.15 * 0.6, "b": 0.2 + 0.85 * 0.6 * 0.75, "c": 0.1 + 0.85 * 0.6 * 0.25})
+
+
+# row: C34
+@settings(max_examples=100, deadline=None)
+@given(scores=st.dictionaries(st.integers(0, 20), SHARES, min_size=1))
+def test_inhibition_keeps_the_order_and_the_strongest(scores):
+    """It only widens the gaps."""
+    after = inhibited(scores, POLICY)
+    best = max(scores, key=scores.__getitem__)
+    assert after[best] == scores[best]
+    assert all(after[node] <= value for node, value in scores.items())
+    for one, two in pairwise(sorted(scores, key=scores.__getitem__)):
+        assert after[one] <= after[two]
+
+
+# row: C34
+def test_inhibition_is_the_sum_of_the_distances_to_the_strongest():
+    """β = 0.15 over the top 7."""
+    assert inhibited({"a": 1.0, "b": 0.8, "c": 0.1}, POLICY) == pytest.approx(
+        {"a": 1.0, "b": 0.8 - 0.15 * 0.2, "c": 0.0}
+    )
+
+
+def works(place, **more):
+    return Edge("person:mira", f"org:{place}", "relation", "works_at", **more)
+
+
+# row: B1
+def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
+    """Both stay, each with the time in which it held."""
+    (first,) = together([], works("a"), ago(100), POLICY, single=True)
+    old, new = together([first], works("b"), ago(50), POLICY, single=True)
+    assert (old.target, old.valid_from, old.valid_until) == ("org:a", ago(100), ago(50))
+    assert (new.target, new.valid_from, new.valid_until) == ("org:b", ago(50), None)
+    back = together([old, new], works("a"), NOW, POLICY, single=True)
+    assert [(edge.target, edge.valid_from, edge.valid_until) for edge in back] == [
+        ("org:b", ago(50), NOW),
+        ("org:a", NOW, None),
+    ]
+
+
+# row: B1
+def test_relations_that_may_hold_to_many_stand_side_by_side():
+    """A second sister does not end the first."""
+    (first,) = together([], works("a"), ago(100), POLICY, single=False)
+    assert together([first], works("b"), NOW, POLICY, single=False) == (works("b", reinforced=NOW, valid_from=NOW),)
+
+
+# row: B1
+def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
+    """An import of older conversations does not undo the present."""
+    (now,) = together([], works("b"), ago(10), POLICY, single=True)
+    assert together([now], works("a"), ago(90), POLICY, single=True) == (
+        works("a", reinforced=ago(90), valid_from=ago(90), valid_until=ago(10)),
+    )
+
+
+# row: B1
+# row: C34
+def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
+    """The same evidence twice changes nothing, whatever type the entity has by now."""
+    (first,) = together([], works("a", confidence=0.8), ago(20), POLICY, single=True)
+    again = Edge("concept:mira", "place:a", "relation", "works_at")
+    (held,) = together([first], again, ago(10), POLICY, single=True)
+    assert (held.confidence, held.reinforced, held.source) == (pytest.approx(0.85), ago(10), "person:mira")
+    for when in (ago(10), ago(15), ago(20)):
+        assert together([held], again, when, POLICY, single=True) == ()
+
+
+# row: B1
+@settings(max_examples=100, deadline=None)
+@given(said=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50)), max_size=12, unique_by=itemgetter(1)))
+@example(said=[("a", 3), ("b", 3)])
+@example(said=[("b", 1), ("b", 0), ("a", 0)])
+def test_of_one_at_a_time_never_two_hold_in_any_order_of_learning(said):
+    """And telling it all again changes nothing, also where one turn says first the one and then the other."""
+    held = {}
+
+    def learn():
+        changed = 0
+        for place, day in said:
+            for edge in together(list(held.values()), works(place), ago(day), POLICY, single=True):
+                held[edge.target, edge.valid_from] = edge
+                changed += 1
+        return changed
+
+    learn()
+    assert learn() == 0
+    spans = sorted((edge.valid_from, edge.valid_until) for edge in held.values() if edge.valid_until != edge.valid_from)
+    for (_, end), (start, _) in pairwise(spans):
+        assert end is not None
+        assert end <= start

@@ -1,0 +1,377 @@
+"""The review queue on a real vault: ticks and answers carried out, corrections, and doing it all twice."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from engram.core.records import Create, Edit, Fact, Move
+from engram.core.text import content_hash
+from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.reviewing import Reviewing
+from engram.vault import facts, files, note, reviews, syscalls
+from engram.vault.store import TOMBSTONES
+
+
+@pytest.fixture
+def queue(memory):
+    return Reviewing(memory.vault, memory.index, memory.filing, memory.settings)
+
+
+@pytest.fixture
+def vault(memory):
+    return memory.settings.vault
+
+
+@pytest.fixture
+def told(memory):
+    """Two memories that a person told, in their order."""
+    memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
+    memory.clock.advance(days=3)
+    memory.call("remember", {"text": "Mira settled in Porto.", "category": "fact"})
+    return [fact_of(memory, text) for text in ("Mira settled in Lisbon.", "Mira settled in Porto.")]
+
+
+def fact_of(memory, text):
+    (found,) = [fact for fact in every(memory) if fact.text == text]
+    return found
+
+
+def every(memory):
+    """The memories as their files say now."""
+    found = []
+    for folder in ("facts", "review", "archive"):
+        for path in memory.vault.notes(folder):
+            raw = memory.vault.read(path)
+            fact, problems = facts.fact_from(note.read(raw), path, files.sha256(raw), memory.settings.zone)
+            assert not problems
+            found.append(fact)
+    return found
+
+
+def doubtful(memory, text="Anna moved to Porto.", quote="", source=""):
+    """A memory that waits, as filing writes it."""
+    fact = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", text, created=memory.clock(), status="review", source=source)
+    keys = facts.fact_keys(fact, memory.settings.zone) | {"end_reason": "no evidence in the turn"}
+    path = facts.fact_path(fact, memory.settings.zone, folder="review", taken=memory.vault.exists)
+    body = facts.fact_body(text, source, reviews.section("no evidence in the turn", quote))
+    memory.filing.write([Create(path, keys, body, "doubt")], [])
+    return memory.settings.vault / path
+
+
+def asked(memory, told):
+    """A conflict that waits."""
+    old, new = told
+    made = reviews.conflict(new, old, "one may be over", memory.clock(), memory.settings.zone)
+    memory.filing.write([made], [])
+    return memory.settings.vault / made.path
+
+
+def tick(path, answer):
+    """A person ticks a box in an editor."""
+    label = reviews.LABELS[answer]
+    path.write_text(path.read_text().replace(f"[ ] {label}", f"[x] {label}"))
+
+
+def trash(vault):
+    return sorted(path.relative_to(vault).as_posix() for path in vault.glob(".trash/*/*.md"))
+
+
+def rows(vault, name):
+    return [json.loads(line) for line in (vault / name).read_text().splitlines()]
+
+
+def tree(vault):
+    return {str(path): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+
+
+# row: X9
+def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
+    """It moves to the folder of its day under its name, is vouched for, is recalled, and asks nothing more."""
+    path = doubtful(memory, quote="Anna maybe moved")
+    (case,) = queue.open_cases()
+    assert (case.choices, case.why, case.evidence) == (reviews.DOUBT, "no evidence in the turn", ("Anna maybe moved",))
+    assert queue.ticked() == []
+    tick(path, "keep")
+    assert queue.obey([path], clock()) == {}
+    kept = fact_of(memory, "Anna moved to Porto.")
+    assert (kept.path, kept.status) == (f"facts/2026-11-20/{path.name}", "active")
+    assert (kept.verification, kept.end_reason) == ("user_confirmed", "")
+    assert memory.vault.read(kept.path).endswith(b"---\nAnna moved to Porto.\n")
+    assert not path.exists()
+    assert queue.open_cases() == []
+    assert [hit["text"] for hit in memory.call("recall", {"query": "Porto", "kinds": ["fact"]})["hits"]] == [kept.text]
+    assert content_hash(kept.text) in (vault / "state/fact-hashes.txt").read_text()
+    assert [row["action"] for row in memory.vault.actions(kept.id)] == ["keep"]
+
+
+# row: X8
+def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, clock):
+    """A person said no, and now says yes."""
+    memory.vault.bury([{"hash": content_hash("Anna moved to Porto."), "turn": "", "memory": "m1"}])
+    memory.index.tombstones = memory.vault.tombstones()
+    doubtful(memory)
+    queue.answer("01KBH2", "keep", clock())
+    assert memory.index.tombstones == memory.vault.tombstones() == set()
+
+
+# row: X8
+# row: X9
+@pytest.mark.parametrize("quote", ["", "Anna maybe moved"])
+def test_a_dropped_doubt_does_not_come_back(memory, queue, vault, clock, quote):
+    """Its bytes lie in the trash; its turn is buried with it only where that says so."""
+    path = doubtful(memory, quote=quote, source="talk#^t1")
+    tick(path, "drop")
+    before = path.read_bytes()
+    assert queue.obey(None, clock()) == {}
+    assert trash(vault) == [f".trash/2026-11-20/{path.name}"]
+    assert (vault / trash(vault)[0]).read_bytes() == before
+    assert memory.vault.tombstones() == {content_hash("Anna moved to Porto.")} | ({"talk#^t1"} if quote else set())
+    assert queue.open_cases() == []
+
+
+# row: X9
+def test_the_newer_of_two_supersedes_the_older(memory, queue, vault, told, clock):
+    """Both ways; the older was true until then, and as of then it is the answer."""
+    path = asked(memory, told)
+    tick(path, "newer")
+    assert queue.obey([str(path)], clock()) == {}
+    old, new = (fact_of(memory, fact.text) for fact in told)
+    assert (old.status, old.end_reason, old.superseded_by) == ("superseded", "superseded: you said so", (new.id,))
+    assert (new.status, new.supersedes, new.verification) == ("active", (old.id,), "user_confirmed")
+    assert old.valid_until == new.created
+    assert trash(vault) == [f".trash/2026-11-23/{path.name}"]
+    assert memory.vault.tombstones() == set()
+    hits = memory.call("recall", {"query": "Where has Mira settled?", "kinds": ["fact"]})["hits"]
+    assert [hit["text"] for hit in hits] == [new.text]
+    then = memory.call("recall", {"query": "Where has Mira settled?", "kinds": ["fact"], "as_of": "2026-11-21"})["hits"]
+    assert [hit["text"] for hit in then] == [old.text]
+
+
+# row: X9
+# row: X8
+def test_the_older_of_two_stays_and_the_newer_does_not_come_back(memory, queue, told, clock):
+    """Also where the newer had taken its place already."""
+    old, new = told
+    keys = {"status": "superseded", "superseded_by": [new.id], "end_reason": "newer", "valid_until": "2026-11-23"}
+    memory.filing.write(
+        [Edit(old.path, old.sha, keys, "x"), Edit(new.path, new.sha, {"supersedes": [old.id]}, "x")], []
+    )
+    asked(memory, told)
+    queue.answer(reviews.case_id(new.id, old.id), "reject", clock())
+    old, new = (fact_of(memory, fact.text) for fact in told)
+    assert (old.status, old.superseded_by, old.supersedes, old.valid_until) == ("active", (), (new.id,), None)
+    assert (new.status, new.superseded_by, new.supersedes) == ("superseded", (old.id,), ())
+    assert content_hash(new.text) in memory.vault.tombstones()
+
+
+# row: X9
+def test_a_pair_of_which_both_are_true_is_not_asked_about_again(memory, queue, vault, told, clock):
+    """Both stay as they are; the log remembers the case when the trash is empty."""
+    path = asked(memory, told)
+    before = tree(vault / "facts")
+    tick(path, "both")
+    queue.obey(None, clock())
+    assert tree(vault / "facts") == before
+    (vault / trash(vault)[0]).unlink()
+    assert memory.vault.actions(reviews.case_id(*(fact.id for fact in told)))
+
+
+# row: X9
+@pytest.mark.parametrize(("answer", "status"), [("newer", "active"), ("both", "active"), ("older", "superseded")])
+def test_a_newer_memory_that_waited_leaves_the_queue_with_its_case(memory, queue, told, clock, answer, status):
+    """Whichever way it was decided, nothing is left in review."""
+    old, new = told
+    to = f"review/{new.path.rpartition('/')[2]}"
+    memory.filing.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
+    path = asked(memory, [old, fact_of(memory, new.text)])
+    queue.answer(path.relative_to(memory.settings.vault).as_posix(), answer, clock())
+    assert fact_of(memory, new.text).status == status
+    assert fact_of(memory, new.text).path == new.path
+    assert memory.vault.notes("review") == []
+
+
+# row: X9
+@pytest.mark.parametrize("answer", ["keep", "drop", "newer", "both", "older"])
+def test_a_decision_is_carried_out_once_however_often_it_is_given(memory, queue, vault, told, clock, answer):
+    """The second time nothing changes, not a byte."""
+    path = doubtful(memory) if answer in reviews.DOUBT else asked(memory, told)
+    tick(path, answer)
+    (case,) = queue.ticked()
+    queue.decide(case, answer, clock())
+    before = tree(vault)
+    queue.decide(case, answer, clock())
+    assert queue.obey(None, clock()) == {}
+    assert tree(vault) == before
+
+
+class Dying(syscalls.Syscalls):
+    """A disk that takes so many renames and then refuses."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def rename(self, old, new, folder, to, flags=0):
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(5, os.strerror(5))
+        super().rename(old, new, folder, to, flags)
+
+
+# row: X9
+@pytest.mark.parametrize("answer", ["keep", "drop", "newer", "both", "older"])
+@pytest.mark.parametrize("renames", range(8))
+def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
+    memory, queue, vault, told, clock, answer, renames, monkeypatch
+):
+    """Wherever it stopped: one file for each memory, all of the decision done, each row of the log once."""
+    path = doubtful(memory) if answer in reviews.DOUBT else asked(memory, told)
+    tick(path, answer)
+    with monkeypatch.context() as patch:
+        patch.setattr(syscalls, "SYS", Dying(renames))
+        queue.obey(None, clock())
+    memory.rescan(None)
+    queue.obey(None, clock())
+    texts = sorted(fact.text for fact in every(memory))
+    assert texts == sorted([fact.text for fact in told] + (["Anna moved to Porto."] if answer == "keep" else []))
+    statuses = {fact.text: fact.status for fact in every(memory)}
+    ended = {"newer": [told[0].text], "older": [told[1].text]}.get(answer, [])
+    assert [text for text, status in statuses.items() if status != "active"] == ended
+    assert memory.vault.notes("review") == []
+    decided = [row for row in rows(vault, "state/memory-actions.jsonl") if row["action"] in {"decide", "supersede"}]
+    assert len({(row["action"], row["memory"]) for row in decided}) == len(decided)
+
+
+# row: X9
+def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(memory, queue, clock):
+    """A crash between the two steps of a move; its tick stands in the new place."""
+    path = doubtful(memory)
+    tick(path, "keep")
+    there = memory.settings.vault / "facts" / "2026-11-20" / path.name
+    there.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(there)
+    memory.index.refresh(None)
+    assert [case.path for case in queue.ticked()] == [f"facts/2026-11-20/{path.name}"]
+    assert queue.obey([there], clock()) == {}
+    assert fact_of(memory, "Anna moved to Porto.").status == "active"
+
+
+# row: X9
+def test_a_case_whose_memory_was_deleted_is_closed(memory, queue, told, clock):
+    """There is nothing to choose between any more; as long as it may only have been moved, the case waits."""
+    path = asked(memory, told)
+    (memory.settings.vault / told[0].path).unlink()
+    tick(path, "newer")
+    assert queue.obey(None, clock()) == {}
+    assert path.exists()
+    memory.rescan(None, accept_deletions=True)
+    assert queue.obey(None, clock()) == {}
+    assert not path.exists()
+    assert fact_of(memory, told[1].text).status == "active"
+
+
+def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clock):
+    """It takes no answer; a copy of a note is no second memory either."""
+    memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
+    known = fact_of(memory, "Mira settled in Lisbon.")
+    (memory.settings.vault / "review").mkdir(exist_ok=True)
+    (memory.settings.vault / "review" / "2026-11-20-late-words-1.md").write_bytes(memory.vault.read(known.path))
+    (memory.settings.vault / "review" / "broken.md").write_bytes(b"---\na: [\n---\nx\n")
+    memory.rescan(None)
+    cases = queue.open_cases()
+    assert all(not case.choices for case in cases)
+    assert len(cases) == 3  # and the question about the copy
+    for case in cases:
+        with pytest.raises(BadRequestError, match="by hand"):
+            queue.decide(case, "keep", clock())
+
+
+def test_a_wrong_name_or_answer_is_told(memory, queue, told, clock):
+    """With the answers there are."""
+    asked(memory, told)
+    with pytest.raises(NotFoundError):
+        queue.answer("nothing", "keep", clock())
+    with pytest.raises(NotFoundError):
+        queue.find("")
+    with pytest.raises(BadRequestError, match="no answer") as fault:
+        queue.answer(reviews.case_id(*(fact.id for fact in told)), "keep", clock())
+    assert "newer, both, older" in fault.value.fix
+
+
+# row: X9
+def test_the_queue_is_json_with_statements_evidence_and_answers(memory, queue, told):
+    """What every surface shows."""
+    path = asked(memory, told)
+    tick(path, "newer")
+    tick(path, "both")
+    (case,) = json.loads(json.dumps(queue.listed()))["cases"]
+    assert case["choices"] == ["newer", "both", "older"]
+    assert (case["ticked"], case["why"]) == (None, "one may be over")
+    assert "untick all but one" in case["problem"]
+    assert [(one["text"], one["evidence"]) for one in case["statements"]] == [
+        (fact.text, fact.text) for fact in reversed(told)
+    ]
+    assert queue.listed(case["id"]) == queue.listed()
+
+
+# row: X8
+def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
+    """The new one takes its place with at least the confidence of a person's word."""
+    memory.call("remember", {"text": "Mira settled in Lisbon.", "about": ["Mira"], "tags": ["home"], "pinned": True})
+    old = fact_of(memory, "Mira settled in Lisbon.")
+    memory.filing.write([Edit(old.path, old.sha, {"confidence": 0.4}, "x")], [])
+    clock.advance(days=1)
+    result = queue.correct(fact_of(memory, old.text), "Mira settled in Porto.", clock())
+    old, new = fact_of(memory, old.text), fact_of(memory, "Mira settled in Porto.")
+    assert result["id"] == new.id
+    assert (old.status, old.end_reason, old.superseded_by) == ("superseded", "corrected", (new.id,))
+    assert (new.confidence, new.supersedes, new.verification) == (0.85, (old.id,), "user_confirmed")
+    assert (new.category, new.about, new.tags, new.pinned) == (old.category, old.about, old.tags, True)
+    assert {content_hash(old.text), old.source} <= memory.index.tombstones
+    again = queue.correct(old, "Mira settled in  PORTO", clock())
+    assert again["id"] == new.id
+    assert len(every(memory)) == 2
+    with pytest.raises(ConflictError, match="superseded"):
+        queue.correct(old, "Mira settled in Faro.", clock())
+    with pytest.raises(BadRequestError):
+        queue.correct(new, "Mira settled in Porto!", clock())
+
+
+# row: X8
+def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(memory, queue, clock):
+    """Tea, coffee, tea."""
+    memory.call("remember", {"text": "Mira drinks tea.", "category": "preference"})
+    first = fact_of(memory, "Mira drinks tea.")
+    second = queue.correct(first, "Mira drinks coffee.", clock())
+    clock.advance(days=1)
+    third = queue.correct(memory.index.find(second["id"]), "Mira drinks tea.", clock())
+    active = [fact for fact in every(memory) if fact.status == "active"]
+    assert [fact.id for fact in active] == [third["id"]]
+    assert content_hash("Mira drinks tea.") not in memory.vault.tombstones()
+
+
+# row: C17
+def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, clock):
+    """A speculation no longer ends by itself."""
+    memory.call("remember", {"text": "Anna is moody.", "category": "fact", "expires": "2026-12-01"})
+    fact = fact_of(memory, "Anna is moody.")
+    memory.filing.write([Edit(fact.path, fact.sha, {"confidence": 0.3}, "x")], [])
+    queue.dispute(memory.index.find(fact.id), clock())
+    assert fact_of(memory, fact.text).verification == "disputed"
+    queue.confirm(memory.index.find(fact.id), clock())
+    assert (fact_of(memory, fact.text).verification, fact_of(memory, fact.text).expires) == ("user_confirmed", None)
+    assert [row["action"] for row in memory.vault.actions(fact.id)] == ["store", "dispute", "confirm"]
+    doubtful(memory)
+    with pytest.raises(ConflictError, match="review"):
+        queue.confirm(memory.index.find("01KBH2Q0M6T4W2Y0B7C5D9E1FX"), clock())
+
+
+# row: X8
+def test_an_answer_tells_what_it_buried(memory, queue, vault, told, clock):
+    """With the time and the reason."""
+    asked(memory, told)
+    queue.answer(reviews.case_id(*(fact.id for fact in told)), "older", clock())
+    (stone,) = rows(vault, TOMBSTONES)
+    assert (stone["memory"], stone["reason"]) == (told[1].id, "you said so")

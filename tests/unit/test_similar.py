@@ -1,0 +1,156 @@
+"""The lexical scale: what may merge two memories, what must be judged, what stays apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from engram.core.attributes import attribute
+from engram.core.similar import apart, compared, conflict, similarity, statement
+from engram.index.stems import stemmed
+from tests.unit.statement_pairs import pairs
+
+PAIRS = pairs()
+
+
+def taken(text):
+    return statement(text, stemmed)
+
+
+def zone(one, other):
+    value = similarity(taken(one), taken(other))
+    return "same" if value > 0.85 else "grey" if value >= 0.70 else "near" if value >= 0.40 else "far"
+
+
+ZONES = Counter((label, zone(one, other)) for label, one, other in PAIRS)
+
+
+def of(label):
+    return sum(count for (name, _), count in ZONES.items() if name == label)
+
+
+def test_the_table_is_large_enough():
+    """At least 150 pairs."""
+    assert len(PAIRS) >= 150
+
+
+# row: A7
+# row: X13
+@pytest.mark.parametrize(("one", "other"), [pair[1:] for pair in PAIRS if pair[0] not in {"same", "paraphrased"}])
+def test_two_facts_are_never_taken_for_one(one, other):
+    """Nothing that says something else reaches the cut of reinforcement, in seven languages."""
+    assert similarity(taken(one), taken(other)) <= 0.85
+
+
+# row: A7
+@pytest.mark.parametrize(("one", "other"), [pair[1:] for pair in PAIRS if pair[0] == "same"])
+def test_a_restatement_is_the_same(one, other):
+    """Articles, emphasis, contractions, spelled numbers and the place of a phrase tell nothing apart."""
+    assert similarity(taken(one), taken(other)) > 0.85
+    assert apart(taken(one), taken(other)) == ""
+
+
+# row: A7
+def test_contradictions_are_in_the_grey_zone():
+    """At least 95 in 100 of those in the table, so that they are judged."""
+    assert ZONES["contradicts", "grey"] >= 0.95 * of("contradicts")
+
+
+def test_what_is_related_is_mostly_not_judged():
+    """At most one in five related pairs costs a verdict, and none that has only the person in common."""
+    assert ZONES["related", "grey"] <= 0.2 * of("related")
+    assert ZONES["unrelated", "far"] == of("unrelated")
+
+
+# row: X8
+def test_a_conflict_that_words_show_is_one():
+    """No pair that can be true together is called a conflict; at least 95 in 100 that cannot are."""
+    clashes = [(label, one, other) for label, one, other in PAIRS if conflict(taken(one), taken(other))]
+    assert [clash for clash in clashes if clash[0] != "contradicts"] == []
+    assert len(clashes) >= 0.95 * of("contradicts")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Anna lives in Berlin.", "Anna lives in Munich.", (0.78, "another home")),
+        ("Anna likes tea.", "Anna likes coffee.", (0.6, "shared words")),
+        ("Anna drinks coffee", "Anna doesn't drink coffee any more", (0.78, "says the opposite")),
+        ("Anna loves oat milk.", "Anna really loves oat-milk", (0.95, "the same but for emphasis")),
+        ("ANNA loves oat milk!", "Anna loves oat milk", (1.0, "the same words")),
+        ("Anna works at Siemens", "Anna worked at Siemens", (0.8, "the same but for inflection or small words")),
+        ("The club has 2 old cats", "The club has 3 old cats", (0.69, "other numbers")),
+        ("Anna loves Ben", "Ben loves Anna", (0.69, "another order")),
+        ("Anna's sister lives in Rome", "Anna lives in Rome", (0.69, "somebody else's")),
+    ],
+)
+def test_the_reason_is_told(one, other, expected):
+    """A number and why."""
+    assert compared(taken(one), taken(other)) == expected
+
+
+@pytest.mark.parametrize("text", ["", "!!!", "👍", "的", "the", "n't", "'s", "ß" * 5000, "a " * 3000])
+def test_any_text_can_be_compared(text):
+    """With itself it is the same; with a sentence it is not."""
+    assert similarity(taken(text), taken(text)) == 1.0
+    assert similarity(taken(text), taken("Anna lives in Berlin")) < 0.4
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "subject", "value"),
+    [
+        ("Anna now lives in Berlin with Ben.", "home", ("anna",), ("berlin",)),
+        ("Anna moved from Berlin to New York last week", "home", ("anna",), ("new", "york")),
+        ("The user's favourite colour is blue", "favourite colour", ("user",), ("blue",)),
+        ("Blue is Anna's favorite color", "favourite color", ("anna",), ("blue",)),
+        ("Ben is 31 years old", "age", ("ben",), ("31",)),
+        ("Anna's husband is called Ben", "husband", ("anna",), ("ben",)),
+        ("Anna ist nach München gezogen", "home", ("anna",), ("münchen",)),
+        ("La couleur préférée d'Anna est le bleu", "favourite couleur", ("anna",), ("bleu",)),
+        ("El color favorito de Anna es el azul", "favourite color", ("anna",), ("azul",)),
+        ("Анна живёт в Берлине", "home", ("анна",), ("берлине",)),
+        ("安娜最喜欢的颜色是蓝色", "favourite 颜色", ("安娜",), ("蓝色",)),
+        ("アンナはベルリンに住んでいます", "home", ("アンナ",), ("ベルリン",)),
+    ],
+)
+def test_an_attribute_has_an_owner_and_a_value(text, name, subject, value):
+    """From the closed table, language by language."""
+    found = attribute(text)
+    assert (found.name, found.subject, found.value) == (name, subject, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna lived in Berlin",
+        "Anna wants to live in Rome",
+        "Anna lives in Berlin and Munich",
+        "Anna lives in a small flat",
+        "Anna works for a bank",
+        "Anna works at night",
+        "Anna's dog is called Rex",
+        "If Ben calls, Anna lives in Berlin",
+        "Anna ist nach der Arbeit müde",
+        "安娜想住在柏林",
+        "Anna likes tea",
+        "Anna lives in " + "a" * 300,
+    ],
+)
+def test_what_may_have_many_values_is_no_attribute(text):
+    """The past, a wish, several at once, an indefinite one, one of many dogs."""
+    assert attribute(text) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna lives in Berlin", "Anna lives in Berlin Kreuzberg"),
+        ("Anna lives in Munich", "Anna wohnt in Berlin"),
+        ("Anna lives in Munich", "Ben lives in Berlin"),
+        ("Anna works at Siemens", "Anna works as a nurse"),
+    ],
+)
+def test_a_finer_value_or_another_tongue_is_no_conflict(one, other):
+    """Neither is a table of two owners or two attributes."""
+    assert conflict(taken(one), taken(other)) == ""

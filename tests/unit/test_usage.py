@@ -1,0 +1,405 @@
+"""The usage log: anchors of each device, read in whatever state they are found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core.policy import UsagePolicy
+from engram.core.records import Usage
+from engram.errors import EngramError
+from engram.vault import files, syscalls
+from engram.vault.store import Vault
+from engram.vault.syscalls import Syscalls
+from engram.vault.usage import USAGE, Uses, device_of, merged
+
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+ANNA, BEN = "01KBH2Q0M6T4W2Y0B7C5D9E1FX", "01KBH2Q0M6T4W2Y0B7C5D9E1FY"
+LAPTOP, DESKTOP = "0123456789abcdef", "fedcba9876543210"
+POLICY = UsagePolicy()
+
+
+@pytest.fixture
+def vault(settings):
+    return Vault(settings.vault)
+
+
+def fresh(vault, device=LAPTOP, now=NOW):
+    uses = Uses(vault, device, POLICY)
+    uses.refresh(now)
+    return uses
+
+
+def seen(usage, now, times=1):
+    """`usage` after so many recalls at `now`."""
+    for _ in range(times):
+        usage = replace(
+            usage,
+            access=usage.access + 1,
+            last_access=now,
+            stability=min(5.0, usage.stability + 0.1),
+            salience=min(1.0, usage.salience + 0.05),
+            salience_at=now,
+            gap_days=1.5,
+            gradient=1.1,
+        )
+    return usage
+
+
+def recall(uses, memory, now, times=1):
+    uses.note({memory: seen(uses.of(memory), now, times)})
+
+
+def text(vault, device=LAPTOP):
+    return (vault.root / USAGE / f"{device}.jsonl").read_text()
+
+
+def written(vault, content, device=LAPTOP):
+    (vault.root / USAGE).mkdir(parents=True, exist_ok=True)
+    (vault.root / USAGE / f"{device}.jsonl").write_text(content)
+
+
+# row: B5
+def test_a_memory_that_was_never_used_has_the_initial_values(vault):
+    """Salience 0.5, no access, no interval, gradient and stability 1; and nothing is written for it."""
+    uses = fresh(vault)
+    assert uses.of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
+    assert uses.flush() == 0
+    assert not (vault.root / USAGE).exists()
+
+
+# row: B4
+def test_every_field_is_read_back_as_it_was_noted(vault):
+    """A file and its folder appear with the first line, which has its own id and time."""
+    uses = fresh(vault)
+    whole = Usage(3, NOW, 2, NOW + HOUR, 1.3, 0.61, NOW, 2.25, 0.95)
+    uses.note({ANNA: whole, BEN: Usage(confirmations=1, evidence_at=NOW)})
+    assert uses.flush() == 2
+    assert fresh(vault).of(ANNA) == uses.of(ANNA) == whole
+    assert json.loads(text(vault).splitlines()[1]) == {
+        "id": BEN,
+        "at": "2026-11-20T20:00:00+00:00",
+        "confirmations": 1,
+        "evidence_at": "2026-11-20T20:00:00+00:00",
+    }
+
+
+def test_the_log_only_grows_by_what_changed(vault):
+    """A second flush appends a line for the memory that was used again, and then nothing."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    recall(uses, BEN, NOW)
+    uses.flush()
+    before = text(vault)
+    recall(uses, BEN, NOW + HOUR, 3)
+    assert uses.flush() == 1
+    assert uses.flush() == 0
+    assert text(vault).startswith(before)
+    assert fresh(vault).of(BEN).access == 4
+
+
+def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
+    """A refusal of the disk loses no use."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    (vault.root / "state").write_text("in the way")
+    with pytest.raises(EngramError):
+        uses.flush()
+    (vault.root / "state").unlink()
+    assert uses.flush() == 1
+    assert fresh(vault).of(ANNA).access == 1
+
+
+# row: A19
+def test_counts_of_two_devices_add_up_and_the_latest_anchor_holds(vault):
+    """Both used it without knowing of each other: four recalls, and the salience of the later one."""
+    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
+    recall(laptop, ANNA, NOW, 3)
+    recall(desktop, ANNA, NOW + HOUR)
+    desktop.note({ANNA: replace(desktop.of(ANNA), confirmations=1, evidence_at=NOW - HOUR)})
+    laptop.flush()
+    desktop.flush()
+    for uses in (laptop, desktop):
+        uses.refresh(NOW)
+        both = uses.of(ANNA)
+        assert (both.access, both.confirmations, both.stability) == (4, 1, pytest.approx(1.4))
+        assert (both.last_access, both.evidence_at) == (NOW + HOUR, NOW - HOUR)
+        assert (both.salience, both.salience_at) == (0.55, NOW + HOUR)
+
+
+# row: A19
+def test_a_device_counts_only_what_it_saw_itself(vault):
+    """It bumps what it knows of all devices and writes its own share, so nothing is counted twice."""
+    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
+    recall(laptop, ANNA, NOW, 3)
+    laptop.flush()
+    desktop.refresh(NOW)
+    recall(desktop, ANNA, NOW + HOUR)
+    desktop.flush()
+    assert json.loads(text(vault, DESKTOP))["access"] == 1
+    laptop.refresh(NOW)
+    assert laptop.of(ANNA) == desktop.of(ANNA) == fresh(vault).of(ANNA)
+    assert laptop.of(ANNA).access == 4
+    assert laptop.of(ANNA).salience == pytest.approx(0.7), "made on top of the other's three recalls"
+
+
+def test_gains_of_stability_add_up_to_the_most_there_is(vault):
+    """Forty recalls reach 5; many devices together do not exceed it, and its share is not lost on the way."""
+    strong = Usage(access=30, stability=4.0, salience_at=NOW, last_access=NOW)
+    assert merged([strong, strong], 5.0).stability == 5.0
+    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
+    for uses in (laptop, desktop):
+        uses.note({ANNA: strong})
+        uses.flush()
+    desktop.refresh(NOW)
+    recall(desktop, ANNA, NOW)
+    desktop.flush()
+    assert json.loads(text(vault, DESKTOP).splitlines()[-1])["stability"] == 4.0
+    assert desktop.of(ANNA).access == 61
+
+
+def test_counts_never_fall(vault):
+    """Whoever notes an older state than there is meanwhile takes no recall back."""
+    uses = fresh(vault)
+    old = uses.of(ANNA)
+    recall(uses, ANNA, NOW, 5)
+    uses.note({ANNA: seen(old, NOW + HOUR)})
+    assert (uses.of(ANNA).access, uses.of(ANNA).salience) == (5, 0.55)
+
+
+def test_torn_and_foreign_lines_are_passed_over(vault):
+    """Whatever a merge, a crash or a person leaves there; a key of a later version is no fault."""
+    good = {"id": ANNA, "at": NOW.isoformat(), "access": 2, "stability": 1.2, "later": True}
+    foreign = [
+        "",
+        "<<<<<<< HEAD",
+        "[" * 5000,
+        "7",
+        "null",
+        json.dumps(good | {"access": 99})[:-4],
+        json.dumps(good | {"access": 99}) + "}",
+        json.dumps({key: good[key] for key in ("id", "access")}),
+        json.dumps({key: good[key] for key in ("at", "access")}),
+    ]
+    bad = [
+        *({"id": wrong} for wrong in (7, None, [])),
+        *({"at": wrong} for wrong in (7, None)),
+        *({"access": wrong} for wrong in (-1, True, 2.5, "2", None, "2026-11-20T20:00:00+00:00")),
+        *({"confirmations": wrong} for wrong in (-1, "x")),
+        *({"stability": wrong} for wrong in (0.5, float("nan"), float("inf"), True, [])),
+        *({"salience": wrong} for wrong in (-0.1, 1.1, float("nan"), None)),
+        *({"gap_days": -1}, {"gradient": 0}, {"gradient": "2026-11-20"}),
+        *({"last_access": wrong} for wrong in (7, "soon", "2026-11-20T20:00:00", [])),
+    ]
+    lines = [*foreign, *(json.dumps(good | {"access": 99} | wrong) for wrong in bad)]
+    written(vault, "\n".join([*lines, json.dumps(good), json.dumps(good | {"access": 77})[:-1]]))
+    assert fresh(vault).of(ANNA) == Usage(access=2, stability=1.2)
+
+
+def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
+    """The power went while a line was written: the line before it holds, and later ones are whole."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    recall(uses, BEN, NOW)
+    uses.flush()
+    whole = text(vault)
+    for cut in range(len(whole.splitlines()[0]) + 2, len(whole) - 1, 40):
+        written(vault, whole[:cut])
+        again = fresh(vault)
+        assert (again.of(ANNA), again.of(BEN)) == (uses.of(ANNA), Usage())
+        recall(again, BEN, NOW + HOUR)
+        again.flush()
+        assert fresh(vault).of(BEN).access == 1
+
+
+def test_bytes_that_are_no_text_are_passed_over(vault):
+    """Zeroes after a power cut, or another encoding."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    uses.flush()
+    good = text(vault).encode()
+    (vault.root / uses.path).write_bytes(b"\0" * 512 + b"\n\xff\xfe{\n" + good)
+    assert fresh(vault).of(ANNA) == uses.of(ANNA)
+
+
+def test_only_files_of_devices_are_read(vault):
+    """A copy that a sync tool laid aside, a folder, a link or a stray file counts nothing twice."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    uses.flush()
+    folder, line = vault.root / USAGE, text(vault)
+    for name in (f"{DESKTOP}.sync-conflict-20261120-200000-ABC.jsonl", "notes.jsonl", f"{DESKTOP}.txt", DESKTOP):
+        (folder / name).write_text(line)
+    (folder / f"{'a' * 16}.jsonl").mkdir()
+    (folder / f"{'b' * 16}.jsonl").symlink_to(folder / f"{LAPTOP}.jsonl")
+    assert fresh(vault).of(ANNA).access == 1
+
+
+def test_what_another_device_wrote_is_found_by_a_refresh(vault):
+    """A file that came with git or a sync tool, one that grew, and one that went."""
+    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
+    recall(laptop, ANNA, NOW)
+    for times in (1, 2):
+        recall(desktop, ANNA, NOW, times)
+        desktop.flush()
+        laptop.refresh(NOW)
+        assert laptop.of(ANNA).access == 1 + desktop.of(ANNA).access
+    files.remove(vault.root / desktop.path)
+    laptop.refresh(NOW)
+    assert laptop.of(ANNA).access == 1
+
+
+def test_what_our_own_file_lost_is_written_again(vault):
+    """A checkout of an older state under the running process takes back nothing that was seen."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    uses.flush()
+    older = text(vault) * 5
+    recall(uses, ANNA, NOW + HOUR)
+    recall(uses, BEN, NOW + HOUR)
+    uses.flush()
+    written(vault, older)
+    uses.refresh(NOW)
+    assert (uses.of(ANNA).access, uses.flush(), fresh(vault).of(ANNA).access) == (2, 2, 2)
+    files.remove(vault.root / uses.path)
+    uses.refresh(NOW)
+    assert (uses.compact(NOW), uses.flush(), fresh(vault).of(ANNA)) == (0, 2, uses.of(ANNA))
+
+
+def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
+    """A machine that once believed it was 2090 would else keep every memory fresh until then; no line is dropped."""
+    uses = fresh(vault)
+    recall(uses, ANNA, NOW)
+    uses.flush()
+    recall(uses, ANNA, NOW + timedelta(days=20000), 9)
+    uses.flush()
+    again = fresh(vault)
+    assert again.of(ANNA) == seen(Usage(), NOW)
+    for hours in (1, 2, 3):
+        recall(again, ANNA, NOW + hours * HOUR)
+        again.flush()
+    assert again.compact(NOW + 9 * HOUR) > 0
+    assert fresh(vault).of(ANNA).last_access == NOW + 3 * HOUR
+    assert fresh(vault, now=NOW + timedelta(days=20000)).of(ANNA).access == 10
+
+
+def test_a_clock_set_back_takes_back_no_count(vault):
+    """Lines of one device may be younger than those after them: each count and each time is the highest of all."""
+    uses = fresh(vault)
+    uses.note({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
+    uses.flush()
+    uses.note({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
+    uses.flush()
+    assert fresh(vault).of(ANNA) == Usage(3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR)
+
+
+def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_answer(vault):
+    """One line for each memory is left, in order; a second run and an untouched file stay as they are."""
+    uses = fresh(vault)
+    recall(uses, BEN, NOW - HOUR)
+    uses.flush()
+    for hour in range(3):
+        recall(uses, BEN, NOW + hour * HOUR)
+        recall(uses, ANNA, NOW + hour * HOUR)
+        uses.flush()
+        assert (uses.compact(NOW) > 0) == (hour == 1), "five lines for two memories, and after that four"
+    again = fresh(vault)
+    assert (again.of(ANNA), again.of(BEN)) == (uses.of(ANNA), uses.of(BEN))
+    recall(uses, BEN, NOW + 5 * HOUR)
+    uses.flush()
+    assert uses.compact(NOW) > 0
+    held = text(vault)
+    assert [json.loads(line)["id"] for line in held.splitlines()] == [ANNA, BEN]
+    assert (uses.compact(NOW), fresh(vault).compact(NOW), text(vault)) == (0, 0, held)
+    assert fresh(vault).of(BEN) == uses.of(BEN)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Dying(Syscalls):
+    """The calls that change the disk, of which only the first `left` are carried out."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def step(self, carry_out, *args):
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+        return carry_out(*args)
+
+    def write(self, *args):
+        return self.step(super().write, *args)
+
+    def rename(self, *args):
+        return self.step(super().rename, *args)
+
+    def unlink(self, *args):
+        return self.step(super().unlink, *args)
+
+    def fsync(self, *args):
+        return self.step(super().fsync, *args)
+
+
+def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(vault, monkeypatch):
+    """A flush is there or not, a compaction changes nothing, and the next process goes on from there."""
+    uses = fresh(vault)
+    for hour in range(5):
+        recall(uses, ANNA, NOW + hour * HOUR)
+        uses.flush()
+    before, safe = text(vault), uses.of(ANNA)
+    died = 0
+    for left in range(20):
+        written(vault, before)
+        uses = fresh(Vault(vault.root))
+        recall(uses, BEN, NOW)
+        with monkeypatch.context() as patch:
+            patch.setattr(syscalls, "SYS", Dying(left))
+            try:
+                uses.flush()
+                uses.compact(NOW)
+            except Killed:
+                died += 1
+        again = fresh(Vault(vault.root))
+        again.vault.tidy(NOW + timedelta(days=9000), 0)
+        assert again.of(ANNA) == safe
+        assert again.of(BEN).access in {0, 1}
+        recall(again, BEN, NOW + HOUR)
+        again.flush()
+        again.compact(NOW)
+        assert fresh(vault).of(ANNA) == safe
+        assert fresh(vault).of(BEN) == again.of(BEN)
+    assert 5 < died < 20
+    assert sorted(path.name for path in vault.root.rglob("*") if path.is_file()) == [f"{LAPTOP}.jsonl", "engram.toml"]
+
+
+def test_compaction_touches_no_other_device(vault):
+    """Everybody folds their own file."""
+    laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
+    for hour in range(6):
+        for uses in (laptop, desktop):
+            recall(uses, ANNA, NOW + hour * HOUR)
+            uses.flush()
+    theirs = text(vault, DESKTOP)
+    assert laptop.compact(NOW) > 0
+    assert text(vault, DESKTOP) == theirs
+    laptop.refresh(NOW)
+    assert laptop.of(ANNA).access == 12
+
+
+def test_the_name_of_a_device_is_random_and_stays_with_the_machine(settings):
+    """Sixteen digits in the state home, never in the vault; a lost or damaged one begins anew."""
+    name = device_of(settings.state)
+    assert device_of(settings.state) == name
+    assert len(name) == 16
+    assert not list(settings.vault.rglob(f"*{name}*"))
+    (settings.state / "device").write_bytes(b"\xff\x00")
+    fresh_name = device_of(settings.state)
+    assert fresh_name != name
+    assert device_of(settings.state) == fresh_name

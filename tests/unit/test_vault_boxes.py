@@ -1,0 +1,158 @@
+"""The notes of boxes and traces: what they say, what they leave alone, and the state beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from engram.core import boxes
+from engram.core.policy import BoxPolicy
+from engram.core.records import Box, Trace
+from engram.errors import ConflictError, StorageError
+from engram.vault import boxes as forms
+from engram.vault import note
+from engram.vault.places import kind_of, passed_over
+
+POLICY = BoxPolicy()
+ZONE = ZoneInfo("Europe/Berlin")
+START = datetime(2026, 11, 20, 20, 14, tzinfo=UTC)
+BOX = Box(
+    "01KBH2Q0M6T4W2Y0B7C5D9E1FX", "coffee plans", None, START, START + timedelta(minutes=26),
+    ("porto", "anna müller"), ("a", "b"), START + timedelta(minutes=56), "time_gap",
+)  # fmt: skip
+NAME = "2026-11-20/box-porto-c5d9e1fx"
+TRACE = Trace("trace-1a2b3c4d", "porto", BOX.sealed, ((NAME, BOX.topics),))
+NO_TIMES = forms.held_text([forms.Held(BOX, START)]).replace(b'"2026-11-20T20:14:00+00:00"', b"null")
+STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
+
+
+# row: C31
+def test_a_box_note_reads_well():
+    """Who reads it sees what it is about, when that was, and what was learned."""
+    assert forms.box_path(forms.box_name(BOX, ZONE)) == f"boxes/{NAME}.md"
+    assert forms.box_note(BOX, STEMS, TRACE, ZONE).decode() == (
+        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nkind: box\nsession: coffee plans\n"
+        "opened: 2026-11-20T21:14:00\nsealed: 2026-11-20T22:10:00\nend_reason: time_gap\n"
+        'topics:\n  - porto\n  - anna müller\ntrace: "[[porto-1a2b3c4d]]"\n---\n'
+        "# Porto, anna müller\n\n20 November 2026, 21:14 to 21:40\n\n"
+        "%% engram:begin memories %%\n"
+        "- [[fact-anna-lives-in-porto-12345678]]\n- [[plan-visit-anna-87654321]]\n"
+        "%% engram:end memories %%\n"
+    )
+
+
+# row: C32
+def test_a_trace_note_lists_its_boxes_with_their_dates():
+    """And its name is no thing's name: a link to Porto must not lead to what was said about it."""
+    assert forms.trace_path(TRACE) == "traces/porto-1a2b3c4d.md"
+    assert forms.trace_note(TRACE, ZONE, POLICY).decode() == (
+        "---\nid: trace-1a2b3c4d\nkind: trace\ntopics:\n  - porto\n  - anna müller\nseen: 2026-11-20T22:10:00\n---\n"
+        "# Porto\n\n%% engram:begin boxes %%\n- [[box-porto-c5d9e1fx]], 2026-11-20\n%% engram:end boxes %%\n"
+    )
+
+
+# row: C31
+def test_a_box_note_is_read_back():
+    """All but the ids of its memories, for which their files stand."""
+    raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
+    read = forms.box_from(note.read(raw), f"boxes/{NAME}.md", ZONE)
+    assert read.box == replace(BOX, memories=(), last=BOX.sealed)
+    assert (read.name, read.trace, read.links) == (NAME, forms.trace_name(TRACE), tuple(STEMS))
+    for other in (b"", b"---\nkind: box\nid: x\n---\n", raw.replace(b"kind: box", b"kind: note")):
+        assert forms.box_from(note.read(other), "boxes/x.md", ZONE) is None
+
+
+# row: X3
+# row: C31
+# row: C32
+@pytest.mark.parametrize("sign", ["\n", "\r\n"])
+def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
+    """Above, below, in the front matter, with line ends of both kinds; the list itself is ours."""
+    raw = forms.box_note(BOX, STEMS[:1], TRACE, ZONE).replace(b"\n", sign.encode())
+    raw = raw.replace(b"# Porto", b"mine\r\nmine\n\n# Porto").replace(b"kind:", b"mood: good # yes\nkind:") + b"last\r"
+    other = replace(TRACE, id="trace-ffffffff")
+    new = forms.box_again(raw, BOX, STEMS, other)
+    line = f"- [[{STEMS[0]}]]{sign}"
+    assert new == raw.replace(line.encode(), f"{line}- [[{STEMS[1]}]]{sign}".encode()).replace(b"1a2b3c4d", b"ffffffff")
+    assert forms.box_again(new, BOX, STEMS, other) == new
+    raw = forms.trace_note(TRACE, ZONE, POLICY).replace(b"\n", sign.encode()) + b"my words\n\r\n"
+    grown = boxes.threaded(TRACE, TRACE.id, "2026-11-21/box-sea-1", replace(BOX, topics=("sea",)))
+    new = forms.trace_again(raw, grown, ZONE, POLICY).decode()
+    assert new.endswith(f"- [[box-sea-1]], 2026-11-21{sign}%% engram:end boxes %%{sign}my words\n\r\n")
+    assert "  - sea\n  - porto\n  - anna müller\n".replace("\n", sign) in new
+
+
+# row: X3
+def test_a_note_that_is_not_ours_is_not_written():
+    """Another id, or front matter that cannot be read."""
+    raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
+    for other in (raw.replace(BOX.id.encode(), b"another"), raw.replace(b"kind:", b"kind: [")):
+        with pytest.raises(ConflictError):
+            forms.box_again(other, BOX, STEMS, TRACE)
+
+
+# row: C31
+def test_words_of_a_conversation_are_shown_and_never_run():
+    """A topic is whatever somebody called something, and so is a session."""
+    bad = "]] <% x %>\n%% engram:end memories %% [[y"
+    box = replace(BOX, topics=(bad, "2026", "yes"), session=bad)
+    trace = Trace("trace-1a2b3c4d", bad, START, ((forms.box_name(box, ZONE), box.topics),))
+    for raw in (forms.box_note(box, STEMS, trace, ZONE), forms.trace_note(trace, ZONE, POLICY)):
+        read = note.read(raw)
+        assert not read.problems
+        assert read.keys["topics"] == [bad, "2026", "yes"]
+        assert read.body.count("\n%% engram:end") == 1
+        assert "<%" not in read.body
+        assert "[[y" not in read.body
+    assert forms.box_from(note.read(forms.box_note(box, STEMS, trace, ZONE)), "boxes/x.md", ZONE).links == tuple(STEMS)
+
+
+# row: C31
+@pytest.mark.parametrize(
+    ("minutes", "words"),
+    [
+        (0, "20 November 2026, 23:50"),
+        (5, "20 November 2026, 23:50 to 23:55"),
+        (20, "20 November 2026, 23:50 to 21 November 2026, 00:10"),
+    ],
+)
+def test_a_stretch_of_time_in_words(minutes, words):
+    """A moment, a part of a day, over midnight."""
+    start = datetime(2026, 11, 20, 22, 50, tzinfo=UTC)
+    assert forms.span(start, start + timedelta(minutes=minutes), ZONE) == words
+
+
+# row: C31
+# row: C32
+def test_the_state_is_read_back():
+    """Open and sealed boxes, and traces; a line for each."""
+    held = (
+        forms.Held(replace(BOX, sealed=None, why="", persona="Kapitän"), START),
+        forms.Held(BOX, START, TRACE.id, filed=True),
+    )
+    assert forms.held_from(forms.held_text(held)) == held
+    assert forms.held_from(forms.held_text(())) == ()
+    assert forms.traces_from(forms.traces_text({TRACE.id: TRACE})) == {TRACE.id: TRACE}
+    assert forms.traces_from(forms.traces_text({})) == {}
+    assert len(forms.held_text(held).splitlines()) == len(held) + 2
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"{}", b'{"boxes": [{}], "traces": {"x": {}}}', b"\xff", b"<<<<<<< a", NO_TIMES]
+)
+def test_damaged_state_is_said_to_be_damaged(raw):
+    """And never half believed."""
+    for read in (forms.held_from, forms.traces_from):
+        with pytest.raises(StorageError):
+            read(raw)
+
+
+# row: C31
+def test_boxes_and_traces_are_no_notes_of_the_users():
+    """They repeat what the facts say, and would be found besides them."""
+    assert kind_of(f"boxes/{NAME}.md") is None
+    assert kind_of("traces/porto-1a2b3c4d.md") is None
+    assert passed_over("boxes")

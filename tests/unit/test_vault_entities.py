@@ -1,0 +1,168 @@
+"""Entity notes: written so that links resolve, read whatever a person made of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram.core.records import ENTITY_TYPES, Entity
+from engram.vault import note
+from engram.vault.entities import (
+    FOLDERS,
+    entity_body,
+    entity_from,
+    entity_keys,
+    listing,
+    new_entity,
+    path_of,
+    relations_of,
+    stem,
+    with_relations,
+)
+from engram.vault.places import kind_of
+
+ZONE = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 20, 20, 14, 5, tzinfo=UTC)
+PATH = "entities/people/Anna Müller.md"
+
+
+def read(text, path=PATH):
+    return entity_from(note.read(text.encode()), path, "", ZONE)
+
+
+# row: B1
+# row: C14
+def test_a_new_note_shows_name_relations_and_memories():
+    """Byte for byte."""
+    entity = new_entity("Anna Müller", "person", NOW, [("sister", "Ben"), ("works_at", "Siemens AG")])
+    assert entity.path == PATH
+    assert note.emit(entity_keys(entity, ZONE), entity_body(entity)).decode() == (
+        "---\n"
+        f"id: {entity.id}\n"
+        "kind: entity\n"
+        "type: person\n"
+        "created: 2026-11-20T21:14:05\n"
+        "---\n"
+        "# Anna Müller\n"
+        "\n"
+        "%% engram:begin relations %%\n"
+        "- sister: [[Ben]]\n"
+        "- works at: [[Siemens AG]]\n"
+        "%% engram:end relations %%\n"
+        "\n"
+        "![[about.base]]\n"
+    )
+
+
+def test_a_note_reads_back_as_the_entity_it_was():
+    """Aliases too: a name that no file can have is one."""
+    entity = new_entity("AC/DC", "org", NOW, [("singer", "Brian")])
+    found, problems = read(note.emit(entity_keys(entity, ZONE), entity_body(entity)).decode(), entity.path)
+    assert found == entity
+    assert (entity.name, entity.aliases, problems) == ("AC DC", ("AC/DC",), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("", {}),
+        ("Just a word of mine.", {}),
+        ("---\ntype: Place\n---\n", {"type": "place"}),
+        ("---\naliases: Änni\nalias: [A, 7]\n---\n", {"aliases": ("Änni", "A", "7")}),
+        ("---\naliases:\n  - Änni\n  - \n  - {a: b}\n---\n", {"aliases": ("Änni",)}),
+        ("---\nid: x\ncreated: 2026-11-20\n---\n", {"id": "x", "created": datetime(2026, 11, 19, 23, tzinfo=UTC)}),
+    ],
+)
+def test_whatever_a_person_writes_is_an_entity(text, changes):
+    """Its name is the file's, its type the folder's unless the note says it."""
+    found, problems = read(text)
+    assert (found, problems) == (replace(Entity("Anna Müller", "person", path=PATH), **changes), ())
+
+
+def test_a_fault_in_a_note_is_named_and_the_entity_stays():
+    """A broken front matter, an unknown type."""
+    found, (problem,) = read("---\ntype: animal\n---\n")
+    assert (found.type, problem.code, problem.line) == ("person", "bad-value", 2)
+    found, (problem,) = read("---\ntype: [\n---\n", "entities/Anna.md")
+    assert (found.name, found.type, problem.code, problem.path) == ("Anna", "concept", "bad-yaml", "entities/Anna.md")
+
+
+def test_relations_are_read_from_between_the_markers_only():
+    """Tolerant of bullets, aliases of links and blanks."""
+    body = (
+        "- friend: [[Outside]]\n%% engram:begin relations %%\n* Works At:[[Siemens|the firm]]\n  - sister: [[Ben#x]]\n"
+        "my own remark\n- no link: Ben\n%% engram:end relations %%\n- friend: [[Below]]\n"
+    )
+    assert relations_of(body) == (("works_at", "Siemens"), ("sister", "Ben"))
+
+
+def test_only_the_lines_meant_are_added_and_taken_out():
+    """A person's text around and between the markers keeps every character."""
+    body = (
+        "Mine.\n\n%% engram:begin relations %%\n- boss: [[Ben]]\nremark\n%% engram:end relations %%\n\nMore [[Ben]].\n"
+    )
+    after = with_relations(body, [("boss", "Eva"), ("boss", "Eva")], [("boss", "Ben")])
+    assert after == body.replace("- boss: [[Ben]]\nremark\n", "remark\n- boss: [[Eva]]\n")
+    assert with_relations(after, [("boss", "Eva")], [("boss", "Ben")]) == after
+    assert with_relations("Mine.", [("boss", "Eva")]).startswith(
+        "Mine.\n\n%% engram:begin relations %%\n- boss: [[Eva]]"
+    )
+
+
+# row: E2
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Anna Müller", "Anna Müller"),
+        ('a/b\\c:d*e?f"g<h>i|j', "a b c d e f g h i j"),
+        ("[[Anna]]#x^y%%", "Anna x y"),
+        ("..hidden.", "hidden"),
+        ("CON", "CON (name)"),
+        ("nul.txt", "nul.txt (name)"),
+        ("???", "unnamed"),
+        ("\ud83d\x00\n", "unnamed"),
+        ("安娜", "安娜"),
+    ],
+)
+def test_a_stem_is_a_name_every_system_takes(name, expected):
+    """And that a link can hold."""
+    assert stem(name) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(name=st.text(max_size=200), kind=st.sampled_from(ENTITY_TYPES))
+def test_any_name_makes_a_path_within_the_vault(name, kind):
+    """Short, encodable, stable, and read back under the same name."""
+    made = stem(name)
+    assert stem(made) == made
+    assert 0 < len(made.encode()) <= 127
+    path = path_of(name, kind)
+    assert path.count("/") == 2
+    assert read("", path)[0].name == made
+    assert read("", path)[0].type == kind
+    body = with_relations("", [("boss", made)])
+    assert relations_of(body) == (("boss", made),)
+
+
+def test_the_listing_sees_notes_and_nothing_else(tmp_path):
+    """Subfolders too; no links, hidden files or conflict copies; entity notes are not the index's business."""
+    assert listing(tmp_path) == {}
+    for path in ("people/Anna.md", "people/deep/Ben.md", ".x.md", "people/~$Eva.md", "people/a.txt", "Top.md"):
+        (tmp_path / "entities" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "entities" / path).write_text("")
+    (tmp_path / "entities/Anna.sync-conflict-20260101-120000-ABC.md").write_text("")
+    (tmp_path / "entities/loop").symlink_to(tmp_path)
+    found = listing(tmp_path)
+    assert sorted(found) == ["entities/Top.md", "entities/people/Anna.md", "entities/people/deep/Ben.md"]
+    assert all(kind_of(path) is None for path in found)
+
+
+def test_every_type_has_a_folder():
+    """And no two the same."""
+    assert tuple(FOLDERS) == ENTITY_TYPES
+    assert len(set(FOLDERS.values())) == len(ENTITY_TYPES)
