@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle, trust
@@ -17,6 +18,7 @@ from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
+from engram.llm.answers import Answers
 from engram.passes import TRASH, Living, View, hygiene
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -29,12 +31,13 @@ if TYPE_CHECKING:
     from engram.core.policy import ConsolidationPolicy
     from engram.core.records import Fact
     from engram.filing import Filing
-    from engram.passes import Pass
+    from engram.passes import Ask, Pass
     from engram.using import Using
     from engram.vault.edges import Edges
     from engram.vault.git import Git
 
 RUNS = "state/runs.jsonl"
+ANSWERS = "answers.jsonl"
 
 LIGHT: tuple[Pass, ...] = (hygiene.expire, hygiene.topics)
 NIGHTLY: tuple[Pass, ...] = (
@@ -61,7 +64,8 @@ class Report:
     """What a run did, or with `dry_run` would do.
 
     `put_off` says what waits for another run and why, by path; `left` counts what is a person's, by reason;
-    `failures` are told by the pass or the path that met them. `frozen` is why nothing was done at all.
+    `failures` are told by the pass or the path that met them; `unasked` counts by task the questions for which no
+    model could be asked. `frozen` is why nothing was done at all.
     """
 
     run: str
@@ -72,6 +76,7 @@ class Report:
     put_off: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    unasked: Mapping[str, int] = field(default_factory=dict)
     frozen: str = ""
     dry_run: bool = False
 
@@ -103,6 +108,7 @@ class Consolidation:
         self.clock = clock
         self.frozen = frozen
         self.git = git
+        self.answers = Answers(self.settings.cache / ANSWERS, self._limits.answers)
         self.history = history.History(self.settings.state / "history", self._limits.history_bytes)
 
     # -- a run --------------------------------------------------------------------------------------
@@ -113,15 +119,26 @@ class Consolidation:
         if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
             return Report("", cadence, now, now, frozen=why, dry_run=dry_run)
         failures = {} if dry_run else self._flushed(now, compact=cadence != "light")
-        draft = Draft(self.view(whole=cadence != "light"), now, self.vault, self._quiet(now))
-        draft.plan(passes)
+        draft = self._planned(cadence, passes, now)
         writes = draft.writes(self.edges, self._limits.history_bytes)
         failures |= draft.failures
         run = self._id(now, cadence)
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
-        told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures)
+        unasked = dict(Counter(ask.task for ask in draft.questions.values()))
+        told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked)
         return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
+
+    def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
+        """What a run would ask a model now; the answers belong into `answers`, and may lead to more questions."""
+        if self.frozen() or not self.index.known:
+            return []
+        return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
+
+    def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
+        draft = Draft(self.view(whole=cadence != "light"), now, self.vault, self._quiet(now))
+        draft.plan(passes)
+        return draft
 
     def view(self, *, whole: bool = True) -> View:
         """What the passes see; not `whole`: without what only fading asks for, whose source a memory has."""
@@ -134,7 +151,8 @@ class Consolidation:
             edges=self.edges.all(),
             trash=self._trash(),
             logs=(ACTIONS, RUNS),
-            read=self._read,
+            answers=self.answers,
+            read=self.read,
         )
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
@@ -157,18 +175,18 @@ class Consolidation:
         """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
         if fact.verification == "user_confirmed":
             return "a person confirmed it"
+        if self.filing.told("restore", fact.id):
+            return "a person brought it back"
         return "a person edited it" if self.filing.told("edit", fact.id) else None
 
     def _quiet(self, now: datetime) -> Callable[[str], str | None]:
-        """Whether somebody wrote in a note a moment ago; a time in the future is a wrong clock."""
+        """Whether somebody else wrote in a note a moment ago; a time in the future is a wrong clock."""
         rest = self.settings.policy.files.quiet_seconds
 
         def touched(path: str) -> str | None:
-            try:
-                age = now.timestamp() - (self.settings.vault / path).lstat().st_mtime
-            except OSError:
-                return "it is gone"
-            return "somebody is at it" if abs(age) < rest else None
+            edited = self.index.edited_at(path)
+            near = edited is not None and abs(now.timestamp() - edited) < rest
+            return "somebody is at it" if near else None
 
         return touched
 
@@ -177,7 +195,8 @@ class Consolidation:
         found = folder.glob("????-??-??/*.md") if folder.is_dir() and not folder.is_symlink() else ()
         return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
 
-    def _read(self, path: str) -> bytes:
+    def read(self, path: str) -> bytes:
+        """What stands in a file of the vault, b'' where there is none."""
         return self.vault.read(path) if self.vault.exists(path) else b""
 
     def _flushed(self, now: datetime, *, compact: bool) -> dict[str, str]:
@@ -355,8 +374,11 @@ class Consolidation:
 
     # -- looking ahead --------------------------------------------------------------------------------
 
-    def forecast(self, days: int) -> list[dict[str, Any]]:
-        """What will become of memories within `days` days if nobody touches them, the soonest first (`X10`)."""
+    def forecast(self, days: int, points: int = 0) -> list[dict[str, Any]]:
+        """What will become of memories within `days` days if nobody touches them, the soonest first (`X10`).
+
+        With so many `points` each has the `curve` of what it will be worth: `1 − decay` at equal steps from now on.
+        """
         now, policy = self.clock(), self.settings.policy
         found: list[dict[str, Any]] = []
         for one in self.view().active():
@@ -364,7 +386,9 @@ class Consolidation:
             def at(moment: datetime, one: Living = one) -> Vitals:
                 return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)
 
-            known = {"id": one.fact.id, "path": one.fact.path, "text": one.fact.text}
+            known: dict[str, Any] = {"id": one.fact.id, "path": one.fact.path, "text": one.fact.text}
+            steps = [now + number * timedelta(days=days) / max(1, points - 1) for number in range(points)]
+            known |= {"curve": [round(1 - at(moment).decay, 3) for moment in steps]} if steps else {}
             found += [
                 known | {"at": coming.at.isoformat(timespec="seconds"), "what": coming.what, "why": coming.why}
                 for coming in lifecycle.when(one.fact, one.usage, at, now, days, policy)

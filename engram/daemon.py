@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.daemon")
 
+WAITING = frozenset(("flush", "consolidate"))
+"""Operations that wait for the writer or for a model themselves."""
+
 BLINDING = frozenset(("warm-up", "rescan", "vault"))
 """Faults under which the daemon does not know what is in the vault."""
 
@@ -166,6 +169,7 @@ class Daemon:
         )
         self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._wordy = threading.Event()
+        self._untidy = threading.Event()
         self._lock = threading.Lock()
         self._looking = False
         self._warming = True
@@ -186,7 +190,7 @@ class Daemon:
         job = partial(self.memory.call, name, params, standing)
         if operation is not None and operation.writes:
             return self.writer.ask(name, job)
-        if name == "flush":
+        if name in WAITING:
             return aside(name, job)
         result = job()
         if name == "recall" and self.unready():
@@ -223,6 +227,8 @@ class Daemon:
         """Listen, say READY, then read the vault and begin all other work."""
         self.writer.start()
         self.memory.on_turns = self.look
+        self.memory.upkeep.as_writer = lambda job: self.writer.ask("consolidate", job).result()
+        threading.Thread(target=self._tend, name="tend", daemon=True).start()
         for number in range(self.policy.workers):
             threading.Thread(target=self._distil, name=f"model-{number}", daemon=True).start()
         if self.memory.embedding:
@@ -230,6 +236,7 @@ class Daemon:
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
         self._scheduler.start()
+        self._scheduler.add_job(self._untidy.set, "interval", seconds=self.settings.policy.consolidation.look_seconds)
         self._scheduler.add_job(self._rescan_all, "interval", minutes=self.settings.policy.files.rescan_minutes)
         self._watch.start()  # before the vault is read: what is edited meanwhile is told
         self.writer.post("warm-up", self._warm)
@@ -244,6 +251,7 @@ class Daemon:
         wait([aside("flush", self.memory.flush_waiting)], max(0.0, last - time.monotonic()))
         self._stopping = True
         self._wordy.set()
+        self._untidy.set()
         for _ in range(self.policy.workers):
             self._batches.put(None)
         self.writer.stop()
@@ -324,7 +332,21 @@ class Daemon:
             job = partial(self.writer.post, "file", partial(self._file, batch.tried(), outcome))
             self._later(job, self.settings.policy.model.retry_seconds)
             raise
+        self._untidy.set()
         self.look()
+
+    def _tend(self) -> None:
+        """The thread that puts the vault in order when that is due; a model that it asks holds nobody up."""
+        while self._untidy.wait() and not self._stopping:
+            self._untidy.clear()
+            if not self.memory.ready:
+                continue
+            try:
+                self.memory.tend()
+            except Exception as fault:  # noqa: BLE001  the next look tries again
+                self.writer.faults["consolidate"] = str(fault if isinstance(fault, EngramError) else type(fault))
+            else:
+                self.writer.faults.pop("consolidate", None)
 
     def _later(self, job: Job, seconds: float) -> None:
         """Have the job done in a while."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
 from engram.core import classify, decay, lifecycle, links, trust
-from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn
+from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.climb import Climb
-    from engram.core.records import Candidate, Turn
+    from engram.core.records import Candidate, Change, Turn
     from engram.index.diff import Edited
     from engram.reviewing import Reviewing
     from engram.using import Using
+
+
+YOU_ASKED = "the user asked"
 
 
 class Deeds:
@@ -115,7 +118,7 @@ class Deeds:
     def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
         """The answer where a statement is known already."""
         if pinned:
-            self.update(known, pinned=True, status=None)
+            self.update(known, pinned=True)
         return {"id": known, "verdict": "confirmed", "why": why}
 
     def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002  see show
@@ -176,24 +179,39 @@ class Deeds:
             self.filing.seed()
         return {"id": fact.id, "path": fact.path, "status": "forgotten"}
 
-    def update(self, id: str, pinned: bool | None, status: str | None) -> dict[str, Any]:  # noqa: A002, FBT001  see show
-        """Pin, unpin or restore a memory (rows D8, E4, C23)."""
+    def update(
+        self,
+        id: str,  # noqa: A002  see show
+        pinned: bool | None = None,  # noqa: FBT001  as it comes in
+        status: str | None = None,
+        layer: str | None = None,
+    ) -> dict[str, Any]:
+        """Pin, unpin, restore, promote or demote a memory (rows D7, D8, E4, C23)."""
         if status not in {None, "active"}:
             raise BadRequestError(f"a memory cannot be set to {status!r} here", fix="Use status active, or forget.")
-        if pinned is None and status is None:
-            raise BadRequestError("nothing to change", fix="Give pinned or status.")
-        fact = self._found(id)
+        if layer not in {None, "up", "down"}:
+            raise BadRequestError(f"a layer is no {layer!r}", fix="Use up or down.")
+        if pinned is None and status is None and layer is None:
+            raise BadRequestError("nothing to change", fix="Give pinned, status or layer.")
+        fact, now = self._found(id), self.clock()
         keys: dict[str, object] = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None
+            self.using.anchored(fact, now)
+        turned = {"up": lifecycle.raised, "down": lifecycle.lowered}[layer](fact) if layer else None
+        if turned is not None:
+            keys["layer"] = turned or None
         if status and fact.status != "active":
-            keys |= {"status": "active", "end_reason": None}
-            self.entomb([fact], "the user asked", restored=True)
+            keys |= {"status": "active", "end_reason": None, "stage": None}
+            self.entomb([fact], YOU_ASKED, restored=True)
         if keys:
-            self._change(fact, keys, "restore" if status else "pin" if pinned else "unpin", "the user asked")
+            deeds = {"restore": status, "pin": pinned, "unpin": pinned is False, "promote": layer == "up"}
+            action = next((name for name, done in deeds.items() if done), "demote")
+            self._change(fact, keys, action, YOU_ASKED, home=bool(status))
             if status:
+                self.using.attested(fact.id, now)
                 self.filing.seed()
-        return {"id": fact.id, "path": fact.path, "changed": sorted(keys)}
+        return {"id": fact.id, "path": self.index.find(fact.id).path, "changed": sorted(keys)}
 
     # -- by hand ----------------------------------------------------------------------------------
 
@@ -264,14 +282,20 @@ class Deeds:
             self.look([self.settings.vault / fact.path])
         return self.index.find(name)
 
-    def _change(self, fact: Fact, keys: dict[str, object], action: str, why: str) -> None:
-        """Patch the note; where a person was faster, look at their version and patch that."""
+    def _change(self, fact: Fact, keys: dict[str, object], action: str, why: str, *, home: bool = False) -> None:
+        """Patch the note, with `home` one in the archive also back to its day; where a person was faster, theirs."""
         row = deed(self.clock(), action, fact.id, why)
+
+        def change(fact: Fact) -> Change:
+            if home and fact.path.startswith("archive/"):
+                to = self.filing.path_of(replace(fact, status="active"), ())
+                return Move(fact.path, fact.sha, to, keys, why)
+            return Edit(fact.path, fact.sha, keys, why)
+
         try:
-            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [row])
+            self.filing.write([change(fact)], [row])
         except ConflictError:
-            fact = self._found(fact.id)
-            self.filing.write([Edit(fact.path, fact.sha, keys, why)], [row])
+            self.filing.write([change(self._found(fact.id))], [row])
 
     def _guess(self, turn: Turn) -> Candidate | None:
         """What the offline rules would make of the statement."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.passes import Faded, Mark, View
+from engram.passes import Ask, Faded, Mark, View
 from engram.vault import files, note
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.history import Step
@@ -68,6 +68,7 @@ class Draft:
         self.put_off: dict[str, str] = {}
         self.failures: dict[str, str] = {}
         self.left: Counter[str] = Counter()
+        self.questions: dict[str, Ask] = {}
         self._changes: dict[str, Change] = {}
         self._targets: set[str] = set()
         self._marks: dict[str, Mark] = {}
@@ -100,6 +101,10 @@ class Draft:
         """Plan what a pass found, except what is a person's for now or for good."""
         taken: list[Planned] = []
         for step in found:
+            if isinstance(step, Ask):
+                if step.key not in self.view.answers:
+                    self.questions[step.key] = step
+                continue
             if isinstance(step, Faded):
                 self._faded[edge_id(step.edge)] = step.edge
                 deed = Deed(name, "", EDGES, EDGES, step.why)

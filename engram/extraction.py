@@ -73,7 +73,7 @@ class Extractor:
             raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
         from engram.llm import tasks
 
-        found = tasks.extract(self._own_words(batch), self._asked(), policy.extraction, policy.model, policy.importance)
+        found = tasks.extract(self._own_words(batch), self.model(), policy.extraction, policy.model, policy.importance)
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
@@ -104,7 +104,7 @@ class Extractor:
             grey = weighed.grey if weighed.action == "judge" else ()
             try:
                 verdict = judge(
-                    self._asked(), candidate.text, [near.fact.text for near in grey], self.settings.policy.ladder
+                    self.model(), candidate.text, [near.fact.text for near in grey], self.settings.policy.ladder
                 )
             except ModelError:
                 break  # the facts are kept without a verdict rather than not at all
@@ -128,7 +128,8 @@ class Extractor:
         wait = max(policy.retry_seconds * 2**batch.attempts, getattr(fault, "retry_after", None) or 0)
         return replace(batch, attempts=tries), now + timedelta(seconds=min(wait, policy.retry_most_seconds))
 
-    def _asked(self) -> Model:
+    def model(self) -> Model:
+        """The model, made when it is first needed; only where one is configured."""
         spend = self.spend
         with self._lock:
             if self._model is None:

@@ -97,7 +97,7 @@ class Filing:
     def told(self, action: str, memory: str) -> bool:
         """Whether the log has such a row (`X23`: a person edited this; `X9`: this was decided)."""
         if self._told is None:
-            self._told = self.vault.deeds(("edit", "decide"))
+            self._told = self.vault.deeds(("edit", "decide", "restore"))
         return (action, memory) in self._told
 
     def seed(self) -> None:

@@ -17,8 +17,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram import doctor, ingest, recall
+from engram.agenda import Agenda
 from engram.backlog import ASKED
 from engram.climb import Climb, Filed
+from engram.consolidate import Consolidation
 from engram.core import trust
 from engram.core.echo import Injected
 from engram.deeds import Deeds
@@ -31,8 +33,10 @@ from engram.index.index import Index
 from engram.llm import rules
 from engram.operations import BY_NAME, checked
 from engram.reviewing import Reviewing
+from engram.upkeep import Upkeep
 from engram.using import Using, uncounted
 from engram.vault import files
+from engram.vault.git import Git
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
@@ -120,12 +124,18 @@ class Memory:
         self.extractor.embed = self.embedding.vectors if self.embedding else None
         self.reviewing = Reviewing(self.vault, self.index, self.filing, settings)
         self.deeds = Deeds(self.climb, self.reviewing, self.using, self.intake, self.clock, self.rescan)
+        git = Git.of(settings.vault, settings.state / "git-waiting.json")
+        order = Consolidation(self.filing, self.using, self.climb.entering.edges, self.clock, self._frozen, git)
+        agenda = Agenda(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
+        self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
         self.index.tombstones = self.vault.tombstones()
         with suppress(NotFoundError, ValueError, AttributeError):
             self.injected.load(json.loads(files.read(settings.state / INJECTED)))
 
     def warm(self) -> None:
         """Compare the vault with the catalogue and take in what changed meanwhile."""
+        self.upkeep.order.recover()  # else what a run did that was cut short passes for a person's doing
+        self.using.refresh(self.clock())
         unsure = self.rescan(None)
         if self.on_turns is None:
             self._look_again(unsure)
@@ -153,6 +163,7 @@ class Memory:
         """Write down what would be slow to make again after a crash, and how memories were used."""
         self.using.flush()
         self.index.save()
+        self.upkeep.agenda.save()
         self._save_injected()
 
     def _save_injected(self) -> None:
@@ -166,6 +177,7 @@ class Memory:
         try:
             with suppress(EngramError):
                 self.using.flush()
+                self.upkeep.agenda.save()
                 self._save_injected()
             self.index.close()
         finally:
@@ -186,7 +198,7 @@ class Memory:
         stale = alone and time.monotonic() - self._looked > self.settings.policy.files.look_seconds
         if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
             self.rescan(None)
-        verb = getattr(self, name, None) or getattr(self.deeds, name)
+        verb = next(getattr(room, name) for room in (self, self.deeds, self.upkeep) if hasattr(room, name))
         result: dict[str, Any] = verb(**arguments)
         return result
 
@@ -324,11 +336,17 @@ class Memory:
         self._seal(now)
         return filed
 
+    def tend(self) -> None:
+        """Put the vault in order where that is due; not in the writer's thread."""
+        counts = self.backlog.counts()
+        self.upkeep.tend(busy=bool(counts["waiting_turns"] + counts["distilling_turns"]))
+
     def _climbed(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
         """The batch filed; what it said again counts as confirmed (`C17`)."""
         filed = self.climb.file(batch, extraction, now)
         if batch.attempts:  # a question was perhaps answered before one of its two memories stood
             self._obey(None, now)
+        self.upkeep.agenda.filed(len(filed.created))
         for fact_id in filed.confirmed:
             self.using.confirmed(fact_id, now)
         return filed
@@ -375,6 +393,10 @@ class Memory:
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
         """Carry out what a person ticked in review, everywhere or only below `paths` (`X9`)."""
         self._tell("review", "; ".join(self.reviewing.obey(paths, now).values()))
+
+    def _frozen(self) -> str:
+        """Why nothing may be believed gone or grown old just now, or ''."""
+        return self.faults.get("frozen", "")
 
     def _tell(self, name: str, words: str) -> None:
         """What is degraded now; '' when it is over."""
@@ -450,6 +472,7 @@ class Memory:
             "extractor": self.extractor.name,
             "faults": dict(self.faults),
             "model_faults": self._model_faults,
+            "next_consolidation": self.upkeep.agenda.next(self.clock()).isoformat(),
             **self.index.counts(),
             **self.backlog.counts(),
         }

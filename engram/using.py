@@ -71,6 +71,11 @@ class Using:
         with self._lock:
             self.uses.note({memory: decay.attested(self.uses.of(memory), when)})
 
+    def anchored(self, fact: Fact, now: datetime) -> None:
+        """What it is worth is kept before its law changes, as by a pin that comes or goes (`D8`)."""
+        with self._lock:
+            self.uses.note({fact.id: decay.anchored(fact, self.uses.of(fact.id), now, self.policy)})
+
     def settle(self) -> None:
         """Count what was recalled so far, in the order in which it was; nothing before the log was read."""
         if not self._waiting or not self.uses.known:
@@ -85,6 +90,8 @@ class Using:
                     if isinstance(fact, Fact):
                         usage = after.get(memory) or self.uses.of(memory)
                         after[memory] = decay.recalled(fact, usage, now, relevance, self.policy)
+                        if fact.status == "archived":  # it begins anew, and comes back with the next night (`B3`)
+                            after[memory] = decay.attested(after[memory], now)
             self.uses.note(after)
 
     def flush(self) -> int:

@@ -272,7 +272,7 @@ class Index:
         return self.catalog.counts() | {"waiting": len(self._pending)}
 
     def edited_at(self, path: str) -> float | None:
-        """When somebody else last wrote the session file at `path` (epoch seconds); None: only we did, or no file."""
+        """When somebody else last wrote the note at `path` (epoch seconds); None: only we did, or no file."""
         mtime = self._mtime(path)
         return None if mtime in {-1, 0, self._own.get(path)} else mtime / 1e9
 

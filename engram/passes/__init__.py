@@ -6,7 +6,8 @@ whether, and does it. What one pass plans the next one sees, although nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from engram.core import decay
 from engram.core.records import Change, Create, Edge, Fact, Move, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime, tzinfo
 
     from engram.core.policy import Policy
@@ -43,7 +44,28 @@ class Faded:
     why: str
 
 
-Step = Change | Mark | Faded
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Plan to ask a model: the prompt file `task`, what it is about as JSON, and why.
+
+    A pass that finds no answer in its view asks; the runner has the question answered and plans again. The same
+    question has one answer, so that a second run asks nothing and changes nothing.
+    """
+
+    task: str
+    material: str
+    why: str
+
+    @property
+    def key(self) -> str:
+        """What the answer is kept under: equal for equal questions."""
+        return hashlib.sha256(f"{self.task}\n{self.material}".encode()).hexdigest()
+
+
+Answer = Mapping[str, Any]
+"""What a model said to an `Ask`, read and checked; empty where it said nothing of use."""
+
+Step = Change | Mark | Faded | Ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +91,8 @@ def nothing(_path: str) -> bytes:
 class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
 
-    `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age.
+    `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
+    the key of the question.
     """
 
     policy: Policy
@@ -78,6 +101,7 @@ class View:
     edges: Sequence[Edge] = ()
     trash: Sequence[str] = ()
     logs: Sequence[str] = ()
+    answers: Mapping[str, Answer] = field(default_factory=dict)
     read: Callable[[str], bytes] = nothing
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
@@ -108,7 +132,7 @@ class View:
                 written[step.path] = step.content
             elif isinstance(step, Faded):
                 edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
-            elif isinstance(step, Create) or not (name := at.get(step.path)):
+            elif isinstance(step, Ask | Create) or not (name := at.get(step.path)):
                 continue
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]

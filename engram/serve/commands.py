@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.config import Key, Settings
 
 TYPES: dict[str, Any] = {"int": int, "float": float}
-SPECIAL = {"observe", "update", "status", "review", "decide"}
+SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "forecast"}
 """Operations whose commands have a form of their own."""
 
 
@@ -209,6 +209,22 @@ def _update(name: str, words: str, **change: Any) -> None:
 _update("pin", "Keep a memory from ever fading.", pinned=True)
 _update("unpin", "Let a pinned memory fade like others.", pinned=False)
 _update("restore", "Bring a forgotten or archived memory back.", status="active")
+_update("promote", "Let a memory last: it no longer fades like an episode.", layer="up")
+_update("demote", "Let a memory pass like an episode.", layer="down")
+
+
+@tree.command()
+@click.option("--light", "cadence", flag_value="light", help="what is done after every few batches")
+@click.option("--nightly", "cadence", flag_value="nightly", default=True, help="what is done every night; the default")
+@click.option("--weekly", "cadence", flag_value="weekly", help="what is done every week")
+@click.option("--pass", "only", help="only this pass")
+@click.option("--dry-run", is_flag=True, help="say what it would do, change nothing")
+@click.pass_obj
+def consolidate(given: Given, cadence: str, only: str | None, *, dry_run: bool) -> None:
+    """Put the vault in order now: what has faded, ended or doubled."""
+    with given.line() as line:
+        wishes = {"cadence": cadence, "dry_run": dry_run} | ({"only": only} if only else {})
+        given.show("consolidate", line.call("consolidate", wishes))
 
 
 @tree.command()
@@ -259,6 +275,16 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
             result = feed.feed(found, line.call)
     given.show("import", result)
     return feed.exit_code(result)
+
+
+@tree.command()
+@click.option("--days", type=int, default=30, show_default=True, help="how far ahead")
+@click.option("--plot", is_flag=True, help="draw how each fades until then")
+@click.pass_obj
+def forecast(given: Given, days: int, *, plot: bool) -> None:
+    """Show what will go stale, end, be archived or pruned if nobody touches it, and why."""
+    with given.line() as line:
+        given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 
 
 # -- the review queue ---------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def _endpoint(
             raise ForbiddenError(reason, fix="Use the token of a chatbot.")
 
         def answer() -> Response | Future[dict[str, Any]]:
-            given = _from_body(body) if body else dict(request.query_params)
+            given = _from_body(body) if body else _from_query(operation, request.query_params)
             result = answers.call(operation.name, {**given, **request.path_params}, request.state.standing)
             return result if isinstance(result, Future) else _json(result, status)
 
@@ -139,6 +139,18 @@ def _from_body(body: bytes) -> dict[str, Any]:
         raise BadRequestError("the body is not JSON", where=type(fault).__name__) from fault
     if not isinstance(given, dict):
         raise BadRequestError("the body must be a JSON object", fix="Send the arguments by name.")
+    return given
+
+
+def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments in a query, which are words, as the kind that the operation takes; what is none stays a word."""
+    kinds = {param.name: param.kind for param in operation.params}
+    given: dict[str, Any] = dict(query)
+    for name, word in query.items():
+        if kinds.get(name) == "bool" and word.casefold() in {"true", "false"}:
+            given[name] = word.casefold() == "true"
+        elif kinds.get(name) == "int" and word.isdecimal():
+            given[name] = int(word)
     return given
 
 

@@ -30,6 +30,8 @@ def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explai
         return "\n".join(_recalled(result, explain=explain))
     if name in {"review", "diff"}:
         return "\n".join(_waiting(result, whole=name == "diff"))
+    if name in _LISTED:
+        return "\n".join(_LISTED[name](result))
     return "\n".join(_tree(result))
 
 
@@ -107,6 +109,51 @@ def _waiting(result: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
         yield f"    {', '.join(case['choices']) or 'by hand'} · {case['id']}"
         if case["problem"]:
             yield f"    {case['problem']}"
+
+
+def _run(result: Mapping[str, Any]) -> Iterator[str]:
+    """A run: what it did, or would do, and why; what it left, and how to take it back."""
+    if result["frozen"]:
+        yield f"Nothing was done: {result['frozen']}."
+        return
+    would = "would " if result["dry_run"] else ""
+    for deed in result["deeds"]:
+        way = f"{deed['path']} → {deed['to']}" if deed["to"] not in {"", deed["path"]} else deed["path"]
+        yield f"  {would}{deed['name']}: {way or 'ties'} ({deed['why']})"
+    done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
+    yield f"{result['cadence']}: {done or 'nothing to do'}"
+    yield from (f"  put off: {path}, {why}" for path, why in result["put_off"].items())
+    yield from (f"  left to you: {number}, {why}" for why, number in result["left"].items())
+    yield from (f"  skipped, no model answered: {task} {number}" for task, number in result["unasked"].items())
+    yield from (f"  failed: {name}, {why}" for name, why in result["failures"].items())
+    if result["run"] and not result["dry_run"]:
+        yield f"`engram undo {result['run']}` takes it back."
+
+
+def _runs(result: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each run, the last one first."""
+    if not result["runs"]:
+        yield "There was no run yet."
+    for run in result["runs"]:
+        done = ", ".join(f"{name} {number}" for name, number in run.get("counts", {}).items()) or "nothing"
+        kept = "" if run["can_be_undone"] else " · no longer kept"
+        yield f"{run['id']} · {str(run['at'])[:16]} · {run['cadence'] or 'cut short'} · {done}{kept}"
+        yield from (f"    failed: {name}, {why}" for name, why in run.get("failures", {}).items())
+
+
+def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
+    """What comes, the soonest first, with its curve where there is one."""
+    if not result["coming"]:
+        yield f"Nothing will happen within {result['days']} days."
+    for row in result["coming"]:
+        yield f"{row['at'][:10]}  {row['what']}: {row['text'][:HIT_CHARACTERS]}"
+        yield f"            {row['why']} · {row['path']}"
+        if row.get("curve"):
+            yield f"            {''.join(_BARS[round(worth * (len(_BARS) - 1))] for worth in row['curve'])}"
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+_LISTED = {"consolidate": _run, "undo": _run, "runs": _runs, "forecast": _forecast}
 
 
 def _why_empty(result: Mapping[str, Any]) -> str:

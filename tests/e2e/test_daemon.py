@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 import time
@@ -312,3 +313,42 @@ def test_a_long_job_is_seen_as_silence():
     until(lambda: writer.silence() > 0.2)
     until(lambda: writer.silence() < 0.1)
     writer.stop()
+
+
+FADED = """---
+id: {id}
+created: 2024-03-02T10:00:00+01:00
+status: active
+kind: episode
+category: fact
+confidence: 0.9
+importance: 0.2
+---
+Anna saw a red car near the harbour.
+"""
+
+
+# row: X6
+# row: X10
+# row: C18
+def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
+    """Nobody asks for the run; the command line tells what it did, undoes it byte for byte, and foresees the next."""
+    note = world.vault / "facts" / "2024-03-02" / "fact-anna-saw-a-red-car.md"
+    note.parent.mkdir(parents=True)
+    note.write_text(FADED.format(id="01HR0000000000000000000000"))
+    os.utime(note, (0, 0))  # nobody is at it
+    before = note.read_bytes()
+    world.start()
+    assert "would archive" in world.engram("consolidate", "--dry-run")
+    assert "archive: Anna saw a red car" in world.engram("forecast", "--plot")
+    assert note.read_bytes() == before
+    world.call("observe", turns=[{"text": SAID, "session": "s"}])
+    until(lambda: world.call("runs")["runs"])
+    run = world.call("runs")["runs"][-1]
+    assert run["counts"]["archive"] == 1
+    assert (world.vault / "archive").is_dir()
+    assert f"took back run {run['id']}" in world.engram("undo", run["id"])
+    assert note.read_bytes() == before
+    time.sleep(1.2)  # what the watcher makes of it
+    assert note.read_bytes() == before
+    assert world.call("doctor")["healthy"]

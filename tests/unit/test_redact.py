@@ -19,6 +19,12 @@ UPPER = string.ascii_uppercase + string.digits
 DICE = random.Random(20261120)
 
 
+@pytest.fixture(autouse=True)
+def same_dice():
+    """Each test throws the same, whichever ran before it."""
+    DICE.seed(20261120)
+
+
 def some(alphabet, n):
     return "".join(DICE.choice(alphabet) for _ in range(n))
 

@@ -153,6 +153,10 @@ class ConsolidationPolicy:
     log_days: float = number(90.0, "days", 1, 3650, "D9", "age from which what engram did alone leaves the logs")
     topics: int = number(50, "terms", 1, 1000, "C20", "terms in the list of topics")
     topic_chars: int = number(3, "characters", 1, 50, "C20", "letters a term has at least, in a script with blanks")
+    look_seconds: float = number(60.0, "seconds", 0.05, 3600, "model", "time after which the daemon looks what is due")
+    rounds: int = number(4, "times", 1, 100, "X24", "times that the answers of a model may lead to further questions")
+    questions: int = number(40, "questions", 0, 10000, "X24", "most that a model is asked in each of them")
+    answers: int = number(5000, "answers", 1, 1000000, "X24", "answers that are kept, so that nothing is asked twice")
     together: int = number(64, "notes", 1, 10000, "quality", "notes that are written before their folders are synced")
     history_bytes: int = number(
         67108864, "bytes", 65536, 17179869184, "X6", "what is kept outside the vault to take runs back"

@@ -1,0 +1,102 @@
+"""Questions of consolidation: how a model is asked, how its answer is read, and where answers are kept.
+
+An answer belongs to its question word for word: asked again, it is read from the file, so that a run repeated
+costs nothing and changes nothing. The file is derived; lost, the questions are asked anew.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import ModelError, NotFoundError
+from engram.llm.wording import sections
+from engram.vault import files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from engram.core.policy import ModelPolicy
+    from engram.llm.client import Model
+
+    Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked: a closed JSON schema, and a reading of (reply, material) that trusts nothing.
+
+    The reading gives the answer, {} where the model has nothing to say, and raises ModelError for what has not
+    the form. `small` is a job for a small model (`B14`).
+    """
+
+    schema: Mapping[str, Any]
+    read: Callable[[Any, Any], Mapping[str, Any]]
+    small: bool = True
+
+
+TASKS: dict[str, Task] = {}
+"""By the name of the prompt file."""
+
+
+def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answer:
+    """The model's answer to one question at temperature 0; one without the form is asked for again with the reason.
+
+    Raises ModelError.
+    """
+    parts, known = sections(task), TASKS[task]
+    question, re_asks = parts["user"].replace("{{material}}", material), policy.re_asks
+    while True:
+        reply = model.complete(task, parts["system"], question, known.schema, 0.0)
+        try:
+            return known.read(_object(reply), json.loads(material))
+        except ModelError as fault:
+            if not re_asks:
+                raise
+            re_asks -= 1
+            question += f"\n\nYour last answer could not be used: {fault.what}. Answer in the form that was asked for."
+
+
+def _object(reply: str) -> Mapping[str, Any]:
+    try:
+        said = json.loads(reply)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise ModelError("it is no JSON object")
+    return said
+
+
+class Answers(dict[str, "Answer"]):
+    """The answers of the past, kept in the file `path`: the latest `most`. Belongs to one thread at a time."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__()
+        self.path = path
+        self.most = most
+        try:
+            lines = files.read(path).splitlines()
+        except NotFoundError:
+            return
+        for line in lines:
+            try:
+                row = json.loads(line)
+                self[row["key"]] = row["answer"]
+            except (ValueError, TypeError, KeyError):
+                continue
+
+    def keep(self, key: str, said: Answer) -> None:
+        """Add an answer, which is written down at once. Raises StorageError."""
+        self[key] = said
+        if len(self) > self.most:
+            for old in list(self)[: len(self) - self.most // 2]:
+                del self[old]
+            files.write_derived(self.path, b"".join(_line(*item) for item in self.items()))
+        else:
+            files.append(self.path, _line(key, said))
+
+
+def _line(key: str, said: Answer) -> bytes:
+    return json.dumps({"key": key, "answer": said}, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,157 @@
+"""The vault put in order by a call or when it is due, looked ahead and taken back, through the running memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.errors import BadRequestError, ConflictError, NotFoundError
+from tests.fakes.keeping import Keeping
+
+FADING = {"importance": 0.2, "confidence": 0.9}
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+# row: X6
+# row: X10
+def test_a_run_is_tried_made_listed_and_taken_back(keeping):
+    """Byte for byte, except for what tells of it."""
+    old = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    before = keeping.tree()
+    call = keeping.memory.call
+    tried = call("consolidate", {"dry_run": True})
+    assert keeping.tree() == before
+    done = call("consolidate", {})
+    assert done["counts"] == tried["counts"]
+    assert keeping.seen(old).status == "archived"
+    (run,) = call("runs", {})["runs"]
+    assert (run["id"], run["can_be_undone"]) == (done["run"], True)
+    assert call("undo", {"id": done["run"][:12], "dry_run": True})["counts"]["undo"]
+    assert keeping.seen(old).status == "archived"
+    call("undo", {"id": done["run"]})
+    assert keeping.tree() == before
+    assert [run["cadence"] for run in call("runs", {})["runs"]] == ["undo", "nightly"]
+
+
+def test_a_cadence_a_pass_or_a_run_that_is_not_there_is_refused_in_words(keeping):
+    call = keeping.memory.call
+    with pytest.raises(BadRequestError, match="light, nightly, weekly"):
+        call("consolidate", {"cadence": "hourly"})
+    with pytest.raises(BadRequestError, match="there is no pass 'magic'"):
+        call("consolidate", {"only": "magic"})
+    with pytest.raises(NotFoundError):
+        call("undo", {"id": "01ZZZZ"})
+    with pytest.raises(BadRequestError):
+        call("forecast", {"days": 0})
+
+
+# row: X10
+def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
+    """What is foreseen happens on that day and not before it."""
+    name = keeping.fact("Anna saw a red car.", days=80, **FADING)
+    coming = keeping.memory.call("forecast", {"days": 30, "curve": True})["coming"]
+    ends = next(row for row in coming if row["what"] == "archive")
+    assert (ends["id"], ends["why"]) == (name, "old, unimportant, unused, faded")
+    assert len(ends["curve"]) == 31
+    assert ends["curve"] == sorted(ends["curve"], reverse=True)
+    days = (int(ends["at"][8:10]) - clock().day) % 30
+    clock.advance(days=days - 1)
+    keeping.memory.call("consolidate", {})
+    assert keeping.seen(name).status == "active"
+    clock.advance(days=1)
+    keeping.memory.call("consolidate", {})
+    assert keeping.seen(name).status == "archived"
+
+
+# row: D9
+# row: C12
+def test_what_is_due_is_done_and_not_done_again(keeping, clock):
+    """A light run waits while there are turns to distil; a night that was slept through is made up for by one run."""
+    upkeep = keeping.memory.upkeep
+    assert [report.cadence for report in upkeep.tend(busy=False)] == ["nightly", "weekly"]
+    assert upkeep.tend(busy=False) == []
+    for _ in range(3):
+        upkeep.agenda.filed(1)
+    assert upkeep.tend(busy=True) == []
+    assert [report.cadence for report in upkeep.tend(busy=False)] == ["light"]
+    clock.advance(days=3)
+    assert [report.cadence for report in upkeep.tend(busy=False)] == ["nightly", "weekly"]
+    assert upkeep.tend(busy=False) == []
+
+
+# row: X6
+def test_what_is_due_outlives_the_process(opened, clock):
+    opened().upkeep.tend(busy=False)
+    again = opened()
+    assert again.upkeep.tend(busy=False) == []
+    clock.advance(days=1)
+    assert [report.cadence for report in opened().upkeep.tend(busy=False)] == ["nightly"]
+
+
+def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
+    """What is due stays due."""
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    keeping.memory.faults["frozen"] = "many notes vanished at once"
+    assert keeping.memory.call("consolidate", {})["frozen"] == "many notes vanished at once"
+    assert [report.frozen for report in keeping.memory.upkeep.tend(busy=False)] == ["many notes vanished at once"] * 2
+    del keeping.memory.faults["frozen"]
+    assert [report.cadence for report in keeping.memory.upkeep.tend(busy=False)] == ["nightly", "weekly"]
+
+
+# row: B3
+# row: C23
+def test_an_archived_memory_comes_back_by_a_persons_word_and_stays(keeping, clock):
+    """To the folder of its day, and no night takes it away again."""
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    home = keeping.seen(name).path
+    keeping.memory.call("consolidate", {})
+    assert keeping.seen(name).path.startswith("archive/")
+    keeping.memory.call("update", {"id": name, "status": "active"})
+    assert (keeping.seen(name).status, keeping.seen(name).path) == ("active", home)
+    clock.advance(days=200)
+    report = keeping.memory.call("consolidate", {})
+    assert keeping.seen(name).status == "active"
+    assert set(report["left"]) == {"a person brought it back"}
+
+
+# row: D7
+def test_a_person_promotes_and_demotes(keeping):
+    """What is promoted lasts, what is demoted passes; twice changes nothing more."""
+    name = keeping.fact("Anna saw a red car.", days=100, kind="episode", **FADING)
+    update = keeping.memory.call
+    assert update("update", {"id": name, "layer": "up"})["changed"] == ["layer"]
+    assert update("update", {"id": name, "layer": "up"})["changed"] == []
+    keeping.memory.call("consolidate", {})
+    assert (keeping.seen(name).status, keeping.seen(name).layer) == ("active", "semantic")
+    update("update", {"id": name, "layer": "down"})
+    assert keeping.seen(name).layer == "episodic"
+    with pytest.raises(BadRequestError, match="up or down"):
+        update("update", {"id": name, "layer": "sideways"})
+
+
+# row: D8
+# row: B16
+def test_a_pin_that_goes_takes_nothing_of_the_time_before_with_it(keeping, clock):
+    """A memory that was pinned for a year does not fade by a year on the day after."""
+    name = keeping.fact("Anna saw a red car.", confidence=0.5)
+    keeping.memory.call("update", {"id": name, "pinned": True})
+    clock.advance(days=365)
+    keeping.memory.call("update", {"id": name, "pinned": False})
+    worth = keeping.memory.call("show", {"id": name})["worth"]
+    assert worth["salience"] == 1.0
+    clock.advance(days=1)
+    assert 0.9 < keeping.memory.call("show", {"id": name})["worth"]["salience"] < 1.0
+
+
+def test_a_run_that_was_undone_is_undone_once(keeping):
+    keeping.fact("Anna saw a red car.", days=100, **FADING)
+    run = keeping.memory.call("consolidate", {})["run"]
+    keeping.memory.call("undo", {"id": run})
+    try:
+        again = keeping.memory.call("undo", {"id": run})
+    except ConflictError:
+        return
+    assert again["deeds"] == ()
