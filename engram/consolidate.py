@@ -12,32 +12,29 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import decay, lifecycle, trust
-from engram.core.records import FiledTurn, Vitals
+from engram.core import decay, lifecycle
+from engram.core.records import Vitals
 from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, View, hygiene
+from engram.passes import hygiene
+from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
     from engram.core.policy import ConsolidationPolicy
-    from engram.core.records import Fact
     from engram.filing import Filing
-    from engram.passes import Ask, Pass
+    from engram.passes import Ask, Living, Pass
     from engram.using import Using
     from engram.vault.edges import Edges
     from engram.vault.git import Git
 
-RUNS = "state/runs.jsonl"
-ANSWERS = "answers.jsonl"
 
 LIGHT: tuple[Pass, ...] = (hygiene.expire, hygiene.topics)
 NIGHTLY: tuple[Pass, ...] = (
@@ -56,7 +53,6 @@ PASSES: Mapping[Cadence, tuple[Pass, ...]] = {"light": LIGHT, "nightly": NIGHTLY
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
 
 _SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
-_CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +104,7 @@ class Consolidation:
         self.clock = clock
         self.frozen = frozen
         self.git = git
-        self.answers = Answers(self.settings.cache / ANSWERS, self._limits.answers)
+        self.sight = Sight(filing, using, edges)
         self.history = history.History(self.settings.state / "history", self._limits.history_bytes)
 
     # -- a run --------------------------------------------------------------------------------------
@@ -130,74 +126,15 @@ class Consolidation:
         return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
 
     def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
-        """What a run would ask a model now; the answers belong into `answers`, and may lead to more questions."""
+        """What a run would ask a model now; the answers belong into `sight.answers`, and may lead to more questions."""
         if self.frozen() or not self.index.known:
             return []
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        draft = Draft(self.view(whole=cadence != "light"), now, self.vault, self._quiet(now))
+        draft = Draft(self.sight.view(whole=cadence != "light"), now, self.vault, self.sight.quiet(now))
         draft.plan(passes)
         return draft
-
-    def view(self, *, whole: bool = True) -> View:
-        """What the passes see; not `whole`: without what only fading asks for, whose source a memory has."""
-        facts = self.index.catalog.facts()
-        self.edges.refresh()
-        return View(
-            self.settings.policy,
-            self.settings.zone,
-            {one.fact.id: one for one in self._living(facts, whole=whole)},
-            edges=self.edges.all(),
-            trash=self._trash(),
-            logs=(ACTIONS, RUNS),
-            answers=self.answers,
-            read=self.read,
-        )
-
-    def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
-        for start in range(0, len(facts), _CHUNK):
-            some = facts[start : start + _CHUNK]
-            keys = [key for fact in some for key in (fact.source, *fact.also) if key] if whole else []
-            turns = self.index.units(keys)
-            for fact in some:
-                said = [turn for key in (fact.source, *fact.also) if isinstance(turn := turns.get(key), FiledTurn)]
-                source = trust.fact_class(fact, [filed.turn for filed in said])
-                yield Living(
-                    fact,
-                    self.using.of(fact.id),
-                    trust.trust(source, self.settings.policy.trust),
-                    trust.bars("core", source),
-                    self._kept(fact),
-                )
-
-    def _kept(self, fact: Fact) -> str | None:
-        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
-        if fact.verification == "user_confirmed":
-            return "a person confirmed it"
-        if self.filing.told("restore", fact.id):
-            return "a person brought it back"
-        return "a person edited it" if self.filing.told("edit", fact.id) else None
-
-    def _quiet(self, now: datetime) -> Callable[[str], str | None]:
-        """Whether somebody else wrote in a note a moment ago; a time in the future is a wrong clock."""
-        rest = self.settings.policy.files.quiet_seconds
-
-        def touched(path: str) -> str | None:
-            edited = self.index.edited_at(path)
-            near = edited is not None and abs(now.timestamp() - edited) < rest
-            return "somebody is at it" if near else None
-
-        return touched
-
-    def _trash(self) -> list[str]:
-        folder = self.settings.vault / TRASH
-        found = folder.glob("????-??-??/*.md") if folder.is_dir() and not folder.is_symlink() else ()
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
-
-    def read(self, path: str) -> bytes:
-        """What stands in a file of the vault, b'' where there is none."""
-        return self.vault.read(path) if self.vault.exists(path) else b""
 
     def _flushed(self, now: datetime, *, compact: bool) -> dict[str, str]:
         """What was seen of memories in use is written down first (`A19`)."""
@@ -381,7 +318,7 @@ class Consolidation:
         """
         now, policy = self.clock(), self.settings.policy
         found: list[dict[str, Any]] = []
-        for one in self.view().active():
+        for one in self.sight.view().active():
 
             def at(moment: datetime, one: Living = one) -> Vitals:
                 return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)

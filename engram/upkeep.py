@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.agenda import CADENCES
-from engram.consolidate import RUNS
 from engram.errors import BadRequestError, BudgetSpentError, ModelError
+from engram.sight import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +99,7 @@ class Upkeep:
                 if isinstance(fault, BudgetSpentError) or failed >= self.settings.policy.model.attempts:
                     return str(fault)
                 continue
-            self.as_writer(partial(self.order.answers.keep, ask.key, said))
+            self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))
         return "some questions were not answered" if failed else ""
 
     def _told(self, report: Report, fault: str) -> None:
@@ -115,7 +115,7 @@ class Upkeep:
         """The latest runs, the last one first: what each did, and whether it can be taken back."""
         kept = set(self.order.history.runs())
         rows = []
-        for line in reversed(self.order.read(RUNS).splitlines()):
+        for line in reversed(self.order.sight.read(RUNS).splitlines()):
             try:
                 row = json.loads(line)
             except ValueError:
