@@ -205,7 +205,10 @@ class Reviewing:
             self.filing.keep(new, deed(now, "store", new.id, f"corrects {fact.id}"))
             new_id = new.id
         if fact.status in BELIEVED:
-            winner = self._known(new_id) or new
+            try:
+                winner = self._known(new_id) or new
+            except NotFoundError:  # a person moved it and nobody has looked yet; its name is what is linked to
+                winner = self.index.fact(new_id) or new
             row = deed(now, "correct", fact.id, CORRECTED) | {"met": new_id}
             self.filing.write([self._ended(fact, winner, CORRECTED, now)], [row])
         self.filing.seed()

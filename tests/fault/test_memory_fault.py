@@ -38,13 +38,13 @@ from works import BacklogWork, DeedsWork, IngestWork, ParkWork, ReindexWork
 from engram.errors import EngramError
 from engram.vault.store import ACTIONS, HASHES
 
-ERRNO_EVERY = 7 if FULL else 211
-HEAL_EVERY = 11 if FULL else 331
+ERRNO_EVERY = 13 if FULL else 211
+HEAL_EVERY = 29 if FULL else 331
 FORK_EVERY = 9 if FULL else 60
 PAIRS = 50 if FULL else 2
-TEARS = 2 if FULL else 30
+TEARS = 3 if FULL else 30
 CUTS = 3 if FULL else 90
-KILLS = 1 if FULL else 21
+KILLS = 2 if FULL else 21
 
 WORKS = [
     IngestWork(),

@@ -375,3 +375,14 @@ def test_an_answer_tells_what_it_buried(memory, queue, vault, told, clock):
     queue.answer(reviews.case_id(*(fact.id for fact in told)), "older", clock())
     (stone,) = rows(vault, TOMBSTONES)
     assert (stone["memory"], stone["reason"]) == (told[1].id, "you said so")
+
+
+# row: X8
+def test_a_correction_to_what_a_person_just_moved_is_made(memory, vault, told):
+    """The memory that says so already was put into the archive in a file manager, and nobody has looked yet."""
+    old, twin = told
+    (vault / "archive/2026-11-23").mkdir(parents=True)
+    (vault / twin.path).rename(vault / "archive/2026-11-23" / twin.path.rpartition("/")[2])
+    memory.on_turns = lambda: None  # a daemon watches; nothing looks before the call
+    assert memory.call("correct", {"id": old.id, "text": twin.text})["id"] == twin.id
+    assert fact_of(memory, old.text).superseded_by == (twin.id,)
