@@ -31,6 +31,7 @@ from lives import (
     statements,
     text_of,
 )
+from nights import NightWork
 from power import cut_power
 from rooms import read_vault
 from works import BacklogWork, DeedsWork, IngestWork, ParkWork, ReindexWork
@@ -54,6 +55,7 @@ WORKS = [
     ParkWork(),
     LadderWork(),
     JudgeWork(),
+    NightWork(),
 ]
 
 
