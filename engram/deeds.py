@@ -73,7 +73,7 @@ class Deeds:
         if category is not None and category not in CATEGORIES:
             raise BadRequestError(f"there is no category {category!r}", fix=f"Use one of: {', '.join(CATEGORIES)}.")
         raw = {"text": text, "session": REMEMBERED, "persona": persona}
-        turn = ingest.turn_from(raw, now, self.settings, ingest.fresh_id(now), standing)
+        turn = ingest.turn_from(raw, now, self.settings, ulid(now, text), standing)
         _allowed(turn, category, pinned=pinned)
         if importance is not None and not 0 <= importance <= 1:
             raise BadRequestError("importance must be 0 to 1")
@@ -125,7 +125,7 @@ class Deeds:
         """Replace what a memory says; the old statement does not come back (X8)."""
         fact, now = self._found(id), self.clock()
         raw = {"text": text, "session": REMEMBERED, "persona": fact.persona}
-        turn = ingest.turn_from(raw, now, self.settings, ingest.fresh_id(now))
+        turn = ingest.turn_from(raw, now, self.settings, ulid(now, text))
         with self.intake.place(turn) as place:
             (evidence,) = self.filing.file_turns([place])
         return self.reviewing.correct(fact, turn.text, now, evidence.key)

@@ -287,6 +287,23 @@ def forecast(given: Given, days: int, *, plot: bool) -> None:
         given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 
 
+@tree.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.pass_obj
+def reprocess(given: Given, folder: Path) -> None:
+    """Distil the whole history anew into the new vault FOLDER, with the model in use now, and show what differs.
+
+    The vault at hand is only read.
+    """
+    from engram.reprocess import reprocess as distilled_anew
+
+    def tell(done: int, of: int) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{done} of {of} turns" + ("\r\033[K" if done == of else ""))
+
+    given.show("reprocess", distilled_anew(given.settings(), folder.expanduser().resolve(), tell))
+
+
 # -- the review queue ---------------------------------------------------------------------------------
 
 

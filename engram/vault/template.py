@@ -32,9 +32,13 @@ def missing(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:
         if source.is_file() and not _stands(vault, path):
             lacking[path] = source.read_bytes()
     if SETTINGS in lacking or not _stands(vault, SETTINGS):
-        rest = _ID_LINE.sub(b"", lacking.get(SETTINGS, b""), count=1)
-        lacking[SETTINGS] = f'id = "{vault_id}"\n'.encode() + rest
+        lacking[SETTINGS] = named(lacking.get(SETTINGS, b""), vault_id)
     return lacking
+
+
+def named(settings: bytes, vault_id: str) -> bytes:
+    """The text of an engram.toml with this id instead of its own."""
+    return f'id = "{vault_id}"\n'.encode() + _ID_LINE.sub(b"", settings, count=1)
 
 
 def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:

@@ -97,6 +97,7 @@ def test_a_month_of_use_leaves_nothing_behind_but_the_vault(tmp_path, covered):
             assert descriptors() == open_then
         if number % 10 == 9:
             month.memory.rescan(None)
+            month.memory.tend()
         if number % (talks // 10) == talks // 10 - 1:
             month.now += timedelta(minutes=16)
             month.work()

@@ -364,6 +364,17 @@ class Machine(RuleBasedStateMachine):
             self.memory.rescan(None)
         self.seen()
 
+    @rule(back=st.booleans())
+    def night(self, back: bool) -> None:
+        """The vault is put in order; now and then a person takes that back."""
+        with self.extraction():
+            report = self.memory.call("consolidate", {})
+            assert not report["failures"], report["failures"]
+            if back and report["run"]:
+                self.memory.call("undo", {"id": report["run"]})
+                DONE["undone"] += 1
+        DONE["nights"] += 1
+
     @rule(how=st.sampled_from(["restart", "crash", "wipe"]))
     def begins_again(self, how: str) -> None:
         """Closed in good order, or dropped as it stands; the cache may go as well."""
