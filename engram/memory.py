@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from engram import doctor, ingest, recall
 from engram.backlog import ASKED
 from engram.climb import Climb, Filed
+from engram.clockwatch import Clockwatch, boottime
 from engram.core import trust
 from engram.core.echo import Injected
 from engram.deeds import Deeds
@@ -59,9 +60,16 @@ def utc_now() -> datetime:
 class Memory:
     """One vault with its journal and index. `start` before use, `close` after."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        steady: Callable[[], float] = boottime,
+    ) -> None:
         self.settings = settings
         self.clock = clock
+        self.steady = steady
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
         self._warm = False
@@ -92,6 +100,7 @@ class Memory:
             self._open()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
+            self.between()
             self._reading = True  # the caller warms up next
         except BaseException:
             if hasattr(self, "index"):
@@ -102,6 +111,7 @@ class Memory:
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
+        self.clockwatch = Clockwatch(settings, self.faults, self.clock, self.steady)
         self.index = Index(
             settings,
             gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
@@ -183,12 +193,22 @@ class Memory:
         if name in HANDING_IN:
             arguments["standing"] = standing
         alone = self.on_turns is None  # without a daemon nobody watches the files
+        if alone:
+            self.between()
         stale = alone and time.monotonic() - self._looked > self.settings.policy.files.look_seconds
         if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
             self.rescan(None)
         verb = getattr(self, name, None) or getattr(self.deeds, name)
         result: dict[str, Any] = verb(**arguments)
         return result
+
+    def between(self) -> None:
+        """What is due whatever else is done: look at the clock."""
+        self.clockwatch.look()
+
+    def frozen(self) -> str:
+        """Why nothing may be believed gone or grown old just now, or ''."""
+        return self.clockwatch.doubt() or self.faults.get("frozen", "")
 
     # -- turns ------------------------------------------------------------------------------------
 
@@ -306,7 +326,10 @@ class Memory:
 
     def file(self, batch: Batch, outcome: Extraction | ModelError) -> Filed:
         """Write the batch into the vault; after a model's failure park it, in the end use the rules (C3, X2)."""
-        now = self.clock()
+        filed = self._file(batch, outcome, self.clock())
+        return filed
+
+    def _file(self, batch: Batch, outcome: Extraction | ModelError, now: datetime) -> Filed:
         if isinstance(outcome, ModelError):
             self._model_faults += 1
             self.faults["model"] = str(outcome)
