@@ -20,6 +20,7 @@ from engram import doctor, ingest, recall
 from engram.backlog import ASKED
 from engram.climb import Climb, Filed
 from engram.clockwatch import Clockwatch, boottime
+from engram.commits import Commits
 from engram.core import trust
 from engram.core.echo import Injected
 from engram.deeds import Deeds
@@ -111,6 +112,7 @@ class Memory:
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
+        self.commits = Commits(self.vault, settings, self.faults, lambda: self.on_turns is None)
         self.clockwatch = Clockwatch(settings, self.faults, self.clock, self.steady)
         self.index = Index(
             settings,
@@ -140,6 +142,7 @@ class Memory:
         if self.on_turns is None:
             self._look_again(unsure)
         self.filing.seed()
+        self.commits.passing()
         self._warm = True
 
     @property
@@ -162,6 +165,7 @@ class Memory:
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
         self.using.flush()
+        self.commits.passing()
         self.index.save()
         self._save_injected()
 
@@ -200,11 +204,14 @@ class Memory:
             self.rescan(None)
         verb = getattr(self, name, None) or getattr(self.deeds, name)
         result: dict[str, Any] = verb(**arguments)
+        if BY_NAME[name].writes:
+            self.commits.called(name, result)
         return result
 
     def between(self) -> None:
-        """What is due whatever else is done: look at the clock."""
+        """What is due whatever else is done: look at the clock, commit the operation that has ended."""
         self.clockwatch.look()
+        self.commits.settle()
 
     def frozen(self) -> str:
         """Why nothing may be believed gone or grown old just now, or ''."""
@@ -258,12 +265,14 @@ class Memory:
         After an unforeseen fault all are given back, and the one that met it is left alone for a while.
         """
         self._seal(now)
+        self.commits.done("box", "close boxes")
         # Before the vault is compared, what stands in it already is not known and would be filed twice.
         taken = self.backlog.due(now) if self.ready else []
         ready: list[Batch] = []
         try:
             for batch in taken:
                 ready += self._filed(batch, now)
+            self.commits.passing()  # the session files go along with what is made of them
         except BaseException:
             self.backlog.give_back([batch], self._soon())
             self.backlog.give_back(taken, now)
@@ -327,6 +336,7 @@ class Memory:
     def file(self, batch: Batch, outcome: Extraction | ModelError) -> Filed:
         """Write the batch into the vault; after a model's failure park it, in the end use the rules (C3, X2)."""
         filed = self._file(batch, outcome, self.clock())
+        self.commits.filed(len(filed.created), batch.waiting[0].filed.note)
         return filed
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError, now: datetime) -> Filed:
@@ -393,6 +403,7 @@ class Memory:
         self.filing.conflicts.found(diff.conflicts)
         self.filing.conflicts.ask(now)
         self._obey(paths, now)
+        self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
