@@ -402,18 +402,22 @@ def daemon(given: Given, *, foreground: bool, tcp: int | None) -> None:
 
 
 @tree.command()
+@click.option("--nightly", is_flag=True, help="no daemon: only put the vault in order every night")
 @click.option("--dry-run", is_flag=True, help="print the units, change nothing")
 @click.pass_obj
-def up(given: Given, *, dry_run: bool) -> None:
+def up(given: Given, *, nightly: bool, dry_run: bool) -> None:
     """Have systemd run the daemon for you, from now on and at each login."""
     from engram.serve import units
 
     settings = given.settings()
-    written = units.rendered(settings, os.environ, instance=bool(given.named))
+    if nightly and given.named:
+        raise BadRequestError("only your usual vault has a timer", where=str(given.named), fix="Run its daemon.")
+    written = units.rendered(settings, os.environ, instance=bool(given.named), nightly=nightly)
     if dry_run:
         click.echo("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
-    given.show("up", units.up(settings, written, instance=bool(given.named)))
+    begun = units.NIGHTLY if nightly else units.names(settings.socket, given.named and settings.vault)
+    given.show("up", units.up(settings, written, begun))
 
 
 @tree.command()
@@ -423,7 +427,8 @@ def down(given: Given) -> None:
     from engram.serve import units
 
     path = given.socket()
-    given.show("down", units.down(path, units.names(path, given.named)))
+    nightly = [] if given.named else units.NIGHTLY
+    given.show("down", units.down(path, [*units.names(path, given.named), *nightly]))
 
 
 @tree.command()
