@@ -319,7 +319,7 @@ def init(given: Given, folder: Path | None, *, git: bool, dry_run: bool) -> None
     from engram.serve.setup import init_vault
 
     given.vault = folder or given.vault
-    given.show("init", init_vault(given.settings().vault, git=git, dry_run=dry_run))
+    given.show("init", init_vault(given.settings, git=git, dry_run=dry_run))
 
 
 @tree.command()
