@@ -100,11 +100,12 @@ class Git:
     def commit(self, paths: Iterable[str], subject: str, op: str, run: str = "") -> str:
         """Commit these paths, and those that waited; the commit's hash, '' where there is nothing to commit.
 
-        What cannot be committed now waits, so '' also while the user is in the middle of something. Raises
-        StorageError.
+        A run's commit is by what it is taken back, so it holds its own paths alone. What cannot be committed now
+        waits, so '' also while the user is in the middle of something. Raises StorageError.
         """
-        due, added = self._noted(DUE).union(paths), self._noted(ADDED)
-        self._leave(due, added)
+        own, noted, added = set(paths), self._noted(DUE), self._noted(ADDED)
+        due = own if run else own | noted
+        self._leave(own | noted, added)
         if not due or self.busy():
             return ""
         self._begin()
@@ -116,7 +117,7 @@ class Git:
             if self.busy():
                 return ""
             raise
-        self._leave(left)
+        self._leave((noted - due).union(left), added - due)
         return found
 
     def _commit(self, due: Collection[str], added: Collection[str], message: Sequence[str]) -> tuple[str, list[str]]:

@@ -74,6 +74,19 @@ def test_the_first_commit_of_a_repository_may_be_ours(tmp_path):
     assert Git.of(root, tmp_path / "waiting").commit(["a.md"], "first", "extract")
 
 
+def test_a_run_is_committed_alone_for_it_is_taken_back_alone(repository, git):
+    """What else waits goes along with the next operation."""
+    repository.write("sessions/a.md", "words\n")
+    repository.write("facts/a.md", "a\n")
+    git.note(["sessions/a.md"])
+    git.commit(["facts/a.md"], "nightly", "consolidate", "01RUN")
+    assert [step.after for step in git.run_kept("01RUN").steps] == ["facts/a.md"]
+    assert git.waits()
+    git.commit((), "late", "extract")
+    assert repository.status() == []
+    assert not git.waits()
+
+
 def test_a_merge_in_progress_is_not_touched(repository, git):
     """Not a byte of the index; it can be aborted as if nothing had been, and then what waited is committed."""
     repository.merging()
