@@ -69,6 +69,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         "pattern for names of new facts in place of {category}-{slug}-{hash}",
         choices=("", "{category}-{timestamp}-{hash}"),
     ),
+    Key(
+        "git",
+        "vault",
+        str,
+        "commit",
+        "whether each operation is a commit where the vault is a git repository",
+        choices=("commit", "off"),
+    ),
     Key("redact", "user", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
     Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
     Key("vault", "user", str, "", "the folder of the vault", env="ENGRAM_VAULT"),
@@ -179,6 +187,7 @@ class Settings:
     redact: str = "redact"
     patterns: tuple[str, ...] = ()
     file_name: str = ""
+    git: bool = True
     log_content: bool = False
 
     @property
@@ -231,6 +240,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
         file_name=values["file_name"],
+        git=values["git"] == "commit",
         log_content=values["log_content"],
     )
 

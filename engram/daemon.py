@@ -65,14 +65,15 @@ class Server(Protocol):
 
 
 class Writer:
-    """One thread that does jobs in the order they came.
+    """One thread that does jobs in the order they came, and between them, idle or not, `between`.
 
     A fault of a request goes to whoever asked; a fault of the daemon's own work is logged and stands in
     `faults` under the work's name until that work succeeds again.
     """
 
-    def __init__(self, policy: ServePolicy, *, log_content: bool = False) -> None:
+    def __init__(self, policy: ServePolicy, *, between: Job | None = None, log_content: bool = False) -> None:
         self.policy = policy
+        self._between = between
         self.faults: dict[str, str] = {}
         self._log_content = log_content
         self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = queue.SimpleQueue()
@@ -111,6 +112,8 @@ class Writer:
     def _run(self) -> None:
         while True:
             self._since = time.monotonic()
+            if self._between:
+                self._do("between", self._between, None)
             try:
                 item = self._jobs.get(timeout=self.policy.beat_seconds)
             except queue.Empty:
@@ -159,7 +162,7 @@ class Daemon:
         self.memory = memory
         self.settings = settings
         self.policy = settings.policy.serve
-        self.writer = Writer(self.policy, log_content=settings.log_content)
+        self.writer = Writer(self.policy, between=memory.between, log_content=settings.log_content)
         self._server = serve(self, settings, listeners)
         self._watch = Watch(settings.vault, self.changed, settings.policy.files)
         self._scheduler = BackgroundScheduler(

@@ -1,4 +1,4 @@
-"""Memory: one vault in one process, its turns and its files, and the way to every operation.
+"""Memory: one vault in one process, its life and its files, and the way to every operation.
 
 Reading operations and `observe` may be called from any thread; everything that writes notes belongs to one
 thread at a time: the daemon's writer, or the caller where no daemon runs.
@@ -12,31 +12,30 @@ import secrets
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram import doctor, ingest, recall
 from engram.agenda import Agenda
-from engram.backlog import ASKED
-from engram.climb import Climb, Filed
+from engram.climb import Climb
+from engram.clockwatch import Clockwatch, boottime
+from engram.commits import Commits
 from engram.consolidate import Consolidation
 from engram.core import trust
 from engram.core.echo import Injected
 from engram.deeds import Deeds
 from engram.embedding import Embedding, embed_some
 from engram.embedding import calibrate as calibration
-from engram.errors import ConflictError, EngramError, ForbiddenError, ModelError, NotFoundError, UnavailableError
+from engram.errors import ConflictError, EngramError, ForbiddenError, NotFoundError
 from engram.extraction import Extractor
 from engram.filing import Filing
 from engram.index.index import Index
-from engram.llm import rules
 from engram.operations import BY_NAME, checked
 from engram.reviewing import Reviewing
+from engram.stream import Stream
 from engram.upkeep import Upkeep
 from engram.using import Using, uncounted
 from engram.vault import files
-from engram.vault.git import Git
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
@@ -45,9 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
-    from engram.backlog import Batch
     from engram.config import Settings
-    from engram.core.records import Extraction
 
 INJECTED = "injected.json"
 HANDING_IN = frozenset(("observe", "remember"))
@@ -60,12 +57,19 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Memory:
+class Memory(Stream):
     """One vault with its journal and index. `start` before use, `close` after."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        steady: Callable[[], float] = boottime,
+    ) -> None:
         self.settings = settings
         self.clock = clock
+        self.steady = steady
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
         self._warm = False
@@ -96,6 +100,7 @@ class Memory:
             self._open()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
+            self.between()
             self._reading = True  # the caller warms up next
         except BaseException:
             if hasattr(self, "index"):
@@ -106,6 +111,8 @@ class Memory:
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
+        self.commits = Commits(self.vault, settings, self.faults, lambda: self.on_turns is None)
+        self.clockwatch = Clockwatch(settings, self.faults, self.clock, self.steady)
         self.index = Index(
             settings,
             gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
@@ -124,8 +131,8 @@ class Memory:
         self.extractor.embed = self.embedding.vectors if self.embedding else None
         self.reviewing = Reviewing(self.vault, self.index, self.filing, settings)
         self.deeds = Deeds(self.climb, self.reviewing, self.using, self.intake, self.clock, self.rescan)
-        git = Git.of(settings.vault, settings.state / "git-waiting.json")
-        order = Consolidation(self.filing, self.using, self.climb.entering.edges, self.clock, self._frozen, git)
+        edges = self.climb.entering.edges
+        order = Consolidation(self.filing, self.using, edges, self.clock, self.frozen, self.commits.git)
         agenda = Agenda(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
         self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
         self.index.tombstones = self.vault.tombstones()
@@ -140,6 +147,7 @@ class Memory:
         if self.on_turns is None:
             self._look_again(unsure)
         self.filing.seed()
+        self.commits.passing()
         self._warm = True
 
     @property
@@ -162,6 +170,7 @@ class Memory:
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
         self.using.flush()
+        self.commits.passing()
         self.index.save()
         self.upkeep.agenda.save()
         self._save_injected()
@@ -195,176 +204,25 @@ class Memory:
         if name in HANDING_IN:
             arguments["standing"] = standing
         alone = self.on_turns is None  # without a daemon nobody watches the files
+        if alone:
+            self.between()
         stale = alone and time.monotonic() - self._looked > self.settings.policy.files.look_seconds
         if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
             self.rescan(None)
         verb = next(getattr(room, name) for room in (self, self.deeds, self.upkeep) if hasattr(room, name))
         result: dict[str, Any] = verb(**arguments)
+        if BY_NAME[name].writes:
+            self.commits.called(name, result)
         return result
 
-    # -- turns ------------------------------------------------------------------------------------
+    def between(self) -> None:
+        """What is due whatever else is done: look at the clock, commit the operation that has ended."""
+        self.clockwatch.look()
+        self.commits.settle()
 
-    def observe(self, turns: list[dict[str, Any]], standing: str = "chat") -> dict[str, Any]:
-        """Take turns of a conversation; when this returns they are on disk and recall finds them.
-
-        A catalogue that is begun anew is waited for: only it knows which turns are in the vault already.
-        """
-        with self._read:
-            longest = self.settings.policy.serve.read_seconds
-            self._read.wait_for(lambda: self.index.known or not self._reading, longest)
-        if not self.index.known:
-            raise ingest.unread()
-        now = self.clock()
-        taken = [ingest.turn_from(raw, now, self.settings, ingest.fresh_id(now), standing) for raw in turns]
-        accepted = self.intake.accept(taken, now)
-        if self.on_turns:
-            self.on_turns()
-        else:
-            self._drain()
-        return asdict(accepted)
-
-    def flush(self, session: str | None = None, *, background: bool = False) -> dict[str, Any]:
-        """Distil everything that waits now, parked and dead batches too; answer when it is done, or at once."""
-        session = session and ingest.name_from(session, self.settings)
-        self.backlog.revive(session)
-        self._sealing.add(session)
-        wanted = self.flush_waiting(session, background=background)
-        return {"flushed": len(wanted), **self.backlog.counts()}
-
-    def flush_waiting(self, session: str | None = None, *, background: bool = False) -> set[int]:
-        """As `flush`, but what is parked or dead stays so; the journal numbers of the turns."""
-        wanted = self.backlog.hurry(session)
-        if self.on_turns is None:
-            self._drain()
-        else:
-            self.on_turns()
-            if not background and not self.backlog.wait(wanted, self.settings.policy.serve.flush_seconds):
-                raise UnavailableError(
-                    "distilling takes longer than expected", fix="It goes on; look at `engram status`."
-                )
-        return wanted
-
-    def due(self, now: datetime) -> list[Batch]:
-        """The batches to distil now, their turns already in their session file, in the order they were said.
-
-        After an unforeseen fault all are given back, and the one that met it is left alone for a while.
-        """
-        self._seal(now)
-        # Before the vault is compared, what stands in it already is not known and would be filed twice.
-        taken = self.backlog.due(now) if self.ready else []
-        ready: list[Batch] = []
-        try:
-            for batch in taken:
-                ready += self._filed(batch, now)
-        except BaseException:
-            self.backlog.give_back([batch], self._soon())
-            self.backlog.give_back(taken, now)
-            raise
-        return ready
-
-    def _seal(self, now: datetime) -> None:
-        """Close the boxes of conversations that are silent or, once all is filed, whose end somebody asked for."""
-        if not self.ready:
-            return
-        counts = self.backlog.counts()
-        try:
-            if self._sealing and not counts["waiting_turns"] + counts["distilling_turns"]:
-                for session in tuple(self._sealing):
-                    self.climb.boxing.flush(now, session)
-                    self._sealing.discard(session)
-            self.climb.boxing.seal_due(now)
-        except EngramError as fault:
-            self._tell("boxes", str(fault))
-        else:
-            self._tell("boxes", "")
-
-    def _filed(self, batch: Batch, now: datetime) -> list[Batch]:
-        """The batch as its session file says from now on; nothing if it is put off, or none of it is left.
-
-        One whose session file a person is editing waits until that rests, unless somebody asked for it.
-        """
-        batch = self.intake.counted(batch, now)
-        until = None if batch.filed or batch.why == ASKED else self.filing.quiet_until(batch, now)
-        if until:
-            self.intake.parked(batch, until, "a person edits the session file", durable=False)
-            return []
-        try:
-            if batch.filed:
-                said = self.intake.still_said(batch)
-            else:
-                said = [self.intake.placed(batch, self.filing.file_turns([item.filed for item in batch.waiting]))]
-        except EngramError as fault:
-            self._put_off(batch, "session file", fault)
-            return []
-        self.faults.pop("session file", None)
-        return said
-
-    def _put_off(self, batch: Batch, what: str, fault: EngramError) -> None:
-        """Try the batch again soon: its turns are stored, only the disk or an editor refuses."""
-        self.faults[what] = str(fault)
-        self.intake.parked(batch, self._soon(), fault.what, durable=False)
-
-    def _soon(self) -> datetime:
-        return self.clock() + timedelta(seconds=self.settings.policy.model.retry_seconds)
-
-    def next_due(self) -> datetime | None:
-        """When the next batch or box becomes due by the clock; None while none is handed out."""
-        times = (self.backlog.next_due(), self.climb.boxing.next_due()) if self.ready else ()
-        return min(filter(None, times), default=None)
-
-    def distil(self, batch: Batch) -> Extraction:
-        """What the batch says; slow with a model, in any thread. Raises ModelError."""
-        return self.extractor.distil(batch)
-
-    def file(self, batch: Batch, outcome: Extraction | ModelError) -> Filed:
-        """Write the batch into the vault; after a model's failure park it, in the end use the rules (C3, X2)."""
-        now = self.clock()
-        if isinstance(outcome, ModelError):
-            self._model_faults += 1
-            self.faults["model"] = str(outcome)
-            again = self.extractor.again(batch, outcome, now)
-            if again is not None:
-                self.intake.parked(*again, outcome.what)
-                return Filed()
-            filed = self._climbed(batch, self.extractor.by_rules(batch), now)
-            self.intake.buried(batch, outcome.what)
-            return filed
-        if outcome.extractor != rules.EXTRACTOR:
-            self.faults.pop("model", None)
-        filed = self._climbed(batch, outcome, now)
-        self.intake.settled(batch)
-        self._seal(now)
-        return filed
-
-    def tend(self) -> None:
-        """Put the vault in order where that is due; not in the writer's thread."""
-        counts = self.backlog.counts()
-        self.upkeep.tend(busy=bool(counts["waiting_turns"] + counts["distilling_turns"]))
-
-    def _climbed(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
-        """The batch filed; what it said again counts as confirmed (`C17`)."""
-        filed = self.climb.file(batch, extraction, now)
-        if batch.attempts:  # a question was perhaps answered before one of its two memories stood
-            self._obey(None, now)
-        self.upkeep.agenda.filed(len(filed.created))
-        for fact_id in filed.confirmed:
-            self.using.confirmed(fact_id, now)
-        return filed
-
-    def _drain(self) -> None:
-        """Without a daemon: distil and file at once what waits."""
-        self.backlog.hurry()
-        for batch in self.due(self.clock()):
-            try:
-                outcome: Extraction | ModelError = self.distil(batch)
-            except ModelError as fault:
-                outcome = fault
-            try:
-                self.file(batch, outcome)
-            except EngramError as fault:
-                self._put_off(batch.tried(), "filing", fault)
-            else:
-                self.faults.pop("filing", None)
+    def frozen(self) -> str:
+        """Why nothing may be believed gone or grown old just now, or ''."""
+        return self.clockwatch.doubt() or self.faults.get("frozen", "")
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -388,22 +246,12 @@ class Memory:
         self.filing.conflicts.found(diff.conflicts)
         self.filing.conflicts.ask(now)
         self._obey(paths, now)
+        self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
         """Carry out what a person ticked in review, everywhere or only below `paths` (`X9`)."""
         self._tell("review", "; ".join(self.reviewing.obey(paths, now).values()))
-
-    def _frozen(self) -> str:
-        """Why nothing may be believed gone or grown old just now, or ''."""
-        return self.faults.get("frozen", "")
-
-    def _tell(self, name: str, words: str) -> None:
-        """What is degraded now; '' when it is over."""
-        if words:
-            self.faults[name] = words
-        else:
-            self.faults.pop(name, None)
 
     @contextmanager
     def _reader(self) -> Iterator[None]:

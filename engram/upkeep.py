@@ -55,11 +55,14 @@ class Upkeep:
         self._one = threading.Lock()
 
     def consolidate(self, cadence: str, *, dry_run: bool, only: str | None) -> dict[str, Any]:
-        """Make a run; with `dry_run` say what it would do."""
+        """Make a run, or one pass of it; with `dry_run` say what it would do. A whole one counts as the one due."""
         known = next((one for one in CADENCES if one == cadence), None)
         if known is None:
             raise BadRequestError(f"there is no cadence {cadence!r}", fix=f"Use: {', '.join(CADENCES)}.")
-        return self._made(known, dry_run=dry_run, only=only).plain()
+        report = self._made(known, dry_run=dry_run, only=only)
+        if not dry_run and only is None:
+            self._ran(known, report)
+        return report.plain()
 
     def tend(self, *, busy: bool) -> list[Report]:
         """Make the runs that are due; a light one waits while there are turns to distil. What failed is in `faults`."""
@@ -69,9 +72,13 @@ class Upkeep:
                 continue
             report = self._made(cadence)
             reports.append(report)
-            if not report.frozen:
-                self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
+            self._ran(cadence, report)
         return reports
+
+    def _ran(self, cadence: Cadence, report: Report) -> None:
+        """What was frozen is still due."""
+        if not report.frozen:
+            self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
 
     def _made(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
         """A run, one at a time. Its questions are answered first, as far as there is a model and a budget."""

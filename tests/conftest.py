@@ -19,16 +19,25 @@ if os.environ.get("ENGRAM_FAULT") != "full":
 
 
 class Clock:
-    """A clock that stands still until it is told to advance."""
+    """A clock that stands still until it is told to advance; `steady` goes with it, but for a jump."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
+        self._jumped = timedelta()
 
     def __call__(self) -> datetime:
         return self.now
 
     def advance(self, **by: float) -> None:
         self.now += timedelta(**by)
+
+    def jump(self, **by: float) -> None:
+        """Somebody sets the clock."""
+        self.now += timedelta(**by)
+        self._jumped += timedelta(**by)
+
+    def steady(self) -> float:
+        return (self.now - self._jumped).timestamp()
 
 
 @pytest.fixture
@@ -55,7 +64,7 @@ def opened(settings, clock):
     def start(**changes) -> Memory:
         while running:
             running.pop().close()
-        memory = Memory(replace(settings, **changes), clock=clock)
+        memory = Memory(replace(settings, **changes), clock=clock, steady=clock.steady)
         memory.start()
         memory.warm()
         running.append(memory)

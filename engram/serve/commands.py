@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engram import __version__
-from engram.errors import BadRequestError, ConfigError, EngramError, NotFoundError
+from engram.errors import BadRequestError, ConfigError, EngramError, LockedError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
 from engram.serve.output import INTERRUPTED, fault_shown, shown
@@ -220,11 +220,16 @@ _update("demote", "Let a memory pass like an episode.", layer="down")
 @click.option("--pass", "only", help="only this pass")
 @click.option("--dry-run", is_flag=True, help="say what it would do, change nothing")
 @click.pass_obj
-def consolidate(given: Given, cadence: str, only: str | None, *, dry_run: bool) -> None:
-    """Put the vault in order now: what has faded, ended or doubled."""
+def consolidate(given: Given, cadence: str, only: str | None, *, dry_run: bool) -> int:
+    """Put the vault in order now: what has faded, ended or doubled.
+
+    Ends with 75 where nothing may be done just now, as while the clock is in doubt: try again later.
+    """
     with given.line() as line:
         wishes = {"cadence": cadence, "dry_run": dry_run} | ({"only": only} if only else {})
-        given.show("consolidate", line.call("consolidate", wishes))
+        result = line.call("consolidate", wishes)
+    given.show("consolidate", result)
+    return LockedError.exit_code if result["frozen"] else 0
 
 
 @tree.command()
@@ -362,7 +367,7 @@ def init(given: Given, folder: Path | None, *, git: bool, dry_run: bool) -> None
     from engram.serve.setup import init_vault
 
     given.vault = folder or given.vault
-    given.show("init", init_vault(given.settings().vault, git=git, dry_run=dry_run))
+    given.show("init", init_vault(given.settings, git=git, dry_run=dry_run))
 
 
 @tree.command()
@@ -445,18 +450,22 @@ def daemon(given: Given, *, foreground: bool, tcp: int | None) -> None:
 
 
 @tree.command()
+@click.option("--nightly", is_flag=True, help="no daemon: only put the vault in order every night")
 @click.option("--dry-run", is_flag=True, help="print the units, change nothing")
 @click.pass_obj
-def up(given: Given, *, dry_run: bool) -> None:
+def up(given: Given, *, nightly: bool, dry_run: bool) -> None:
     """Have systemd run the daemon for you, from now on and at each login."""
     from engram.serve import units
 
     settings = given.settings()
-    written = units.rendered(settings, os.environ, instance=bool(given.named))
+    if nightly and given.named:
+        raise BadRequestError("only your usual vault has a timer", where=str(given.named), fix="Run its daemon.")
+    written = units.rendered(settings, os.environ, instance=bool(given.named), nightly=nightly)
     if dry_run:
         click.echo("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
-    given.show("up", units.up(settings, written, instance=bool(given.named)))
+    begun = units.NIGHTLY if nightly else units.names(settings.socket, given.named and settings.vault)
+    given.show("up", units.up(settings, written, begun))
 
 
 @tree.command()
@@ -466,7 +475,8 @@ def down(given: Given) -> None:
     from engram.serve import units
 
     path = given.socket()
-    given.show("down", units.down(path, units.names(path, given.named)))
+    nightly = [] if given.named else units.NIGHTLY
+    given.show("down", units.down(path, [*units.names(path, given.named), *nightly]))
 
 
 @tree.command()

@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from engram.commits import WAITING
 from engram.core.text import ulid
 from engram.errors import ConflictError, EngramError, UnavailableError
 from engram.serve import wire
 from engram.vault import files, template
+from engram.vault.git import Git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,9 +29,9 @@ START_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 
 
-def init_vault(vault: Path, *, git: bool, dry_run: bool) -> dict[str, Any]:
-    """Plant the template in `vault`; with `git` make it a repository."""
-    source = template.template_folder()
+def init_vault(load: Callable[[], Settings], *, git: bool, dry_run: bool) -> dict[str, Any]:
+    """Plant the template in the vault; with `git` make it a repository. In a repository that is a commit."""
+    vault, source = load().vault, template.template_folder()
     vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
     if dry_run:
         return {"vault": str(vault), "would_write": list(template.missing(vault, vault_id, source))}
@@ -38,6 +40,9 @@ def init_vault(vault: Path, *, git: bool, dry_run: bool) -> dict[str, Any]:
     if git and not (vault / ".git").exists():
         _git(vault)
         result["git"] = "a repository was made"
+    settings = load()
+    if settings.git and (repository := Git.of(vault, settings.state / WAITING, settings.policy.files)):
+        repository.commit(written, "make a vault", "init")
     return result
 
 

@@ -27,11 +27,14 @@ KEPT = ("ENGRAM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 STOP_SECONDS = 45.0
 
 
-def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool) -> dict[Path, str]:
+NIGHTLY = ["engram-consolidate.timer"]
+
+
+def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool, nightly: bool = False) -> dict[Path, str]:
     """The unit files for this vault, by the path they are installed at.
 
-    One vault has `engram.service` and `engram.socket`; any further one is an instance of `engram@.service`
-    under the escaped path of its folder.
+    One vault has `engram.service` and `engram.socket`, or with `nightly` no daemon but a timer; any further one
+    is an instance of `engram@.service` under the escaped path of its folder.
     """
     home = env.get("XDG_CONFIG_HOME") or f"{env.get('HOME') or Path.home()}/.config"
     kept = [f"Environment={quoted(f'{name}={env[name]}')}\n" for name in KEPT if env.get(name)]
@@ -45,7 +48,8 @@ def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool) -> d
         "@ENVIRONMENT@\n": "".join(kept),
     }
     texts = {}
-    for name in ["engram@.service"] if instance else names(settings.socket):
+    daemon = ["engram@.service"] if instance else names(settings.socket)
+    for name in ["engram-consolidate.service", *NIGHTLY] if nightly else daemon:
         text = (unit_folder() / name).read_text("utf-8")
         for mark, word in words.items():
             text = text.replace(mark, word)
@@ -89,8 +93,8 @@ def names(socket: str | Path, instance: Path | None = None) -> list[str]:
     return ["engram.service"] + ["engram.socket"] * short
 
 
-def up(settings: Settings, texts: Mapping[Path, str], *, instance: bool) -> dict[str, Any]:
-    """Install the units and start the daemon; UnavailableError where systemd has no session for this user."""
+def up(settings: Settings, texts: Mapping[Path, str], units: Sequence[str]) -> dict[str, Any]:
+    """Install the units and start these; UnavailableError where systemd has no session for this user."""
     if not has_session():
         raise UnavailableError(
             "systemd has no session for this user; nothing was written",
@@ -102,17 +106,22 @@ def up(settings: Settings, texts: Mapping[Path, str], *, instance: bool) -> dict
         files.make_folders(folder)
     changed = install(texts)
     systemctl("daemon-reload")
-    units = names(settings.socket, settings.vault if instance else None)
     systemctl("enable", "--now", *units)
-    return {"units": units, "written": changed, "socket": str(settings.socket), "for_chatbots": setup.hints(settings)}
+    return {
+        "units": list(units),
+        "written": changed,
+        "socket": str(settings.socket),
+        "for_chatbots": setup.hints(settings),
+    }
 
 
 def down(path: str, units: Sequence[str]) -> dict[str, Any]:
     """Stop the daemon behind the socket and disable its units; one that systemd does not run is asked to end itself."""
     stopped: list[str] = []
-    if has_session() and "LoadState=loaded" in systemctl("show", "--property=LoadState", *units):
-        systemctl("disable", "--now", *units)
-        stopped += units
+    if has_session():
+        stopped += [unit for unit in units if "LoadState=loaded" in systemctl("show", "--property=LoadState", unit)]
+    if stopped:
+        systemctl("disable", "--now", *stopped)
     if wire.answers(path):
         pid = int(wire.call(path, "status", {})["pid"])
         os.kill(pid, signal.SIGTERM)

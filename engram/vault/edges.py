@@ -78,10 +78,7 @@ class Edges:
         fresh = {name: line for line in lines if self.lines.get(name := edge_id(line.edge)) != line}
         if not fresh:
             return
-        if self.vault.exists(EDGES):
-            files.append(files.safe_join(self.vault.root, EDGES), _raw(fresh))
-        else:
-            self.vault.create(EDGES, _raw(fresh))
+        self.vault.append(EDGES, _raw(fresh))
         self._take_in(fresh)
         self._stat = self._stat_now()
 

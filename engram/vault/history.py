@@ -131,6 +131,8 @@ def put(vault: Vault, step: Step, content: bytes) -> dict[str, bytes]:
 
     Raises ConflictError where the file is not as planned, or the place is taken.
     """
+    for path in filter(None, (step.before, step.after)):
+        vault.before(path)
     if not step.before:
         vault.create(step.after, content)
         return {step.after: content}

@@ -32,10 +32,14 @@ RETRIES = 5
 
 
 class Vault:
-    """A folder of Markdown; the only writer of it. `root` is resolved and exists."""
+    """A folder of Markdown; the only writer of it. `root` is resolved and exists.
+
+    `before` is told the path of each file before it changes.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.before: Callable[[str], object] = _untold
         self.stuck: dict[str, str] = {}
         self._left = set(files.leftovers(root))
 
@@ -82,6 +86,7 @@ class Vault:
             new = patch(raw)
             if new == raw:
                 return raw
+            self.before(path)
             try:
                 left = files.replace(target, new, files.sha256(raw), pending)
             except files.ChangedError as fault:
@@ -105,6 +110,7 @@ class Vault:
             raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
         new = note.edit(raw, change.keys, change.body)
         if not arrived:
+            self.before(change.path)
             files.move(here, there, pending, change.sha)
         if new == raw:
             return raw
@@ -205,7 +211,16 @@ class Vault:
             )
         target = files.safe_join(self.root, path)
         files.make_folders(target.parent)
+        self.before(path)
         return target
+
+    def append(self, path: str, raw: bytes) -> None:
+        """Add whole lines to a file, durably; one that is not there yet appears whole."""
+        if self.exists(path):
+            self.before(path)
+            files.append(files.safe_join(self.root, path), raw)
+        else:
+            self.create(path, raw)
 
     def _append(self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None) -> None:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -220,6 +235,10 @@ class Vault:
             return []
         lines = (line for line in raw.decode(errors="replace").splitlines() if needle in line)
         return [row for line in lines if (row := _row(line)) is not None]
+
+
+def _untold(_path: str) -> None:
+    """Nobody wants to know."""
 
 
 def _row(line: str) -> dict[str, object] | None:

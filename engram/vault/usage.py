@@ -128,10 +128,7 @@ class Uses:
         if not names:
             return 0
         try:
-            if self.vault.exists(self.path):
-                files.append(files.safe_join(self.vault.root, self.path), raw)
-            else:
-                self.vault.create(self.path, raw)
+            self.vault.append(self.path, raw)
         except EngramError:
             with self._lock:
                 self._unsaved |= names

@@ -22,13 +22,16 @@ from tests.fakes.answers import settings_in
 ROOT = Path(__file__).parents[2]
 MOST_EXPOSURE = 2.0
 
+KINDS = [{}, {"instance": True}, {"nightly": True}]
+
 needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 
 
-def installed(tmp_path, *, instance, vault="My vault 100% $HOME"):
+def installed(tmp_path, *, instance=False, nightly=False, vault="My vault 100% $HOME"):
     """The units as `engram up` installs them, with a vault whose name wants quoting, beside each other in a folder."""
     settings = replace(settings_in(tmp_path / "home", tmp_path / vault), runtime=Path("/run/user/1000/engram/x"))
-    texts = units.rendered(settings, {"HOME": str(tmp_path), "ENGRAM_HOME": str(tmp_path / "home")}, instance=instance)
+    env = {"HOME": str(tmp_path), "ENGRAM_HOME": str(tmp_path / "home")}
+    texts = units.rendered(settings, env, instance=instance, nightly=nightly)
     folder = tmp_path / "units"
     folder.mkdir(exist_ok=True)
     paths = []
@@ -47,10 +50,10 @@ def analyze(*words, tmp_path):
 
 @needs_systemd
 @pytest.mark.parametrize("manager", ["--user", "--system"])
-@pytest.mark.parametrize("instance", [False, True])
-def test_units_verify_without_a_word(tmp_path, instance, manager):
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_verify_without_a_word(tmp_path, kind, manager):
     """It exits 0 on unknown directives, so what counts is that it says nothing."""
-    done = analyze(manager, "verify", "--man=no", *installed(tmp_path, instance=instance), tmp_path=tmp_path)
+    done = analyze(manager, "verify", "--man=no", *installed(tmp_path, **kind), tmp_path=tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
 
 
@@ -63,9 +66,9 @@ def test_verify_would_say_a_word(tmp_path):
 
 
 @needs_systemd
-@pytest.mark.parametrize("instance", [False, True])
-def test_exposure_is_small(tmp_path, instance):
-    path = installed(tmp_path, instance=instance)[0]
+@pytest.mark.parametrize("kind", KINDS)
+def test_exposure_is_small(tmp_path, kind):
+    path = installed(tmp_path, **kind)[0]
     done = analyze("security", "--offline=true", "--no-pager", path, tmp_path=tmp_path)
     found = re.search(r"exposure level for \S+: ([0-9.]+)", done.stdout)
     assert found, done.stdout + done.stderr
@@ -84,9 +87,29 @@ def test_a_unit_says_what_must_hold(name):
     assert "78" in prevented[1].split()
 
 
+def sandbox(name):
+    """What a unit may not do and not use up."""
+    text = (units.unit_folder() / name).read_text()
+    return text[text.index("# A user namespace") :].partition("[Install]")[0].strip()
+
+
+def test_every_service_lives_in_the_same_sandbox():
+    assert sandbox("engram-consolidate.service") == sandbox("engram@.service") == sandbox("engram.service")
+
+
+def test_without_a_daemon_the_vault_is_put_in_order_at_night(tmp_path):
+    """A run that was slept through is made up for, a refused one tried again once the clock may be believed."""
+    service, timer = (path.read_text() for path in installed(tmp_path, nightly=True))
+    assert "\nType=oneshot\n" in service
+    assert re.search(r'\nExecStart=".+" -P -m engram consolidate --nightly --vault ".+"\n', service)
+    assert "\nRestart=on-failure\nRestartSec=11min\n" in service
+    assert "\nOnCalendar=*-*-* 03:00:00\nPersistent=true\n" in timer
+    assert "\nWantedBy=timers.target\n" in timer
+
+
 def test_no_mark_is_left_in_an_installed_unit(tmp_path):
-    for instance in (False, True):
-        for path in installed(tmp_path, instance=instance):
+    for kind in KINDS:
+        for path in installed(tmp_path, **kind):
             assert not re.search(r"@[A-Z_]+@", path.read_text())
 
 
@@ -109,6 +132,33 @@ def test_up_without_a_session_says_so_and_writes_nothing(tmp_path):
     shown = subprocess.run([*command, "--dry-run"], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "ExecStart=" in shown.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_timer_is_set_going_and_stopped_as_the_only_unit(tmp_path):
+    """Whether systemd runs the daemon, the timer or both, `engram down` ends what there is."""
+    told = tmp_path / "told"
+    fake = tmp_path / "bin" / "systemctl"
+    fake.parent.mkdir()
+    loaded = 'case "$*" in *--property=LoadState*timer) echo LoadState=loaded;; *) echo LoadState=not-found;; esac'
+    fake.write_text(f'#!/bin/sh\necho "$@" >> {told}\n{loaded}\n')
+    fake.chmod(0o755)
+    env = {"PATH": f"{fake.parent}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    env["ENGRAM_HOME"] = str(tmp_path / "home")
+
+    def engram(*words, code=0):
+        command = [sys.executable, "-P", "-m", "engram", *words]
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout
+
+    engram("init")
+    engram("up", "--nightly")
+    assert "--user enable --now engram-consolidate.timer" in told.read_text().splitlines()
+    folder = tmp_path / ".config" / "systemd" / "user"
+    assert sorted(path.name for path in folder.iterdir()) == ["engram-consolidate.service", "engram-consolidate.timer"]
+    engram("down")
+    assert told.read_text().splitlines()[-1] == "--user disable --now engram-consolidate.timer"
+    engram("up", "--nightly", "--vault", str(tmp_path / "Engram"), code=64)
 
 
 def test_units_are_written_once(tmp_path):

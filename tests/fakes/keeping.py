@@ -10,7 +10,6 @@ from engram.core.records import Fact, Usage
 from engram.core.text import ulid
 from engram.using import Using
 from engram.vault import facts, note
-from engram.vault.git import Git
 from engram.vault.usage import Uses
 
 DEVICE = "0123456789abcdef"
@@ -50,7 +49,7 @@ class Keeping:
             memory.climb.entering.edges,
             self.clock,
             lambda: self.frozen,
-            Git.of(self.root, memory.settings.state / "git-waiting.json") if git else None,
+            memory.commits.git if git else None,
         )
 
     def fact(self, text, *, days=0.0, **changes):

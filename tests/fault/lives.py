@@ -127,10 +127,13 @@ class Life:
 
     def __init__(self, root: Path, script: Sequence[ModelError] = ()) -> None:
         self.now = LATE
-        self.memory = Memory(settings_at(root), clock=lambda: self.now)
+        self.memory = Memory(settings_at(root), clock=lambda: self.now, steady=self.steady)
         self.memory.on_turns = lambda: None
         self.script = list(script)
         self.held: list[tuple[Batch, Extraction | ModelError]] = []
+
+    def steady(self) -> float:
+        return self.now.timestamp()
 
     def begin(self) -> None:
         self.memory.start()

@@ -54,8 +54,11 @@ class Month:
         self.chance = random.Random(DAYS)
         self.open()
 
+    def steady(self):
+        return self.now.timestamp()
+
     def open(self):
-        self.memory = Memory(self.settings, clock=lambda: self.now)
+        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
         self.memory.on_turns = lambda: None
         self.memory.start()
         self.memory.warm()

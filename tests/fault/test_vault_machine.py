@@ -101,9 +101,12 @@ class Machine(RuleBasedStateMachine):
 
     # -- tools --------------------------------------------------------------------------------------
 
+    def steady(self) -> float:
+        return self.now.timestamp()
+
     def open(self) -> None:
         """A new process on the vault."""
-        self.memory = Memory(self.settings, clock=lambda: self.now)
+        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
         self.memory.on_turns = lambda: None
         with self.extraction():
             self.memory.start()

@@ -650,6 +650,18 @@ def test_init_makes_a_repository_only_when_told(tmp_path):
     assert (tmp_path / "b" / ".git").is_dir()
 
 
+def test_what_init_writes_into_a_repository_is_a_commit(tmp_path):
+    """Nothing of it is left for the person to commit; a second time there is nothing to do."""
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": "", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    vault = tmp_path / "vault"
+    for _ in range(2):
+        assert engram("init", vault, "--git", env=env).returncode == 0
+    git = ["git", "-C", str(vault)]
+    log = subprocess.run([*git, "log", "--format=%an %s"], capture_output=True, text=True, check=True)
+    assert log.stdout == "engram engram: make a vault\n"
+    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True).stdout == b""
+
+
 # -- what it costs ---------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 import time
 from contextlib import suppress
@@ -18,6 +20,7 @@ from engram.memory import Memory
 from engram.serve import wire
 from engram.serve.server import Server
 from tests.fakes.answers import ask, settings_in
+from tests.fakes.repository import Repository
 from tests.fakes.world import until
 
 SAID = [{"text": "Remember that I live in Berlin."}]
@@ -94,6 +97,28 @@ def test_a_warm_up_that_failed_is_done_again_soon(begin):
     daemon = begin(prepare)
     until(lambda: not daemon.writer.faults)
     assert daemon.unready() == ""
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_slow_git_holds_up_no_turn_and_no_answer(begin, tmp_path, monkeypatch):
+    """The writer commits when the answer is given; a batch is one commit, with what it was made of."""
+    repository = Repository(settings_in(tmp_path / "home", tmp_path / "vault").vault)
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\ncase "$*" in *commit*) sleep 2;; esac\nexec {shutil.which("git")} "$@"\n')
+    slow.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+        path = str(begin().settings.socket)
+        began = time.monotonic()
+        known = wire.call(path, "remember", {"text": "Anna prefers oat milk."})
+        wire.call(path, "observe", {"turns": SAID})
+        assert time.monotonic() - began < 1.5
+        until(lambda: len(repository("log", "--format=%s", "--grep=^Engram-Op: extract").splitlines()) == 1)
+    subjects = repository("log", "--format=%s").splitlines()
+    assert sorted(one.split()[1] for one in subjects[:2]) == ["extract", "remember"]
+    assert known["path"] in repository("ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    until(lambda: not [line for line in repository.status() if line[3:].startswith(("facts/", "sessions/"))])
 
 
 def test_an_edit_just_after_the_vault_was_read_is_found(begin):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
@@ -11,49 +10,11 @@ import pytest
 from engram.errors import NotFoundError, StorageError
 from engram.vault.git import BUSY, Git
 from tests.fakes.keeping import Keeping
+from tests.fakes.repository import Repository
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-class Repository:
-    """A vault that is a repository, and a person in it."""
-
-    def __init__(self, root):
-        self.root = root
-        self("init", "--quiet", "--initial-branch=main")
-        self.write(".gitignore", ".trash/\n")
-        self.write("Home.md", "home\n")
-        self("add", "--all")
-        self("commit", "--quiet", "-m", "mine")
-
-    def __call__(self, *words, code=0):
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.root.parent), "LC_ALL": "C"}
-        env |= {f"GIT_{who}_{what}": "ann@x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        done = subprocess.run(["git", *words], cwd=self.root, env=env, capture_output=True, text=True, check=False)
-        assert code is None or done.returncode == code, done.stdout + done.stderr
-        return done.stdout
-
-    def write(self, path, text):
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_text(text)
-
-    def subjects(self):
-        return self("log", "--format=%an: %s").splitlines()
-
-    def status(self):
-        return self("status", "--porcelain", "--untracked-files=all").splitlines()
-
-    def merging(self):
-        """The person is in the middle of a merge with a conflict."""
-        self("checkout", "--quiet", "-b", "side")
-        self.write("Home.md", "side\n")
-        self("commit", "--quiet", "-am", "side")
-        self("checkout", "--quiet", "main")
-        self.write("Home.md", "main\n")
-        self("commit", "--quiet", "-am", "main")
-        self("merge", "side", code=1)
 
 
 @pytest.fixture
@@ -111,6 +72,19 @@ def test_the_first_commit_of_a_repository_may_be_ours(tmp_path):
     subprocess.run(["git", "init", "--quiet", str(root)], check=True)
     (root / "a.md").write_text("a\n")
     assert Git.of(root, tmp_path / "waiting").commit(["a.md"], "first", "extract")
+
+
+def test_a_run_is_committed_alone_for_it_is_taken_back_alone(repository, git):
+    """What else waits goes along with the next operation."""
+    repository.write("sessions/a.md", "words\n")
+    repository.write("facts/a.md", "a\n")
+    git.note(["sessions/a.md"])
+    git.commit(["facts/a.md"], "nightly", "consolidate", "01RUN")
+    assert [step.after for step in git.run_kept("01RUN").steps] == ["facts/a.md"]
+    assert git.waits()
+    git.commit((), "late", "extract")
+    assert repository.status() == []
+    assert not git.waits()
 
 
 def test_a_merge_in_progress_is_not_touched(repository, git):
@@ -195,6 +169,7 @@ def test_each_run_is_a_commit_and_so_is_taking_it_back(repository, memory):
     keeping.fact("Anna bought a piano.", days=40)
     repository("add", "--all")
     repository("commit", "--quiet", "-m", "all of it")
+    mine = repository("rev-parse", "HEAD").strip()
     before, tree = keeping.tree(), repository("ls-tree", "-r", "HEAD", "facts", "archive")
     report = keeping.run()
     assert report.failures == {}
@@ -205,7 +180,7 @@ def test_each_run_is_a_commit_and_so_is_taking_it_back(repository, memory):
     assert keeping.tree() == before
     assert repository("ls-tree", "-r", "HEAD", "facts", "archive") == tree
     assert repository.status() == []
-    assert len(repository.subjects()) == 4
+    assert len(repository("log", "--format=%s", f"{mine}..").splitlines()) == 2
 
 
 # row: X6

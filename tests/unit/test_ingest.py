@@ -177,7 +177,7 @@ def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings,
     memory.close = lambda: None
     for path in settings.cache.rglob("*"):
         path.unlink()
-    later = Memory(settings, clock=clock)
+    later = Memory(settings, clock=clock, steady=clock.steady)
     later.start()
     try:
         with ThreadPoolExecutor(1) as pool:

@@ -34,6 +34,13 @@ class FilePolicy:
         2.0, "seconds", 0.05, 3600, "vault", "time between looks for a root gone or back"
     )
     poll_seconds: float = number(5.0, "seconds", 0.05, 3600, "vault", "time between looks where events do not work")
+    git_seconds: float = number(30.0, "seconds", 0.01, 3600, "vault", "longest that git may take for one commit")
+    git_rest_seconds: float = number(
+        60.0, "seconds", 0, 86400, "vault", "time until a commit that was not possible is tried again"
+    )
+    git_rest_refused_seconds: float = number(
+        600.0, "seconds", 0, 86400, "vault", "the same where git refused, or took too long"
+    )
 
 
 @dataclass(frozen=True, slots=True)

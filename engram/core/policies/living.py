@@ -138,6 +138,8 @@ class LifecyclePolicy:
     clock_agree_minutes: float = number(
         10.0, "minutes", 0.1, 1440, "vault", "time in which the clock must keep step to be believed again"
     )
+    clock_look_seconds: float = number(60.0, "seconds", 1, 600, "vault", "time between two looks at the clock")
+    clock_readings: int = number(1440, "readings", 10, 100000, "vault", "looks that are remembered: those of a day")
 
 
 @dataclass(frozen=True, slots=True)

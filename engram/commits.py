@@ -1,0 +1,97 @@
+"""Commits: each operation one of its own, in a vault that is a git repository (design of the vault).
+
+What is about to be written is noted before it is, so that a process that ends in between loses no commit: what
+is noted goes along with the next. git has its time and no more; while it refuses, or a person is in the middle
+of something, everything else goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import EngramError
+from engram.vault.git import Git
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from engram.config import Settings
+    from engram.vault.store import Vault
+
+WAITING = "git-waiting.jsonl"
+LATE = ("late", "what had to wait")
+
+
+class Commits:
+    """What the operations of one process did. Belongs to the one writer; what is degraded stands in `faults`.
+
+    `alone` says whether nobody calls `settle` between operations. Without a repository nothing is done.
+    """
+
+    def __init__(self, vault: Vault, settings: Settings, faults: dict[str, str], alone: Callable[[], bool]) -> None:
+        self.policy = settings.policy.files
+        self.git = Git.of(vault.root, settings.state / WAITING, self.policy) if settings.git else None
+        self.faults = faults
+        self.alone = alone
+        self._unnoted: set[str] = set()
+        self._touched = False
+        self._done: tuple[str, str] | None = None
+        self._waits = False
+        self._again = self._refused = 0.0
+        if self.git:
+            vault.before = self._before
+
+    def _before(self, path: str) -> None:
+        """A file is about to change."""
+        self._touched = True
+        assert self.git  # else nobody calls
+        try:
+            self.git.note([path])
+        except EngramError as fault:
+            self._unnoted.add(path)
+            self.faults["git"] = str(fault)
+
+    def called(self, name: str, result: Mapping[str, Any]) -> None:
+        """An operation was called and has ended."""
+        met = PurePosixPath(str(result.get("path") or result.get("id", ""))).stem
+        self.done(name, f"{name} {met}")
+
+    def filed(self, new: int, session: str) -> None:
+        """A batch was filed that brought so many new memories, or was put off; its turns stand in the session file."""
+        became = f"extract {new} {'memory' if new == 1 else 'memories'}" if new else "file turns"
+        self.done("extract", f"{became} ({PurePosixPath(session).stem})", always=True)
+
+    def done(self, op: str, subject: str, *, always: bool = False) -> None:
+        """An operation has ended; what it touched is the next commit. `always`: also what it touched in passing."""
+        if self._touched or always:
+            self._done, self._touched = (op, subject), False
+        if self.alone():
+            self.settle()
+
+    def passing(self) -> None:
+        """What was touched is no operation; it goes along with the next."""
+        self._touched = False
+
+    def settle(self) -> None:
+        """Commit the operation that has ended, or what had to wait, if it is time; never raises EngramError."""
+        done, self._done = self._done, None
+        now = time.monotonic()
+        if self.git is None or not (done or self._waits) or now < (self._refused if done else self._again):
+            return
+        op, subject = done or LATE
+        try:
+            self.git.commit(self._unnoted, subject, op)
+            self._unnoted.clear()
+        except EngramError as fault:
+            self.faults["git"] = str(fault)
+            self._again = self._refused = time.monotonic() + self.policy.git_rest_refused_seconds
+            self._waits = True
+            return
+        self._again = now + self.policy.git_rest_seconds
+        self._waits = self.git.waits()
+        if self._waits and (why := self.git.busy()):
+            self.faults["git"] = f"commits wait, for the repository is in the middle of something: {why}"
+        else:
+            self.faults.pop("git", None)

@@ -1,0 +1,156 @@
+"""The watch on the clock: while it is in doubt nothing is believed to have aged."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.clockwatch import READINGS, Clockwatch, boottime
+from engram.core.policy import Policy
+from engram.daemon import Writer
+from tests.fakes.keeping import Keeping
+
+LIMITS = Policy().lifecycle
+AGREED = LIMITS.clock_agree_minutes
+
+
+@pytest.fixture
+def watch(settings, clock):
+    """A function that begins to watch, as after a restart of the process."""
+    settings.state.mkdir(parents=True)
+
+    def begin(steady=clock.steady, policy=settings.policy):
+        return Clockwatch(replace(settings, policy=policy), {}, clock, steady)
+
+    return begin
+
+
+def minutes(watch, clock, count):
+    """So many minutes in which the daemon looks at the clock."""
+    for _ in range(count):
+        clock.advance(minutes=1)
+        watch.look()
+
+
+def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
+    """Set ahead by 400 days in a running memory, it puts nothing away; after ten minutes in step it is believed."""
+    keeping = Keeping(memory)
+    keeping.order.frozen = memory.frozen
+    keeping.fact("Anna saw a red car.", importance=0.2, confidence=0.9)
+    clock.advance(minutes=1)
+    memory.between()
+    before = keeping.everything()
+    clock.jump(days=400)
+    report = keeping.run()
+    assert report.deeds == ()
+    assert report.frozen.startswith("the clock jumped by +9600.0 hours; nothing is believed to have aged")
+    assert keeping.everything() == before
+    assert memory.call("status", {})["faults"]["clock"] == report.frozen
+    assert {"level": "error", "code": "clock", "what": report.frozen} in memory.call("doctor", {})["findings"]
+    minutes(memory.clockwatch, clock, int(AGREED))
+    assert keeping.run().frozen
+    clock.advance(minutes=1)
+    memory.between()
+    assert "clock" not in memory.call("status", {})["faults"]
+    report = keeping.run()
+    assert report.frozen == ""
+    assert "archive" in {deed.name for deed in report.deeds}
+
+
+def test_time_that_really_passes_raises_no_doubt(watch, clock):
+    """Nor does a machine that sleeps: the steady clock goes on."""
+    one = watch()
+    for hours in (0, 1, 30, 24 * 400):
+        clock.advance(hours=hours)
+        one.look()
+        assert one.doubt() is None
+
+
+def test_a_jump_is_known_after_a_restart(watch, clock):
+    """Each command is a process of its own; the jump may have happened between two."""
+    watch().look()
+    clock.jump(days=-2)
+    one = watch()
+    assert one.doubt().startswith("the clock jumped by -48.0 hours")
+    clock.advance(minutes=1)
+    one.look()
+    clock.advance(minutes=AGREED)
+    assert watch().doubt() is None
+
+
+def test_after_a_restart_of_the_machine_the_clock_has_to_keep_step_first(watch, clock):
+    """The steady clock begins again, so nobody can tell how long the machine was off."""
+    watch().look()
+    began = clock.steady() + 3600 * 10
+    clock.advance(hours=10)
+    one = watch(lambda: clock.steady() - began)
+    one.look()
+    assert one.doubt()
+    clock.advance(minutes=AGREED)
+    assert one.doubt() is None
+
+
+def test_a_look_is_taken_once_a_minute_and_those_of_a_day_are_kept(watch, clock, settings):
+    """Also in the file, which does not grow for ever."""
+    few = replace(settings.policy, lifecycle=replace(LIMITS, clock_readings=10))
+    one = watch(policy=few)
+    for _ in range(10):
+        one.look()
+    path = settings.state / READINGS
+    assert len(path.read_text().splitlines()) == 1
+    sizes = []
+    for _ in range(50):
+        minutes(one, clock, 1)
+        sizes.append(len(path.read_text().splitlines()))
+    assert max(sizes) == 20
+    assert json.loads(path.read_text().splitlines()[-1]) == [clock().isoformat(), clock.steady()]
+    clock.jump(hours=2)
+    assert watch(policy=few).doubt()
+
+
+def test_a_damaged_file_is_no_doubt(watch, clock, settings):
+    """What is no reading is passed over, and the next line does not stick to a torn one."""
+    whole = json.dumps([(clock() - timedelta(days=2)).isoformat(), clock.steady() - 60])
+    lines = ["[", "{}", '["2026-11-20T20:00:00", 1]', '["x", 1]', '["2026-11-20T20:00:00+00:00", NaN]', "[1, 1]", "\0"]
+    path = settings.state / READINGS
+    path.write_text("\n".join(lines) + "\n" + '["2026-')
+    assert watch().doubt() is None
+    path.write_text("\n".join([*lines, whole]) + "\n" + '["2026-')
+    one = watch()
+    assert one.doubt()
+    one.look()
+    assert watch().doubt()
+
+
+def test_a_disk_that_refuses_is_told_and_the_doubt_is_known(watch, clock, settings):
+    one = watch()
+    one.look()
+    (settings.state / READINGS).unlink()
+    (settings.state / READINGS).mkdir()
+    clock.jump(days=1)
+    clock.advance(minutes=1)
+    one.look()
+    assert READINGS in one.faults["clock"]
+    assert one.doubt()
+
+
+def test_the_steady_clock_goes_with_the_time_and_nobody_sets_it():
+    before, began = boottime(), time.monotonic()
+    time.sleep(0.05)
+    assert boottime() - before == pytest.approx(time.monotonic() - began, abs=0.04)
+
+
+def test_the_writer_looks_between_its_jobs_and_while_it_has_none(settings):
+    """Its beat is that of a clock nobody sets, so a jump holds no look back."""
+    looks = []
+    writer = Writer(replace(settings.policy.serve, beat_seconds=0.01), between=lambda: looks.append(datetime.now(UTC)))
+    writer.start()
+    last = time.monotonic() + 20
+    while len(looks) < 5 and time.monotonic() < last:
+        time.sleep(0.01)
+    writer.stop()
+    assert len(looks) >= 5
