@@ -107,6 +107,27 @@ def test_nobody_is_believed_beyond_their_trust(held, turn, most):
     assert by_text(held, "Anna loves tea.").confidence == most
 
 
+# row: D6
+# row: X27
+def test_what_the_user_only_passes_on_is_believed_as_little_however_often(held):
+    """A program's word about the conversation, until the user says so."""
+    for words in ("Anna loves tea.", *(f"Anna {word} loves tea." for word in EMPHASIS)):
+        tell(held, words, turn=f"Tom wrote:\n{words}", quote=words, confidence=0.95)
+        assert by_text(held, "Anna loves tea.").confidence == 0.6
+    tell(held, "Anna really loves tea.", confidence=0.95)
+    assert by_text(held, "Anna loves tea.").confidence == 0.7
+
+
+# row: X27
+def test_what_is_said_beside_a_quotation_is_the_users_own(held):
+    """Also where they say the same as it; and so is what is said again."""
+    words = "Anna loves tea."
+    tell(held, words, turn=f'Tom wrote "{words}" and he is right: {words}', quote=words, confidence=0.8)
+    assert by_text(held, words).confidence == 0.8
+    tell(held, "Anna really loves tea.")
+    assert by_text(held, words).confidence == 0.9
+
+
 # row: A8
 def test_the_words_of_the_user_lift_what_an_assistant_said(held):
     """The more trusted of the two counts."""
@@ -775,3 +796,21 @@ def test_the_catalogue_knows_every_note_as_it_stands_on_the_disk(judging):
     assert [judging.index.fact(fact.id) for fact in every(judging)] == every(judging)
     judging.rescan(None)
     assert tree(judging) == before
+
+
+# row: X27
+def test_what_the_user_only_passes_on_does_not_replace_their_own_word(judging):
+    """It waits, and a person is asked; what was passed on itself gives way to the user."""
+    tell(judging, BERLIN)
+    filed = judged(judging, "contradicts", BERLIN, MUNICH, turn=f"Tom wrote:\n{MUNICH}", quote=MUNICH)
+    assert len(filed.review) == 1
+    assert by_text(judging, BERLIN).status == "active"
+    assert len(cases(judging)) == 1
+
+
+# row: X27
+def test_the_users_own_word_replaces_what_they_passed_on(judging):
+    """What somebody else wrote stands below it."""
+    tell(judging, BERLIN, turn=f"Tom wrote:\n{BERLIN}", quote=BERLIN)
+    judged(judging, "contradicts", BERLIN, MUNICH, role="assistant")
+    assert texts(judging) == [MUNICH]
