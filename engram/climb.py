@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engram.core.dedup import Effect, Neighbour, Verdict
     from engram.core.records import Candidate, Change, Turn
     from engram.filing import Filing
+    from engram.plan import Case
 
 ALREADY = "already filed"
 QUOTE = 280
@@ -153,8 +154,8 @@ class Climb:
         """Those of the facts that are known, each once."""
         return [fact for fact in map(self.index.fact, dict.fromkeys(ids)) if fact]
 
-    def keep(self, fact: Fact, turn: Turn, row: Mapping[str, object]) -> Verdict:
-        """A statement that somebody asks to keep, on the words of `turn`: what became of it (rows A1, A7).
+    def keep(self, fact: Fact, turn: Turn, row: Mapping[str, object]) -> tuple[Verdict, list[Case]]:
+        """A statement that somebody asks to keep, on the words of `turn`: what became of it, what waits (A1, A7, X9).
 
         A person's own weight of it stays. What does not come from the user is contained as in a batch (`X27`).
         """
@@ -175,7 +176,7 @@ class Climb:
         kept = self._facts([fact.id])
         self.entering.take(kept, Extraction((), "user"), [turn], plan.now)
         self.entering.tie(edge for one in kept for edge in self.ladder.ties(one, plan.now))
-        return verdict
+        return verdict, plan.asked
 
     # -- the ladder ---------------------------------------------------------------------------------
 

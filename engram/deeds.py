@@ -105,12 +105,13 @@ class Deeds:
             expires=until,
             persona=turn.persona,
         )
-        verdict = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
+        verdict, asked = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
         if verdict.met:
             return self._again(verdict.met, verdict.why, pinned=pinned)
         path = self.index.find(fact.id).path
         became = "waits in review" if verdict.action == "review" else "created"
-        return {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
+        told = {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
+        return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
 
     def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
         """The answer where a statement is known already."""
