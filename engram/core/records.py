@@ -317,12 +317,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A thread of boxes on one subject (row C32): the names and topics of its boxes, oldest first."""
+    """A thread of one persona's boxes on one subject (row C32): their names and topics, oldest first."""
 
     id: str
     topic: str
     seen: datetime
     boxes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    persona: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
