@@ -23,11 +23,11 @@ from engram.core.records import CATEGORIES, Extraction, Fact, FiledTurn
 from engram.core.text import content_hash, ulid
 from engram.entering import Entering
 from engram.filing import deed
-from engram.ladder import Ladder
+from engram.ladder import Ladder, pair_of
 from engram.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.backlog import Batch
     from engram.core.dedup import Effect, Neighbour, Verdict
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from engram.plan import Case
 
 ALREADY = "already filed"
+APART = "apart"
 QUOTE = 280
 """Characters of the evidence that a person is shown (as in row C9)."""
 
@@ -71,7 +72,7 @@ class Climb:
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.entering = Entering(self.vault, self.settings)
         self.boxing = Boxing(self.vault, self.index, self.settings, filing.faults)
-        self.ladder = Ladder(self.index, self.settings, self.entering.ref_of)
+        self.ladder = Ladder(self.index, self.settings, self.entering.ref_of, lambda: self.vault.pairs(APART))
         self._stale = False  # whether the list of hashes may hold what no active fact says any more
 
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
@@ -99,6 +100,7 @@ class Climb:
                 skipped[verdict.why] += 1
             if verdict.why != ALREADY and not (batch.attempts and self.vault.actions(fact.id)):
                 plan.rows.append(_row(now, fact.id, candidate, evidence, verdict, extraction.extractor))
+                plan.rows += self._apart(now, fact, extraction)
         self._write(plan)
         self._beside(batch, extraction, [fact_id for _, fact_id in became], now)
         created, confirmed, review = (
@@ -106,6 +108,13 @@ class Climb:
             for wanted in ("create", "confirm", "review")
         )
         return Filed(created, confirmed, review, skipped)
+
+    def _apart(self, now: datetime, fact: Fact, extraction: Extraction) -> Iterator[dict[str, object]]:
+        """A row for each known fact that the model found to say something else: it is not asked again (`A9`)."""
+        for known in self._facts(extraction.apart.get(fact.text, ())):
+            row = deed(now, APART, fact.id, "a model found that they say different things", extraction.extractor)
+            yield row | {"met": known.id, "pair": sorted(pair_of(fact.text, known.text))}
+            self.ladder.judged(fact.text, known.text)
 
     def _write(self, plan: Plan) -> None:
         """Write what is filed again if the process ends here: the new notes go last.

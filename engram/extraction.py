@@ -59,7 +59,7 @@ class Extractor:
         found = self._found(batch)
         if self.embed:
             self.ladder.learn([candidate.text for candidate in found.candidates], self.embed)
-        return found if found.extractor == rules.EXTRACTOR else replace(found, opinions=self._opinions(batch, found))
+        return found if found.extractor == rules.EXTRACTOR else self._judged(batch, found)
 
     def _found(self, batch: Batch) -> Extraction:
         """What the batch says: by the rules without a model, or if it is too short for one.
@@ -89,19 +89,23 @@ class Extractor:
             turns.append(turn if text == turn.text else replace(turn, text=text))
         return [turn for turn in turns if turn.text.strip()]
 
-    def _opinions(self, batch: Batch, found: Extraction) -> dict[str, tuple[str, str]]:
-        """What the model says of statements that are near known facts (`A9`); none where it cannot be asked."""
+    def _judged(self, batch: Batch, found: Extraction) -> Extraction:
+        """With what the model says of statements near known facts (`A9`); without, where it cannot be asked.
+
+        Of a pair that it has told apart before it is not asked again.
+        """
         from engram.llm.judge import judge
 
         said = {turn.id: turn for turn in batch.turns}
         opinions: dict[str, tuple[str, str]] = {}
+        apart: dict[str, tuple[str, ...]] = {}
         for candidate in found.candidates:
             turn = said[candidate.turn_id]
             fact = Fact(
                 "", candidate.text, candidate.category, about=candidate.about, tags=candidate.tags, persona=turn.persona
             )
             weighed = self.ladder.weigh(fact, turn.occurred_at, model=True).verdict
-            grey = weighed.grey if weighed.action == "judge" else ()
+            grey = self.ladder.unjudged(fact.text, weighed.grey) if weighed.action == "judge" else []
             try:
                 verdict = judge(
                     self._asked(), candidate.text, [near.fact.text for near in grey], self.settings.policy.ladder
@@ -110,7 +114,9 @@ class Extractor:
                 break  # the facts are kept without a verdict rather than not at all
             if verdict.index:
                 opinions[candidate.text] = (verdict.relation, grey[verdict.index - 1].fact.id)
-        return opinions
+            elif not verdict.warning:
+                apart[candidate.text] = tuple(near.fact.id for near in grey)
+        return replace(found, opinions=opinions, apart=apart)
 
     def again(self, batch: Batch, fault: ModelError, now: datetime) -> tuple[Batch, datetime] | None:
         """The batch with one more try counted and when to try it, or None after the last.

@@ -253,7 +253,7 @@ def weakened(confidence: float, policy: LadderPolicy) -> float:
 
 
 def is_own_change(before: Fact, after: Fact) -> bool:
-    """Whether a change of a note can only be ours: it brings what only we write, and nothing else of a person's (`X23`).
+    """Whether a change of a note can only be ours: it brings what only we write, and nothing of a person's (`X23`).
 
     That is the key of a turn among its evidence, the id of a memory that it succeeds or gives way to (a person
     writes a link), or another stage. What we write along with it may differ too.

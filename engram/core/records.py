@@ -146,7 +146,8 @@ class Extraction:
     """One batch distilled. `dropped` counts what was refused, by reason; empty is a valid answer.
 
     `types` gives the type of an entity by its display name, as far as it is known (`ENTITY_TYPES`); `opinions`
-    what a model said of a statement beside a known fact: its text → (same, contradicts; the fact's id).
+    what a model said of a statement beside a known fact: its text → (same, contradicts; the fact's id), and `apart`
+    the ids of those that it found to say something else.
     """
 
     candidates: tuple[Candidate, ...]
@@ -155,6 +156,7 @@ class Extraction:
     relations: tuple[Relation, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     opinions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,11 @@ class Vault:
         rows = (row for action in actions for row in self._rows(ACTIONS, action))
         return {(str(row.get("action")), str(row.get("memory"))) for row in rows if row.get("action") in actions}
 
+    def pairs(self, action: str) -> set[frozenset[str]]:
+        """The `pair` of each row of the action log that tells of this action."""
+        rows = (row for row in self._rows(ACTIONS, action) if row.get("action") == action)
+        return {frozenset(map(str, pair)) for row in rows if isinstance(pair := row.get("pair"), list)}
+
     def tombstones(self) -> set[str]:
         """What a person removed and did not bring back: content hashes, and keys of the turns they came from.
 
