@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.echo import masked, unfenced
-from engram.core.records import Fact
+from engram.core.records import Fact, FiledTurn
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import rules
 from engram.llm.spend import ledger
@@ -73,17 +73,29 @@ class Extractor:
             raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
         from engram.llm import tasks
 
-        found = tasks.extract(self._own_words(batch), self._asked(), policy.extraction, policy.model, policy.importance)
+        found = tasks.extract(
+            self._own_words(batch.turns), self._asked(), policy.extraction, policy.model, policy.importance
+        )
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
-        """What the offline rules find in the batch."""
-        return rules.extract(self._own_words(batch), self.settings.policy.extraction)
+        """What the offline rules find in the batch, which they read with what was said just before it."""
+        before = self._own_words(self._before(batch))
+        return rules.extract(self._own_words(batch.turns), self.settings.policy.extraction, before)
 
-    def _own_words(self, batch: Batch) -> list[Turn]:
+    def _before(self, batch: Batch) -> list[Turn]:
+        """The last turns in the session file above those of the batch."""
+        first = min((item.filed for item in batch.waiting), key=lambda filed: int(filed.block[1:]))
+        number = int(first.block[1:])
+        earliest = max(1, number - self.settings.policy.extraction.rules_before)
+        keys = [replace(first, block=f"t{block}").key for block in range(earliest, number)]
+        units = self.ladder.index.units(keys) if keys else {}
+        return [unit.turn for key in keys if isinstance(unit := units.get(key), FiledTurn)]
+
+    def _own_words(self, said: Sequence[Turn]) -> list[Turn]:
         """The turns without what recall handed out: memory does not learn from itself (`X7`)."""
         turns = []
-        for turn in batch.turns:
+        for turn in said:
             known = self.injected.of(turn.session)
             text = masked(unfenced(turn.text), known, self.settings.policy.echo, own=turn.role == "user")
             turns.append(turn if text == turn.text else replace(turn, text=text))
