@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engram.core import links
 from engram.core.entities import ALIAS, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
-from engram.core.records import Create, Edge, Edit
+from engram.core.records import Create, Edge, Edit, Move
 from engram.errors import ConflictError, NotFoundError
 from engram.vault import entities, files, note
 from engram.vault.edges import Edges, Line, edge_id, kin
@@ -155,7 +156,9 @@ class Entering:
         since = min(said.values(), default=now)
         wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
         wanted += [(name, said[one.turn_id]) for one in bonds for name in (one.subject, one.object)]
-        self._create(wanted, _types(extraction, turns))
+        types = _types(extraction, turns)
+        self._create(wanted, types)
+        self._retype(types, now)
         lines = self._changes(bonds, said)
         wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
         waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now)}
@@ -183,6 +186,28 @@ class Entering:
                 for entity in fresh.values()
             )
         )
+
+    def _retype(self, types: Mapping[str, str], now: datetime) -> None:
+        """Give notes of ours that were concepts, for want of knowing better, the type that is said now (`B1`).
+
+        Links go by the name, so each moves to the folder of its type. One that is no concept any more, or stands
+        elsewhere, is as a person wants it.
+        """
+        for name, kind in types.items():
+            entity = self.names.one(name)
+            if entity is None or kind == "concept" or not _is_guessed(entity):
+                continue
+            self._read(entity.path)
+            entity = self.names.one(name)
+            if entity is None or not _is_guessed(entity) or self._is_busy(entity.path, now):
+                continue
+            to, why = entities.path_of(entity.name, kind), "somebody said what it is"
+            with suppress(ConflictError):
+                held = self.vault.apply([Edit(entity.path, entity.sha, {"type": kind}, why)])
+                self._wrote(held)
+                if not self.vault.exists(to):
+                    sha = files.sha256(held[entity.path])
+                    self._wrote(self.vault.apply([Move(entity.path, sha, to, {}, why)]))
 
     def _changes(self, bonds: Sequence[Relation], said: Mapping[str, datetime]) -> dict[str, Line]:
         """The edges that the relations open, end or reinforce, and those whose note still waits."""
@@ -278,6 +303,11 @@ class Entering:
         """The line, owed as long as its note waits."""
         source = self._end(line.edge.source)
         return replace(line, owed=line.owed and source is not None and source.path in waiting)
+
+
+def _is_guessed(entity: Entity) -> bool:
+    """Whether a note is a concept as we made it: with an id, and where concepts are put."""
+    return bool(entity.id) and (entity.type, entity.path) == ("concept", entities.path_of(entity.name, "concept"))
 
 
 def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:

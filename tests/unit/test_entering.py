@@ -63,9 +63,75 @@ def test_every_name_a_fact_is_about_gets_a_note_once(entering):
     take(entering, about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"], types={"Porto": "place"}, speaker="Mira")
     before = tree(entering)
     assert list(notes(entering)) == ["concepts/Anna.md", "orgs/Acme Inc.md", "people/Mira.md", "places/Porto.md"]
-    take(entering, about=["ANNA", "porto"], types={"Anna": "person"}, days=3)
+    take(entering, about=["ANNA", "porto"], types={"Anna": "concept", "Porto": "org"}, days=3)
     take(again(entering), about=["Anna"], days=4)
     assert tree(entering) == before
+
+
+# row: B1
+# row: E2
+@pytest.mark.parametrize("kind", ["person", "org", "place", "project"])
+def test_what_somebody_is_may_be_said_later(entering, kind):
+    """The note gets its type and moves to the folder of that: the link, its lines and its edges stay."""
+    take(entering, bond("Tomás", "likes", "Porto"), about=["Tomás"])
+    path = entering.settings.vault / "entities/concepts/Tomás.md"
+    path.write_text(path.read_text() + "My words.\n")
+    take(entering, about=["Tomás"], types={"tomás": kind}, days=1)
+    folder = {"person": "people", "org": "orgs", "place": "places", "project": "projects"}[kind]
+    assert list(notes(entering)) == sorted(["concepts/Porto.md", f"{folder}/Tomás.md"])
+    text = notes(entering)[f"{folder}/Tomás.md"]
+    assert f"\ntype: {kind}\n" in text
+    assert text.endswith("My words.\n")
+    take(entering, bond("Tomás", "likes", "Porto"), about=["Tomás"], days=2)
+    assert entering.ref_of("Tomás")[0] == kind
+    assert entering.linked(["Tomás"]) == ("Tomás",)
+    assert lines(entering, f"{folder}/Tomás.md") == ["- likes: [[Porto]]"]
+    assert len({edge.target for edge in entering.edges.all()}) == 1
+    before = tree(entering)
+    take(again(entering), about=["Tomás"], types={"Tomás": "project"}, days=3)
+    assert tree(entering) == before
+
+
+# row: B1
+@pytest.mark.parametrize("deed", ["type", "type back", "folder", "by hand", "taken"])
+def test_a_persons_own_type_stays(entering, deed):
+    """They set it, set it back where we had changed it, moved the note, made it, or made another of that name."""
+    root = entering.settings.vault / "entities"
+    take(entering, about=["Tomás"])
+    path = root / "concepts/Tomás.md"
+    if deed == "type":
+        path.write_text(path.read_text().replace("type: concept", "type: tool"))
+    elif deed == "type back":
+        take(entering, about=["Tomás"], types={"Tomás": "person"})
+        path = root / "people/Tomás.md"
+        path.write_text(path.read_text().replace("type: person", "type: concept"))
+    elif deed == "folder":
+        (root / "mine").mkdir()
+        path = path.rename(root / "mine/Tomás.md")
+    elif deed == "by hand":
+        path.write_text("Tomás is a saint.\n")
+    else:
+        (root / "people").mkdir()
+        (root / "people/Tomás.md").write_text("Another one.\n")
+    os.utime(path, (0, 0))
+    before = tree(entering)
+    take(again(entering), about=["Tomás"], types={"Tomás": "person"}, days=1)
+    assert tree(entering) == before
+
+
+# row: B1
+# row: X3
+def test_a_note_that_a_person_is_at_gets_its_type_later(entering):
+    """Once they have left it alone for a minute."""
+    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=60))
+    entering.settings = replace(entering.settings, policy=quiet)
+    take(entering, about=["Tomás"])
+    path = entering.settings.vault / "entities/concepts/Tomás.md"
+    path.write_text(path.read_text() + "Mine.\n")
+    now = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    for later, folder in ((1, "concepts"), (61, "people")):
+        take(again(entering), about=["Tomás"], types={"Tomás": "person"}, now=now + timedelta(seconds=later))
+        assert list(notes(entering)) == [f"{folder}/Tomás.md"]
 
 
 # row: C13
