@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engram.core import links
-from engram.core.entities import ALIAS, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
+from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
 from engram.core.records import Create, Edge, Edit, Move
 from engram.errors import ConflictError, NotFoundError
 from engram.vault import entities, files, note
@@ -152,10 +152,11 @@ class Entering:
         self._look()
         said = {turn.id: turn.occurred_at for turn in turns}
         told = [one for one in extraction.relations if one.turn_id in said and label(one.type)]
+        told = [one for one in told if not (one.ended and label(one.type) == ALIAS)]
         bonds = sorted((one for one in told if label(one.type) != ALIAS), key=lambda one: said[one.turn_id])
         since = min(said.values(), default=now)
         wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
-        wanted += [(name, said[one.turn_id]) for one in bonds for name in (one.subject, one.object)]
+        wanted += [(name, said[one.turn_id]) for one in bonds if not one.ended for name in (one.subject, one.object)]
         types = _types(extraction, turns)
         self._create(wanted, types)
         self._retype(types, now)
@@ -217,14 +218,33 @@ class Entering:
             seen = self._edge(one)
             if key(one.subject) == key(one.object) or seen.source == seen.target:
                 continue
-            here = {name: line for name, line in changed.items() if kin(line.edge) == kin(seen)}
-            now = self.edges.like(seen) | here
+            if one.ended:
+                changed |= self._over(seen, said[one.turn_id], changed)
+                continue
+            now = self._like(seen, changed)
             rivals = [line.edge for line in now.values()]
             for edge in links.together(rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE):
                 before = now.get(name := edge_id(edge))
                 turned = before is None or before.owed or before.edge.valid_until != edge.valid_until
                 changed[name] = Line(edge, owed=turned)
         return changed
+
+    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, Line]) -> dict[str, Line]:
+        """The edges that end with a relation; between two who were a couple each that says so, either way."""
+        ways = [seen]
+        if seen.label in COUPLE:
+            turned = replace(seen, source=seen.target, target=seen.source)
+            ways = [replace(way, label=one) for way in (seen, turned) for one in sorted(COUPLE)]
+        ended = (
+            edge
+            for way in ways
+            for edge in links.over([line.edge for line in self._like(way, changed).values()], way, said)
+        )
+        return {edge_id(edge): Line(edge, owed=True) for edge in ended}
+
+    def _like(self, edge: Edge, changed: Mapping[str, Line]) -> dict[str, Line]:
+        """The lines of the same type and label from the same source, as this batch has left them."""
+        return self.edges.like(edge) | {name: line for name, line in changed.items() if kin(line.edge) == kin(edge)}
 
     def _edge(self, one: Relation) -> Edge:
         source, target = (self._ref(name) for name in (one.subject, one.object))

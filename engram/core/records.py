@@ -127,7 +127,7 @@ class Relation:
     """What an extractor says two entities are to each other (row B1): Anna –sister→ Ben, on the evidence of a turn.
 
     `subject` and `object` are display names, `type` is one word, `label` a sentence of its own or '';
-    `attitude` and `proximity` are 1–5; `confidence` is 0–1.
+    `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says that it holds no longer.
     """
 
     subject: str
@@ -139,6 +139,7 @@ class Relation:
     label: str = ""
     attitude: int | None = None
     proximity: int | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

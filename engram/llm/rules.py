@@ -64,7 +64,7 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Tu
     """
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
-    ties: dict[tuple[str, str, str], Relation] = {}
+    ties: dict[tuple[str, str, str, bool], Relation] = {}
     types: dict[str, str] = {}
     seen: set[str] = set()
     told = [*before, *turns]
@@ -83,8 +83,8 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Tu
             one = said.candidate
             types = {**said.types, **types}
             if said.relation:
-                ends = (key(said.relation.subject), said.relation.type, key(said.relation.object))
-                ties.setdefault(ends, said.relation)
+                tie = said.relation
+                ties.setdefault((key(tie.subject), tie.type, key(tie.object), tie.ended), tie)
             if one.text.casefold() in seen:
                 _count(dropped, "repeated")
                 continue
@@ -283,7 +283,7 @@ def _candidate(
     )
     if rule.as_of and when is None:
         text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-    tied = bond(rule.name, other_name or clause.speaker.name, clause.speaker.name, words["w"], raw)
+    tied = bond(rule.name, other_name or clause.speaker.name, clause.speaker.name, words["w"] or words["x"], raw)
     return _built(clause, rule, text, policy, other_name, tied) if len(text) < _LONGEST else None
 
 
@@ -311,7 +311,8 @@ def _built(
     if tied is None:
         return _Said(one)
     ends = (tied.subject or OWNER, label(tied.type), tied.object)
-    return _Said(one, Relation(*ends, one.turn_id, one.quote, confidence=one.confidence), dict(tied.kinds))
+    relation = Relation(*ends, one.turn_id, one.quote, confidence=one.confidence, ended=tied.ended)
+    return _Said(one, relation, dict(tied.kinds))
 
 
 _CORRECTABLE = frozenset({"fact", "preference", "relationship", "skill"})

@@ -217,6 +217,36 @@ def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entering
     assert [(edge.target, edge.valid_until) for edge in ended] == [("org:acme_inc", NOW + timedelta(days=5))]
 
 
+# row: B1
+def test_what_is_over_loses_its_line_and_gets_no_successor(entering):
+    """And no name gets a note for that. Told again, also by another process, it changes nothing."""
+    take(entering, bond("Tom", "works_at", "Acme"), bond("Tom", "sister", "Anna"))
+    take(entering, bond("Tom", "works at", "ACME", ended=True), bond("Tom", "boss", "Eve", ended=True), days=1)
+    assert lines(entering, "concepts/Tom.md") == ["- sister: [[Anna]]"]
+    ends = {edge.label: edge.valid_until for edge in entering.edges.all()}
+    assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
+    assert list(notes(entering)) == ["concepts/Acme.md", "concepts/Anna.md", "concepts/Tom.md"]
+    before = tree(entering)
+    take(entering, bond("Tom", "works_at", "Acme"), days=0)
+    take(again(entering), bond("Tom", "works_at", "Acme", ended=True), bond("Tom", "alias", "Acme", ended=True), days=1)
+    assert tree(entering) == before
+    take(entering, bond("Tom", "works_at", "Acme"), days=2)
+    assert "- works at: [[Acme]]" in lines(entering, "concepts/Tom.md")
+
+
+# row: B1
+@pytest.mark.parametrize("told", [("Ben", "partner", "Anna"), ("Anna", "ex", "Ben"), ("Anna", "boyfriend", "Ben")])
+def test_two_who_break_up_are_no_couple_whatever_they_were_called(entering, told):
+    """By each of the two; what else they are to each other stays."""
+    take(entering, bond("Ben", "girlfriend", "Anna"), bond("Anna", "boyfriend", "Ben"), bond("Ben", "boss", "Anna"))
+    take(entering, bond(*told, ended=True), days=1)
+    left = {(edge.label, edge.valid_until is None) for edge in entering.edges.all()}
+    over = told[1] != "ex"
+    assert left == {("girlfriend", not over), ("boyfriend", not over), ("boss", True)}
+    assert lines(entering, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
+    assert len(lines(entering, "concepts/Anna.md")) == (not over)
+
+
 # row: C34
 def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entering):
     """Once for each time it was said, in another process too; what a person took out stays out."""
