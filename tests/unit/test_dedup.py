@@ -359,7 +359,7 @@ def test_whatever_happens_nothing_is_lost(fact, claim, similarity, conflict, mod
     assert all(0 <= effect.confidence <= 1 for effect in decision.effects if effect.confidence is not None)
 
 
-OLD = Fact("A", "Anna lives in Berlin.", source="talk#^t1", also=("more#^t2",), about=("Anna",), confidence=0.5)
+BERLIN = Fact("A", "Anna lives in Berlin.", source="talk#^t1", also=("more#^t2",), about=("Anna",), confidence=0.5)
 HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 
 
@@ -385,4 +385,4 @@ HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 )
 def test_a_change_is_ours_where_nobody_else_writes_such_a_thing(changed, ours):
     """More evidence, or an heir by its id, and what we write along with it."""
-    assert is_own_change(OLD, replace(OLD, **changed)) is ours
+    assert is_own_change(BERLIN, replace(BERLIN, **changed)) is ours
