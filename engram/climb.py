@@ -18,22 +18,25 @@ from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
 from engram.core.containment import contained
 from engram.core.dedup import Claim, Decision, Judgement
 from engram.core.entities import expiry
+from engram.core.quoting import parts
 from engram.core.records import CATEGORIES, Extraction, Fact, FiledTurn
 from engram.core.text import content_hash, ulid
 from engram.entering import Entering
 from engram.filing import deed
-from engram.ladder import Ladder
+from engram.ladder import Ladder, pair_of
 from engram.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.backlog import Batch
     from engram.core.dedup import Effect, Neighbour, Verdict
     from engram.core.records import Candidate, Change, Turn
     from engram.filing import Filing
+    from engram.plan import Case
 
 ALREADY = "already filed"
+APART = "apart"
 QUOTE = 280
 """Characters of the evidence that a person is shown (as in row C9)."""
 
@@ -50,10 +53,14 @@ class Filed:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What stands behind a candidate: its turn, the words in it, and a model's opinion beside a known fact, if any."""
+    """What stands behind a candidate: its turn, the words in it, and that turn as it counts for them (`trust.heard`).
+
+    With a model's opinion beside a known fact, if any.
+    """
 
     turn: Turn
     quote: str
+    heard: Turn
     opinion: tuple[str, str] | None = None
 
 
@@ -65,7 +72,7 @@ class Climb:
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.entering = Entering(self.vault, self.settings)
         self.boxing = Boxing(self.vault, self.index, self.settings, filing.faults)
-        self.ladder = Ladder(self.index, self.settings, self.entering.ref_of)
+        self.ladder = Ladder(self.index, self.settings, self.entering.ref_of, lambda: self.vault.pairs(APART))
         self._stale = False  # whether the list of hashes may hold what no active fact says any more
 
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
@@ -83,14 +90,17 @@ class Climb:
             evidence = filed[candidate.turn_id]
             seed = "\n".join((extraction.extractor, evidence.key, str(ordinals[candidate.turn_id])))
             ordinals[candidate.turn_id] += 1
-            fact = self._fact(candidate, evidence, ulid(evidence.turn.occurred_at, seed), extraction.extractor)
-            said = Said(evidence.turn, candidate.quote, extraction.opinions.get(fact.text))
+            heard = trust.heard(evidence.turn, candidate.quote)
+            fact_id = ulid(heard.occurred_at, seed)
+            fact = self._fact(candidate, replace(evidence, turn=heard), fact_id, extraction.extractor)
+            said = Said(evidence.turn, candidate.quote, heard, extraction.opinions.get(fact.text))
             verdict = self._climbed(fact, said, plan, self._judge(fact, said, plan, batch.attempts))
             became.append((verdict.action, verdict.met or fact.id))
             if verdict.action == "skip":
                 skipped[verdict.why] += 1
             if verdict.why != ALREADY and not (batch.attempts and self.vault.actions(fact.id)):
                 plan.rows.append(_row(now, fact.id, candidate, evidence, verdict, extraction.extractor))
+                plan.rows += self._apart(now, fact, extraction)
         self._write(plan)
         self._beside(batch, extraction, [fact_id for _, fact_id in became], now)
         created, confirmed, review = (
@@ -98,6 +108,13 @@ class Climb:
             for wanted in ("create", "confirm", "review")
         )
         return Filed(created, confirmed, review, skipped)
+
+    def _apart(self, now: datetime, fact: Fact, extraction: Extraction) -> Iterator[dict[str, object]]:
+        """A row for each known fact that the model found to say something else: it is not asked again (`A9`)."""
+        for known in self._facts(extraction.apart.get(fact.text, ())):
+            row = deed(now, APART, fact.id, "a model found that they say different things", extraction.extractor)
+            yield row | {"met": known.id, "pair": sorted(pair_of(fact.text, known.text))}
+            self.ladder.judged(fact.text, known.text)
 
     def _write(self, plan: Plan) -> None:
         """Write what is filed again if the process ends here: the new notes go last.
@@ -146,13 +163,13 @@ class Climb:
         """Those of the facts that are known, each once."""
         return [fact for fact in map(self.index.fact, dict.fromkeys(ids)) if fact]
 
-    def keep(self, fact: Fact, turn: Turn, row: Mapping[str, object]) -> Verdict:
-        """A statement that somebody asks to keep, on the words of `turn`: what became of it (rows A1, A7).
+    def keep(self, fact: Fact, turn: Turn, row: Mapping[str, object]) -> tuple[Verdict, list[Case]]:
+        """A statement that somebody asks to keep, on the words of `turn`: what became of it, what waits (A1, A7, X9).
 
         A person's own weight of it stays. What does not come from the user is contained as in a batch (`X27`).
         """
         plan = Plan(self.settings, datetime.fromisoformat(str(row["at"])), self.filing)
-        said, source = Said(turn, turn.text), trust.source_class(turn)
+        said, source = Said(turn, turn.text, turn), trust.source_class(turn)
         if source == "user":
             verdict = self._compare(fact, said, plan, surprises=False)
         else:
@@ -168,7 +185,7 @@ class Climb:
         kept = self._facts([fact.id])
         self.entering.take(kept, Extraction((), "user"), [turn], plan.now)
         self.entering.tie(edge for one in kept for edge in self.ladder.ties(one, plan.now))
-        return verdict
+        return verdict, plan.asked
 
     # -- the ladder ---------------------------------------------------------------------------------
 
@@ -227,7 +244,7 @@ class Climb:
             unseen = [near for near in grey if plan.is_new(near.fact)]
             alone = dedup.relate(unseen, self.settings.policy.similarity, calibrated=True, model=False)
             verdict = alone if alone.action == "review" else verdict
-        claim = self._claim(fact, said.turn, [near.fact for near in verdict.grey], plan)
+        claim = self._claim(fact, said.heard, [near.fact for near in verdict.grey], plan)
         decision = dedup.decide(verdict, claim, self.settings.policy.ladder, opinion)
         if any(effect.deed == "ask" and effect.fact.persona != fact.persona for effect in decision.effects):
             decision = replace(decision, why="others know the old one too")
@@ -244,11 +261,11 @@ class Climb:
 
     def _planned(self, plan: Plan, fact: Fact, decision: Decision, said: Said) -> Verdict:
         """Enter a decision into the plan."""
-        effects = [self._heard(effect, said.turn) for effect in decision.effects]
+        effects = [self._heard(effect, said.heard, plan) for effect in decision.effects]
         if decision.place:
             fact = plan.placed(self._standing(fact, decision, plan, said.turn.occurred_at))
         for effect in effects:
-            words = {fact.id: said.quote, effect.fact.id: self._words(effect.fact)}
+            words = {fact.id: said.quote, effect.fact.id: self._words(effect.fact, plan)}
             fact = plan.carry_out(effect, fact, words)
             if effect.deed != "confirm":
                 row = deed(plan.now, effect.deed, effect.fact.id, effect.why, fact.origin)
@@ -265,17 +282,17 @@ class Climb:
             return fact
         fact = replace(fact, status=decision.place, end_reason=decision.why)
         if by := plan.fact(decision.by):
-            later = [turn.occurred_at for turn in self._evidence(by) if turn.occurred_at > said]
+            later = [turn.occurred_at for turn in self._evidence(by, plan) if turn.occurred_at > said]
             fact = replace(fact, superseded_by=(by.id,), valid_until=min(later, default=None))
             if not dedup.is_held(self._stood_by(by, fact)):
                 plan.precede(by, fact)
         return fact
 
-    def _heard(self, effect: Effect, turn: Turn) -> Effect:
+    def _heard(self, effect: Effect, turn: Turn, plan: Plan) -> Effect:
         """A reinforcement counts if its source is a further one, and lifts nobody above their trust (`D6`, `X27`)."""
         if effect.deed not in {"reinforce", "rewrite"} or effect.confidence is None:
             return effect
-        turns = self._evidence(effect.fact)
+        turns = self._evidence(effect.fact, plan)
         if trust.independent([*turns, turn]) <= trust.independent(turns):
             return replace(effect, deed="confirm")
         who = min((trust.fact_class(effect.fact, turns), trust.source_class(turn)), key=trust.CLASSES.index)
@@ -285,7 +302,7 @@ class Climb:
     def _claim(self, fact: Fact, turn: Turn, met: Sequence[Fact], plan: Plan) -> Claim:
         """What stands behind a statement beside the facts it met (`X8`, `X23`, `X27`)."""
         policy = self.settings.policy
-        evidence = {old.id: self._evidence(old) for old in met}
+        evidence = {old.id: self._evidence(old, plan) for old in met}
         own = trust.source_class(turn)
         classes = {old.id: trust.fact_class(old, evidence[old.id]) for old in met}
         bars = {old: trust.bars_superseding(own, theirs, policy.trust) for old, theirs in classes.items()}
@@ -311,13 +328,20 @@ class Climb:
         told = dict.fromkeys(key for row in rows if (key := str(row.get("turn") or "")) and key != fact.source)
         return replace(near, fact=replace(fact, also=tuple(dict.fromkeys((*fact.also, *told)))))
 
-    def _evidence(self, fact: Fact) -> list[Turn]:
-        """The turns that a fact rests on, as far as they are in the vault."""
+    def _evidence(self, fact: Fact, plan: Plan) -> list[Turn]:
+        """The turns that a fact rests on, as far as they are in the vault, as they count for it (`trust.heard`)."""
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        return [unit.turn for unit in units.values() if isinstance(unit, FiledTurn)]
+        filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+        if not any(parts(one.turn.text) for one in filed):
+            return [one.turn for one in filed]
+        logged = [
+            *self.vault.actions(fact.id),
+            *(row for row in plan.rows if fact.id in {row["memory"], row.get("met")}),
+        ]
+        return [_counted(one, logged) for one in filed]
 
-    def _words(self, fact: Fact) -> str:
-        said = self._evidence(fact)
+    def _words(self, fact: Fact, plan: Plan) -> str:
+        said = self._evidence(fact, plan)
         return said[0].text[:QUOTE] if said else ""
 
     # -- records ------------------------------------------------------------------------------------
@@ -353,6 +377,13 @@ class Climb:
             valid_from=candidate.when.start if candidate.when else None,
             persona=turn.persona,
         )
+
+
+def _counted(filed: FiledTurn, logged: Sequence[Mapping[str, object]]) -> Turn:
+    """The turn as the user's own, unless each of the words in it that the action log names is only passed on."""
+    words = [str(row["quote"]) for row in logged if row.get("turn") == filed.key and row.get("quote")]
+    heard = [trust.heard(filed.turn, one) for one in words]
+    return next((turn for turn in heard if turn == filed.turn), (heard or [filed.turn])[0])
 
 
 def _judgement(grey: Sequence[Neighbour], opinion: tuple[str, str] | None) -> Judgement | None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
-from engram.core import classify, decay, lifecycle, links, trust
+from engram.core import classify, decay, dedup, lifecycle, links, trust
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
@@ -108,12 +108,13 @@ class Deeds:
             expires=until,
             persona=turn.persona,
         )
-        verdict = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
+        verdict, asked = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
         if verdict.met:
             return self._again(verdict.met, verdict.why, pinned=pinned)
         path = self.index.find(fact.id).path
         became = "waits in review" if verdict.action == "review" else "created"
-        return {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
+        told = {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
+        return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
 
     def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
         """The answer where a statement is known already."""
@@ -216,7 +217,10 @@ class Deeds:
     # -- by hand ----------------------------------------------------------------------------------
 
     def edited(self, edits: Sequence[Edited]) -> None:
-        """A person edited these notes: told, like a deletion, before the catalogue believes it."""
+        """A person edited these notes: told, like a deletion, before the catalogue believes it.
+
+        What the process had written when it ended, and the catalogue had not heard of, is no word of theirs.
+        """
         now = self.clock()
         for edit in edits:
             was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
@@ -224,7 +228,8 @@ class Deeds:
                 self.entomb([edit.after], "a person set the status", restored=was)
             at = self.index.edited_at(edit.after.path)
             self.using.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
-        self.filing.explain([deed(now, "edit", edit.after.id, "a person edited the note") for edit in edits])
+        theirs = [edit.after.id for edit in edits if not dedup.is_own_change(edit.before, edit.after)]
+        self.filing.explain([deed(now, "edit", name, "a person edited the note") for name in theirs])
 
     def gone(self, gone: Collection[Fact]) -> None:
         """A person deleted these notes: told before the catalogue forgets them, or a crash would forget the deed."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engram.core import links
-from engram.core.entities import ALIAS, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
-from engram.core.records import Create, Edge, Edit
+from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
+from engram.core.records import Create, Edge, Edit, Move
 from engram.errors import ConflictError, NotFoundError
 from engram.vault import entities, files, note
 from engram.vault.edges import Edges, Line, edge_id, kin
@@ -151,11 +152,14 @@ class Entering:
         self._look()
         said = {turn.id: turn.occurred_at for turn in turns}
         told = [one for one in extraction.relations if one.turn_id in said and label(one.type)]
+        told = [one for one in told if not (one.ended and label(one.type) == ALIAS)]
         bonds = sorted((one for one in told if label(one.type) != ALIAS), key=lambda one: said[one.turn_id])
         since = min(said.values(), default=now)
         wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
-        wanted += [(name, said[one.turn_id]) for one in bonds for name in (one.subject, one.object)]
-        self._create(wanted, _types(extraction, turns))
+        wanted += [(name, said[one.turn_id]) for one in bonds if not one.ended for name in (one.subject, one.object)]
+        types = _types(extraction, turns)
+        self._create(wanted, types)
+        self._retype(types, now)
         lines = self._changes(bonds, said)
         wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
         waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now)}
@@ -184,6 +188,28 @@ class Entering:
             )
         )
 
+    def _retype(self, types: Mapping[str, str], now: datetime) -> None:
+        """Give notes of ours that were concepts, for want of knowing better, the type that is said now (`B1`).
+
+        Links go by the name, so each moves to the folder of its type. One that is no concept any more, or stands
+        elsewhere, is as a person wants it.
+        """
+        for name, kind in types.items():
+            entity = self.names.one(name)
+            if entity is None or kind == "concept" or not _is_guessed(entity):
+                continue
+            self._read(entity.path)
+            entity = self.names.one(name)
+            if entity is None or not _is_guessed(entity) or self._is_busy(entity.path, now):
+                continue
+            to, why = entities.path_of(entity.name, kind), "somebody said what it is"
+            with suppress(ConflictError):
+                held = self.vault.apply([Edit(entity.path, entity.sha, {"type": kind}, why)])
+                self._wrote(held)
+                if not self.vault.exists(to):
+                    sha = files.sha256(held[entity.path])
+                    self._wrote(self.vault.apply([Move(entity.path, sha, to, {}, why)]))
+
     def _changes(self, bonds: Sequence[Relation], said: Mapping[str, datetime]) -> dict[str, Line]:
         """The edges that the relations open, end or reinforce, and those whose note still waits."""
         policy = self.settings.policy.links
@@ -192,14 +218,33 @@ class Entering:
             seen = self._edge(one)
             if key(one.subject) == key(one.object) or seen.source == seen.target:
                 continue
-            here = {name: line for name, line in changed.items() if kin(line.edge) == kin(seen)}
-            now = self.edges.like(seen) | here
+            if one.ended:
+                changed |= self._over(seen, said[one.turn_id], changed)
+                continue
+            now = self._like(seen, changed)
             rivals = [line.edge for line in now.values()]
             for edge in links.together(rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE):
                 before = now.get(name := edge_id(edge))
                 turned = before is None or before.owed or before.edge.valid_until != edge.valid_until
                 changed[name] = Line(edge, owed=turned)
         return changed
+
+    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, Line]) -> dict[str, Line]:
+        """The edges that end with a relation; between two who were a couple each that says so, either way."""
+        ways = [seen]
+        if seen.label in COUPLE:
+            turned = replace(seen, source=seen.target, target=seen.source)
+            ways = [replace(way, label=one) for way in (seen, turned) for one in sorted(COUPLE)]
+        ended = (
+            edge
+            for way in ways
+            for edge in links.over([line.edge for line in self._like(way, changed).values()], way, said)
+        )
+        return {edge_id(edge): Line(edge, owed=True) for edge in ended}
+
+    def _like(self, edge: Edge, changed: Mapping[str, Line]) -> dict[str, Line]:
+        """The lines of the same type and label from the same source, as this batch has left them."""
+        return self.edges.like(edge) | {name: line for name, line in changed.items() if kin(line.edge) == kin(edge)}
 
     def _edge(self, one: Relation) -> Edge:
         source, target = (self._ref(name) for name in (one.subject, one.object))
@@ -278,6 +323,11 @@ class Entering:
         """The line, owed as long as its note waits."""
         source = self._end(line.edge.source)
         return replace(line, owed=line.owed and source is not None and source.path in waiting)
+
+
+def _is_guessed(entity: Entity) -> bool:
+    """Whether a note is a concept as we made it: with an id, and where concepts are put."""
+    return bool(entity.id) and (entity.type, entity.path) == ("concept", entities.path_of(entity.name, "concept"))
 
 
 def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.echo import masked, unfenced
-from engram.core.records import Fact
+from engram.core.records import Fact, FiledTurn
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import rules
 from engram.llm.spend import ledger
@@ -59,7 +59,7 @@ class Extractor:
         found = self._found(batch)
         if self.embed:
             self.ladder.learn([candidate.text for candidate in found.candidates], self.embed)
-        return found if found.extractor == rules.EXTRACTOR else replace(found, opinions=self._opinions(batch, found))
+        return found if found.extractor == rules.EXTRACTOR else self._judged(batch, found)
 
     def _found(self, batch: Batch) -> Extraction:
         """What the batch says: by the rules without a model, or if it is too short for one.
@@ -73,35 +73,51 @@ class Extractor:
             raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
         from engram.llm import tasks
 
-        found = tasks.extract(self._own_words(batch), self.model(), policy.extraction, policy.model, policy.importance)
+        found = tasks.extract(
+            self._own_words(batch.turns), self.model(), policy.extraction, policy.model, policy.importance
+        )
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
-        """What the offline rules find in the batch."""
-        return rules.extract(self._own_words(batch), self.settings.policy.extraction)
+        """What the offline rules find in the batch, which they read with what was said just before it."""
+        before = self._own_words(self._before(batch))
+        return rules.extract(self._own_words(batch.turns), self.settings.policy.extraction, before)
 
-    def _own_words(self, batch: Batch) -> list[Turn]:
+    def _before(self, batch: Batch) -> list[Turn]:
+        """The last turns in the session file above those of the batch."""
+        first = min((item.filed for item in batch.waiting), key=lambda filed: int(filed.block[1:]))
+        number = int(first.block[1:])
+        earliest = max(1, number - self.settings.policy.extraction.rules_before)
+        keys = [replace(first, block=f"t{block}").key for block in range(earliest, number)]
+        units = self.ladder.index.units(keys) if keys else {}
+        return [unit.turn for key in keys if isinstance(unit := units.get(key), FiledTurn)]
+
+    def _own_words(self, said: Sequence[Turn]) -> list[Turn]:
         """The turns without what recall handed out: memory does not learn from itself (`X7`)."""
         turns = []
-        for turn in batch.turns:
+        for turn in said:
             known = self.injected.of(turn.session)
             text = masked(unfenced(turn.text), known, self.settings.policy.echo, own=turn.role == "user")
             turns.append(turn if text == turn.text else replace(turn, text=text))
         return [turn for turn in turns if turn.text.strip()]
 
-    def _opinions(self, batch: Batch, found: Extraction) -> dict[str, tuple[str, str]]:
-        """What the model says of statements that are near known facts (`A9`); none where it cannot be asked."""
+    def _judged(self, batch: Batch, found: Extraction) -> Extraction:
+        """With what the model says of statements near known facts (`A9`); without, where it cannot be asked.
+
+        Of a pair that it has told apart before it is not asked again.
+        """
         from engram.llm.judge import judge
 
         said = {turn.id: turn for turn in batch.turns}
         opinions: dict[str, tuple[str, str]] = {}
+        apart: dict[str, tuple[str, ...]] = {}
         for candidate in found.candidates:
             turn = said[candidate.turn_id]
             fact = Fact(
                 "", candidate.text, candidate.category, about=candidate.about, tags=candidate.tags, persona=turn.persona
             )
             weighed = self.ladder.weigh(fact, turn.occurred_at, model=True).verdict
-            grey = weighed.grey if weighed.action == "judge" else ()
+            grey = self.ladder.unjudged(fact.text, weighed.grey) if weighed.action == "judge" else []
             try:
                 verdict = judge(
                     self.model(), candidate.text, [near.fact.text for near in grey], self.settings.policy.ladder
@@ -110,7 +126,9 @@ class Extractor:
                 break  # the facts are kept without a verdict rather than not at all
             if verdict.index:
                 opinions[candidate.text] = (verdict.relation, grey[verdict.index - 1].fact.id)
-        return opinions
+            elif not verdict.warning:
+                apart[candidate.text] = tuple(near.fact.id for near in grey)
+        return replace(found, opinions=opinions, apart=apart)
 
     def again(self, batch: Batch, fault: ModelError, now: datetime) -> tuple[Batch, datetime] | None:
         """The batch with one more try counted and when to try it, or None after the last.

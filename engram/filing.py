@@ -72,12 +72,15 @@ class Filing:
 
     def write(self, changes: Sequence[Change], rows: Sequence[Mapping[str, object]]) -> None:
         """Carry out a plan, log it, and let the index see it before anybody asks (`X18`, `C11`)."""
+        held: dict[str, bytes] = {}
         try:
-            held = self.vault.apply(changes)
-        except EngramError as fault:  # what stands already must be known, or the next try makes it twice
+            self.vault.apply(changes, held)
+        except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
+            ours = {path: raw for path, raw in held.items() if self.vault.stands(path, raw)}
+            self.index.wrote(ours)
             theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
             made = [path for change in changes if isinstance(change, Create) or not theirs for path in _paths(change)]
-            self.conflicts.found(self.index.refresh(made).conflicts)
+            self.conflicts.found(self.index.refresh([path for path in made if path not in ours]).conflicts)
             raise
         self.index.wrote(held)
         new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]

@@ -16,6 +16,7 @@ from engram.core.dedup import Neighbour
 from engram.core.entities import slot
 from engram.core.lifecycle import hidden
 from engram.core.records import Fact
+from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
 from engram.index.lexical import Where
 
@@ -47,12 +48,24 @@ class Weighed:
 
 
 class Ladder:
-    """Compares statements with the facts of the index; `ref_of` gives the ref of an entity by its name."""
+    """Compares statements with the facts of the index.
 
-    def __init__(self, index: Index, settings: Settings, ref_of: Callable[[str], tuple[str, str]]) -> None:
+    `ref_of` gives the ref of an entity by its name, `judged` the pairs (`pair_of`) of which a model said before
+    that they have nothing to do with each other.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        settings: Settings,
+        ref_of: Callable[[str], tuple[str, str]],
+        judged: Callable[[], set[frozenset[str]]],
+    ) -> None:
         self.index = index
         self.settings = settings
         self.ref_of = ref_of
+        self._judged = judged
+        self._apart: set[frozenset[str]] | None = None
         self._statement = lru_cache(STATEMENTS)(self._taken_apart)
 
     def learn(self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]) -> None:
@@ -81,6 +94,17 @@ class Ladder:
         similarities = [one.similarity for one in active if not one.conflict]  # what contradicts is no repetition
         gain = salience.surprise(similarities, policy.ladder, policy.similarity, novelty=self._measures()).gain
         return Weighed(verdict, tuple(near), salience.surprised(fact.importance, gain, policy.ladder))
+
+    def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
+        """Those of the neighbours that a model has not yet told from this statement, in their words of today (`A9`)."""
+        if self._apart is None:
+            self._apart = self._judged()
+        return [near for near in grey if pair_of(text, near.fact.text) not in self._apart]
+
+    def judged(self, text: str, known: str) -> None:
+        """A model has told the two statements apart, which the action log says too."""
+        if self._apart is not None:
+            self._apart.add(pair_of(text, known))
 
     def ties(self, fact: Fact, now: datetime) -> tuple[Edge, ...]:
         """The links of a new fact to what is similar, but not the same (`A13`)."""
@@ -140,6 +164,11 @@ class Ladder:
     def _slot(self, fact: Fact) -> str:
         kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")
         return slot(fact.category, kind, ref, fact.tags) if ref else ""
+
+
+def pair_of(one: str, other: str) -> frozenset[str]:
+    """Two statements, whatever their order, case and blanks."""
+    return frozenset((content_hash(one), content_hash(other)))
 
 
 def _another_time(one: Fact, other: Fact) -> str:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from engram.core.records import Change
     from engram.filing import Filing
 
+Case = tuple[str, str]
+"""Id and path of a note that waits for a person."""
+
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
 
@@ -74,6 +77,12 @@ class Plan:
     def is_buried(self, digest: str) -> bool:
         """Whether a person removed or corrected this statement, before or in this batch (`X8`)."""
         return digest in self.filing.index.tombstones or any(stone["hash"] == digest for stone in self.stones)
+
+    @property
+    def asked(self) -> list[Case]:
+        """The questions to the person, and the new facts that themselves ask (`X9`)."""
+        doubtful = [(fact.id, fact.path) for fact, _, section in self._new.values() if section]
+        return [*((str(case.keys["id"]), case.path) for case in self._cases.values()), *doubtful]
 
     @property
     def unsays(self) -> bool:

@@ -93,21 +93,22 @@ def subjects(box: Box) -> tuple[str, ...]:
 
 
 def weave(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
-    """The id of the trace that a sealed `box` joins; that of a new one where none fits (`C32`).
+    """The id of the trace of its persona that a sealed `box` joins; that of a new one where none fits (`C32`, `E14`).
 
     Compared is the best of a trace's latest `trace_boxes` boxes, never all topics it ever had: those only
     grow, and a long trace would stop matching. Only traces within `trace_days` of the box count. A new id is
-    `trace-` and 8 hex digits of SHA-256 of the sorted topics, so the same subject comes back to its trace.
+    `trace-` and 8 hex digits of SHA-256 of the sorted topics and the persona, so the same subject comes back to it.
     """
     window = timedelta(days=policy.trace_days)
     own = subjects(box)
     best = (policy.trace_overlap, datetime.min.replace(tzinfo=UTC), "")
     for trace in traces.values():
-        if box.opened - trace.seen > window or trace.seen - box.last > window:
+        if trace.persona != box.persona or box.opened - trace.seen > window or trace.seen - box.last > window:
             continue
         likeness = max((overlap(own, known) for _, known in trace.boxes[-policy.trace_boxes :]), default=0.0)
         best = max(best, (likeness, trace.seen, trace.id))
-    digest = sha256("\n".join(sorted(own)).encode("utf-8", "surrogatepass")).hexdigest()
+    seed = [*sorted(own), *filter(None, [box.persona])]
+    digest = sha256("\n".join(seed).encode("utf-8", "surrogatepass")).hexdigest()
     return best[2] or f"{TRACE}{digest[:8]}"
 
 
@@ -115,7 +116,7 @@ def threaded(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
     """`trace`, or a new one, with the sealed `box` in it under `name`, which begins with its date; oldest first."""
     own = subjects(box)
     seen = box.sealed or box.last
-    trace = trace or Trace(trace_id, own[0], seen)
+    trace = trace or Trace(trace_id, own[0], seen, persona=box.persona)
     if any(known == name for known, _ in trace.boxes):
         return trace
     held = sorted([*trace.boxes, (name, own)], key=lambda item: item[0][:10])

@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from engram.core.text import is_ulid
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -248,6 +250,36 @@ def reinforced(confidence: float, policy: LadderPolicy) -> float:
 def weakened(confidence: float, policy: LadderPolicy) -> float:
     """Confidence after a contradiction, `max(.1, c − .2)` (`A10`); never more than it was."""
     return min(confidence, max(policy.least, round(confidence - policy.loss, 4)))
+
+
+def is_own_change(before: Fact, after: Fact) -> bool:
+    """Whether a change of a note can only be ours: it brings what only we write, and nothing of a person's (`X23`).
+
+    That is the key of a turn among its evidence, the id of a memory that it succeeds or gives way to (a person
+    writes a link), or another stage. What we write along with it may differ too.
+    """
+    gained = [_gained(_keys(before), _keys(after))]
+    gained += [_gained(before.supersedes, after.supersedes), _gained(before.superseded_by, after.superseded_by)]
+    moved = before.stage != after.stage
+    if None in gained or not (moved or any(gained)) or not all(map(is_ulid, (*(gained[1] or ()), *(gained[2] or ())))):
+        return False
+    same = {name: getattr(before, name) for name in _WRITTEN_ALONG}
+    return replace(after, **same) == before
+
+
+_WRITTEN_ALONG = (
+    *("source", "also", "supersedes", "superseded_by", "stage"),
+    *("status", "confidence", "expires", "valid_until", "end_reason", "path", "sha"),
+)
+
+
+def _keys(fact: Fact) -> tuple[str, ...]:
+    return tuple(filter(None, (fact.source, *fact.also)))
+
+
+def _gained(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | None:
+    """What stands in `after` besides all of `before`; None where something is missing."""
+    return tuple(one for one in after if one not in before) if {*before} <= {*after} else None
 
 
 def united(old: Fact, new: Fact) -> Fact:

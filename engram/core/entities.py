@@ -30,6 +30,9 @@ SINGLE = frozenset(
 )
 """Relations that hold to one at a time: a new one ends the old (row B1)."""
 
+COUPLE = frozenset({"partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend"})
+"""Relations that end together, whatever the two were called and by whom: `we broke up`."""
+
 LIFETIMES = ("week", "month", "year", "forever")
 """How long an extractor may say that a memory holds (row B19)."""
 

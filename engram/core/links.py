@@ -114,6 +114,18 @@ def together(edges: Sequence[Edge], seen: Edge, now: datetime, policy: LinkPolic
     return (*closed, opened)
 
 
+def over(edges: Iterable[Edge], seen: Edge, now: datetime) -> tuple[Edge, ...]:
+    """Those of `edges` that end when `seen` is said to be over at `now`, and nothing in their place (`B1`).
+
+    That is what held then between its ends, unless it was heard later that it holds.
+    """
+    return tuple(
+        replace(edge, valid_until=now)
+        for edge in edges
+        if _ends(edge) == _ends(seen) and _holds(edge, now) and not (edge.reinforced and edge.reinforced > now)
+    )
+
+
 def spread(seeds: Mapping[str, float], edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> dict[str, float]:
     """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds themselves (`C34`).
 

@@ -3,7 +3,8 @@
 A game is opened in words that give the speaker a role (`let's play: I am …`, `interview me as …`) and lasts until
 somebody ends it (`back to real life`, `end of interview`). Where a game that was opened before is still going on,
 only its stage directions tell (`*draws a sword*`); then everything up to its end is played. A game that
-is opened in an earlier batch and goes on without any such sign is not recognised.
+was opened before the turns at hand and goes on without any such sign is not recognised, so callers hand in some of
+those before.
 """
 
 from __future__ import annotations

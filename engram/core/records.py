@@ -127,7 +127,7 @@ class Relation:
     """What an extractor says two entities are to each other (row B1): Anna –sister→ Ben, on the evidence of a turn.
 
     `subject` and `object` are display names, `type` is one word, `label` a sentence of its own or '';
-    `attitude` and `proximity` are 1–5; `confidence` is 0–1.
+    `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says that it holds no longer.
     """
 
     subject: str
@@ -139,6 +139,7 @@ class Relation:
     label: str = ""
     attitude: int | None = None
     proximity: int | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,8 @@ class Extraction:
     """One batch distilled. `dropped` counts what was refused, by reason; empty is a valid answer.
 
     `types` gives the type of an entity by its display name, as far as it is known (`ENTITY_TYPES`); `opinions`
-    what a model said of a statement beside a known fact: its text → (same, contradicts; the fact's id).
+    what a model said of a statement beside a known fact: its text → (same, contradicts; the fact's id), and `apart`
+    the ids of those that it found to say something else.
     """
 
     candidates: tuple[Candidate, ...]
@@ -155,6 +157,7 @@ class Extraction:
     relations: tuple[Relation, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     opinions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,12 +320,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A thread of boxes on one subject (row C32): the names and topics of its boxes, oldest first."""
+    """A thread of one persona's boxes on one subject (row C32): their names and topics, oldest first."""
 
     id: str
     topic: str
     seen: datetime
     boxes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    persona: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

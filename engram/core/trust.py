@@ -8,7 +8,10 @@ the place of what a person said.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from engram.core.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +51,15 @@ def source_class(turn: Turn) -> str:
     if turn.origin != "chat":
         return turn.origin if turn.origin in OUTSIDE else "tool"
     return turn.role if turn.role in {"user", "assistant", "tool"} else "interaction"
+
+
+def heard(turn: Turn, words: str) -> Turn:
+    """The turn as it counts for what rests on its `words` (`X27`): what the user only passes on is interaction.
+
+    `My name is Ben` in `Tom wrote: "My name is Ben"` is no word of the user's.
+    """
+    passed_on = source_class(turn) == "user" and quoted(turn.text, words)
+    return replace(turn, role="system") if passed_on else turn
 
 
 def fact_class(fact: Fact, evidence: Iterable[Turn]) -> str:

@@ -159,7 +159,7 @@ _IRREGULAR_FORMS = """
     wake woke woken; wear wore worn; weave wove woven; weep wept; win won; wind wound; withdraw withdrew
     withdrawn; write wrote written;
     child children kid; man men; woman women; person people; foot feet; tooth teeth; mouse mice; goose geese;
-    wife wives; knife knives; life lives; leaf leaves; half halves; shelf shelves; wolf wolves; thief thieves;
+    wife wives; knife knives; half halves; shelf shelves; wolf wolves; thief thieves;
     loaf loaves; calf calves; datum data; criterion criteria; phenomenon phenomena; good better best;
     bad worse worst; mother mom mum mommy mama; father dad daddy papa; grandmother grandma granny;
     grandfather grandpa; photo photograph pic picture; tv television; bike bicycle; fridge refrigerator;

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints
 
-VERSION = "4"
+VERSION = "5"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"

@@ -61,6 +61,21 @@ my job: fact probable trait
 lives: fact sure place
     <I>(?:live|reside) in|<AM>(?:based|living) in
     = {s} lives in {o}
+no longer works: fact sure name
+    i no longer work (?P<w>at|for)
+    = {s} no longer works {w} {o}
+no longer lives: fact sure place
+    i no longer (?:live|reside) in
+    = {s} no longer lives in {o}
+left: moment weak name
+    (?:<I>|<HAVE>)(?P<w>left|quit)(?= <CAP>)
+    = {s} {w} {o}
+broke up: moment sure name
+    (?:<I>|<HAVE>)(?P<w>(?:broke|broken|split) up with|separated from|divorced(?= <CAP>))
+    = {s} {w} {o}
+broke up together: moment sure any
+    (?P<x><CAP>[\w-]+) and i (?:have |just |recently |finally )*(?:broke|broken|split) up(?=[.!]?$)
+    = {s} and {x} broke up
 home is: fact sure place
     (?:my|our) (?P<w>(?:new |current )?(?:flat|apartment|house|home|place|office|studio) is in)
     = {p} {w} {o}
@@ -278,6 +293,18 @@ from now on: preference sure order to-bot tag:instruction
 _OTHERS = r"""
 other lives: fact sure place
     (?:now |currently )?(?P<w>lives in|is from|comes from)
+    = {s} {w} {o}
+other no longer works: fact sure name
+    no longer works (?P<w>at|for)
+    = {s} no longer works {w} {o}
+other no longer lives: fact sure place
+    no longer lives in
+    = {s} no longer lives in {o}
+other left: moment sure name
+    (?:has |just |finally )*(?P<w>left|quit)(?= <CAP>)
+    = {s} {w} {o}
+other broke up: moment sure name
+    (?:has |just |finally )*(?P<w>(?:broke|split) up with)
     = {s} {w} {o}
 other works: fact sure open
     (?:now |currently )?(?P<w>works as)(?= an? )

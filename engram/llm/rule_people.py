@@ -7,7 +7,7 @@ exactly one fitting person or place, and otherwise refuses the statement.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.dates import MONTHS
@@ -114,12 +114,16 @@ def _is_many(kin: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are the types of named entities."""
+    """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are the types of named entities.
+
+    It is `ended` where the statement says that it holds no longer.
+    """
 
     subject: str
     type: str
     object: str
     kinds: tuple[tuple[str, str], ...]
+    ended: bool = False
 
 
 _LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
@@ -149,6 +153,24 @@ _HELD = {
 """By rule and the words it took: the type of relation, and what its object is."""
 
 
+_OVER = {
+    "no longer works": "works_at",
+    "other no longer works": "works_at",
+    "left": "works_at",
+    "other left": "works_at",
+    "no longer lives": "lives_in",
+    "other no longer lives": "lives_in",
+    "broke up": "partner",
+    "other broke up": "partner",
+    "broke up together": "partner",
+    "de no longer works": "works_at",
+    "de no longer lives": "lives_in",
+    "de no longer boss": "boss",
+    "de broke up": "partner",
+}
+"""By rule: the type of relation that it says is over. What did not hold is not ended by that."""
+
+
 def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> Bond | None:
     """What the statement of `rule` ties together, where it names both sides; None else (`B1`).
 
@@ -159,6 +181,12 @@ def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> Bond | 
         return _kin(speaker, words, subject)
     if rule in {"kin", "kin is", "kin name"}:
         return _kin(speaker, words, raw)
+    if rule == "not any more":
+        was = _kin(speaker, words, subject)
+        return was and replace(was, ended=True)
+    if rule in _OVER:
+        name = raw or words
+        return Bond(subject, _OVER[rule], name, (), ended=True) if _is_name(name) else None
     held = _HELD.get((rule, words.casefold()))
     led = _LED.match(raw)
     if held is None or led is None or not _is_name(led[0]) or _ANOTHER.match(raw, led.end()):

@@ -44,6 +44,18 @@ de from: fact sure foreign
 de works: fact sure foreign
     ich arbeite (?P<w>als|bei|in|für)
     = {s} arbeitet {w} {o}
+de no longer works: fact sure name
+    ich arbeite nicht mehr (?P<w>bei|für)
+    = {s} arbeitet nicht mehr {w} {o}
+de no longer lives: fact sure name
+    ich (?:wohne|lebe) nicht mehr in
+    = {s} wohnt nicht mehr in {o}
+de no longer boss: correction sure any tag:relationship
+    (?P<w><CAP>[\w-]+) ist nicht mehr (?:meine?|unsere?) (?P<v>Chef(?:in)?)(?=[.!]?$)
+    = {w} ist nicht mehr {v} {p}
+de broke up: moment sure any
+    ich habe mich (?:\w+ ){0,2}?von (?P<w><CAP>[\w-]+) getrennt(?=[.!]?$)
+    = {s} hat sich von {w} getrennt
 de trait: fact sure any
     ich bin (?:übrigens |jetzt |auch )?(?P<w>(?:vegan|vegetarisch|vegetarier(?:in)?|veganer(?:in)?|verheiratet
     |geschieden|schwanger|linkshänder(?:in)?|allergisch gegen))

@@ -52,8 +52,11 @@ if TYPE_CHECKING:
 EXTRACTOR = "rules/1"
 
 
-def extract(turns: Sequence[Turn], policy: ExtractionPolicy) -> Extraction:
+def extract(turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Turn] = ()) -> Extraction:
     """What the rules read from `turns`, in the order of the turns (`X2`, `C3`).
+
+    `before` are the turns of the conversation just before them: they tell whether a game is going on and whom a
+    name or a pronoun means, and nothing is taken from them.
 
     At most `policy.max_facts`, the surest first when there are more; the same statement once; confidence
     at most `policy.rules_confidence`. `dropped` counts what was refused and why. With them what the statements
@@ -61,20 +64,18 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy) -> Extraction:
     """
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
-    ties: dict[tuple[str, str, str], Relation] = {}
+    ties: dict[tuple[str, str, str, bool], Relation] = {}
     types: dict[str, str] = {}
     seen: set[str] = set()
-    to_bot = not any(turn.role == "assistant" and _is_somebody(turn) for turn in turns)
-    known = relatives(turn.text for turn in turns if turn.role == "user")
-    earlier = ""
-    for turn, in_play in zip(turns, played(turns), strict=True):
-        speaker = _speaker(turn, policy, to_bot=to_bot, known=known)
+    told = [*before, *turns]
+    to_bot = not any(turn.role == "assistant" and _is_somebody(turn) for turn in told)
+    known = relatives(turn.text for turn in told if turn.role == "user")
+    for turn, in_play, earlier in tuple(_in_order(told))[len(before) :]:
         if in_play:
-            earlier = ""
             _count(dropped, "played")
             continue
+        speaker = _speaker(turn, policy, to_bot=to_bot, known=known)
         if speaker is None:
-            earlier = earlier and f"{earlier}\n{amid(turn.text)}"
             continue
         if speaker.name:
             types[speaker.name] = "person"
@@ -82,19 +83,31 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy) -> Extraction:
             one = said.candidate
             types = {**said.types, **types}
             if said.relation:
-                ends = (key(said.relation.subject), said.relation.type, key(said.relation.object))
-                ties.setdefault(ends, said.relation)
+                tie = said.relation
+                ties.setdefault((key(tie.subject), tie.type, key(tie.object), tie.ended), tie)
             if one.text.casefold() in seen:
                 _count(dropped, "repeated")
                 continue
             seen.add(one.text.casefold())
             found.append(one)
-        earlier = plain(turn.text) if len(turn.text) <= _LONGEST else ""
     surest = sorted(range(len(found)), key=lambda place: (-found[place].confidence, place))[: policy.max_facts]
     if len(found) > len(surest):
         dropped["too many"] = len(found) - len(surest)
     relations = tuple(ties.values())[: policy.max_relations]
     return Extraction(tuple(found[place] for place in sorted(surest)), EXTRACTOR, dropped, relations, types)
+
+
+def _in_order(told: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
+    """Each turn, whether a role is played in it, and what was said just before it of whom it can mean."""
+    earlier = ""
+    for turn, in_play in zip(told, played(told), strict=True):
+        yield turn, in_play, earlier
+        if in_play:
+            earlier = ""
+        elif turn.role == "user" or (turn.role == "assistant" and _is_somebody(turn)):
+            earlier = plain(turn.text) if len(turn.text) <= _LONGEST else ""
+        else:
+            earlier = earlier and f"{earlier}\n{amid(turn.text)}"
 
 
 def _count(dropped: dict[str, int], reason: str) -> None:
@@ -270,7 +283,7 @@ def _candidate(
     )
     if rule.as_of and when is None:
         text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-    tied = bond(rule.name, other_name or clause.speaker.name, clause.speaker.name, words["w"], raw)
+    tied = bond(rule.name, other_name or clause.speaker.name, clause.speaker.name, words["w"] or words["x"], raw)
     return _built(clause, rule, text, policy, other_name, tied) if len(text) < _LONGEST else None
 
 
@@ -298,7 +311,8 @@ def _built(
     if tied is None:
         return _Said(one)
     ends = (tied.subject or OWNER, label(tied.type), tied.object)
-    return _Said(one, Relation(*ends, one.turn_id, one.quote, confidence=one.confidence), dict(tied.kinds))
+    relation = Relation(*ends, one.turn_id, one.quote, confidence=one.confidence, ended=tied.ended)
+    return _Said(one, relation, dict(tied.kinds))
 
 
 _CORRECTABLE = frozenset({"fact", "preference", "relationship", "skill"})

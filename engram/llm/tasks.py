@@ -57,6 +57,7 @@ _RELATION = {
     "object": _TEXT,
     "attitude": _LEVEL,
     "proximity": _LEVEL,
+    "ended": {"type": "boolean"},
 }
 
 
@@ -219,7 +220,7 @@ def _relations(
 
     Stricter than with facts: no person reviews a relation, so one without evidence is dropped (`X17`).
     """
-    kept: dict[tuple[str, str, str], Relation] = {}
+    kept: dict[tuple[str, str, str, bool], Relation] = {}
     for item in items if isinstance(items, list) else ():
         found = _relation(item, turns, policy, model_policy)
         if isinstance(found, str):
@@ -227,7 +228,7 @@ def _relations(
         elif len(kept) == policy.max_relations:
             dropped["relation: over the limit"] += 1
         else:
-            kept.setdefault((key(found.subject), found.type, key(found.object)), found)
+            kept.setdefault((key(found.subject), found.type, key(found.object), found.ended), found)
     return tuple(kept.values())
 
 
@@ -255,6 +256,7 @@ def _relation(item: Any, turns: Sequence[Turn], policy: ExtractionPolicy, model_
         confidence=policy.default_confidence,
         attitude=_level(item.get("attitude")),
         proximity=_level(item.get("proximity")),
+        ended=item.get("ended") is True,
     )
 
 

@@ -152,7 +152,7 @@ class Memory:
         return Recall(self.call("recall", query=query, **options))
 
     def remember(self, text: str, **options: Any) -> dict[str, Any]:
-        """Keep a statement; options as in the table: category, about, tags, pinned, expires, …"""
+        """Keep a statement; options as in the table. Where it raised a question the answer names that `case`."""
         return self.call("remember", text=text, **options)
 
     def forget(self, id: str, reason: str | None = None) -> dict[str, Any]:  # noqa: A002  called so everywhere

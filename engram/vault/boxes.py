@@ -106,7 +106,7 @@ def box_again(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes
 
 def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
     """The note of a new trace (`C32`)."""
-    keys = {"id": trace.id, "kind": "trace", **_trace_keys(trace, zone, policy)}
+    keys = {"id": trace.id, "kind": "trace", "persona": trace.persona, **_trace_keys(trace, zone, policy)}
     return notes.emit(keys, between(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace)))
 
 
@@ -162,7 +162,8 @@ def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
         trace_id = f"{boxes.TRACE}{digits}"
         words = [subject for box in held for subject in boxes.subjects(box.box)]
         named = next((word for word in words if slug(word, _SLUG_BYTES) == topic), topic)
-        start = Trace(trace_id, named, min(box.box.sealed or box.box.last for box in held))
+        begun = min(box.box.sealed or box.box.last for box in held)
+        start = Trace(trace_id, named, begun, persona=held[0].box.persona)
         for box in sorted(held, key=lambda box: (box.name[:10], box.box.last, box.name)):
             start = boxes.threaded(start, trace_id, box.name, box.box)
         traces[trace_id] = start
@@ -171,10 +172,7 @@ def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
 
 def traces_text(traces: Mapping[str, Trace]) -> bytes:
     """`state/traces.json`: a line for each trace, in the order of their ids."""
-    rows = (
-        f"{_json(key)}: {_json({'topic': trace.topic, 'seen': trace.seen.isoformat(), 'boxes': _named(trace)})}"
-        for key, trace in sorted(traces.items())
-    )
+    rows = (f"{_json(key)}: {_json(_trace_row(trace))}" for key, trace in sorted(traces.items()))
     return ('{"traces": {\n' + ",\n".join(rows) + "\n}}\n").encode("utf-8", "replace")
 
 
@@ -187,6 +185,7 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
                 str(row["topic"]),
                 datetime.fromisoformat(row["seen"]).astimezone(UTC),
                 tuple((str(box["name"]), tuple(map(str, box["topics"]))) for box in row["boxes"]),
+                str(row.get("persona") or "") or None,
             )
             for key, row in json.loads(raw)["traces"].items()
         }
@@ -278,8 +277,10 @@ def _boxes(trace: Trace) -> str:
     return "\n".join(f"- [[{name.rpartition('/')[2]}]], {name[:10]}" for name, _ in trace.boxes)
 
 
-def _named(trace: Trace) -> list[dict[str, object]]:
-    return [{"name": name, "topics": topics} for name, topics in trace.boxes]
+def _trace_row(trace: Trace) -> dict[str, object]:
+    held = [{"name": name, "topics": topics} for name, topics in trace.boxes]
+    row = {"topic": trace.topic, "persona": trace.persona, "seen": trace.seen.isoformat(), "boxes": held}
+    return {key: value for key, value in row.items() if value is not None}
 
 
 def _heading(words: str) -> str:

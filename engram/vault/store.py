@@ -55,23 +55,33 @@ class Vault:
         """The paths of the notes at and below `folder`, in order."""
         return sorted(walk(str(self.root), folder).files)
 
-    def apply(self, changes: Iterable[Change]) -> dict[str, bytes]:
+    def apply(self, changes: Iterable[Change], held: dict[str, bytes] | None = None) -> dict[str, bytes]:
         """Carry the plan out in order and make it durable, each folder once; what each path holds now.
 
         A path from which a note was moved holds b''. A file that is no longer as planned, or a place that is
-        taken, raises ConflictError; what came before it in the plan stands.
+        taken, raises ConflictError; what came before it in the plan stands. `held` is filled as it goes on: after
+        a fault it says what was meant to stand so far, which `stands` tells of what was done.
         """
-        held: dict[str, bytes] = {}
+        held = {} if held is None else held
         with files.FolderSyncs() as pending:
             for change in changes:
                 if isinstance(change, Create):
                     held[change.path] = note.emit(change.keys, change.body)
                     self.create(change.path, held[change.path], pending)
                 elif isinstance(change, Move):
-                    held |= {change.path: b"", change.to: self._move(change, pending)}
+                    self._move(change, pending, held)
                 else:
-                    held[change.path] = self.rewrite(change.path, partial(_patched, change), pending)
+                    self.rewrite(change.path, partial(_patched, change, held), pending)
         return held
+
+    def stands(self, path: str, raw: bytes) -> bool:
+        """Whether these bytes stand at `path` now, or with b'' nothing."""
+        try:
+            return self.read(path) == raw
+        except NotFoundError:
+            return not raw
+        except EngramError:
+            return False
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
         """A new file with exactly these bytes; ConflictError where other bytes stand already."""
@@ -96,8 +106,8 @@ class Vault:
             return new
         raise ConflictError("the note is being edited", where=path, fix="Try again when the editor is done.")
 
-    def _move(self, change: Move, pending: set[Path]) -> bytes:
-        """Rename, then patch; what the note holds at its new place.
+    def _move(self, change: Move, pending: set[Path], held: dict[str, bytes]) -> None:
+        """Rename, then patch.
 
         At every moment the note stands in one place and is whole. Cut short between the two steps it stands at
         `to` with the bytes of the plan, and the same plan goes on from there. The patch is tried out first, and
@@ -109,11 +119,12 @@ class Vault:
         if files.sha256(raw) != change.sha:
             raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
         new = note.edit(raw, change.keys, change.body)
+        held |= {change.path: b"", change.to: new}
         if not arrived:
             self.before(change.path)
             files.move(here, there, pending, change.sha)
         if new == raw:
-            return raw
+            return
         try:
             left = files.replace(there, new, change.sha, pending)
         except EngramError as fault:
@@ -123,7 +134,6 @@ class Vault:
                     files.move(there, here, pending)
             raise
         self._left |= {left} if left else set()
-        return new
 
     def tidy(self, now: datetime, grace: float) -> list[str]:
         """Finish with displaced files; a person's words in one become a note in `review/`, whose paths are given.
@@ -170,6 +180,11 @@ class Vault:
         """Action and memory of each row of the action log that tells of one of these actions."""
         rows = (row for action in actions for row in self._rows(ACTIONS, action))
         return {(str(row.get("action")), str(row.get("memory"))) for row in rows if row.get("action") in actions}
+
+    def pairs(self, action: str) -> set[frozenset[str]]:
+        """The `pair` of each row of the action log that tells of this action."""
+        rows = (row for row in self._rows(ACTIONS, action) if row.get("action") == action)
+        return {frozenset(map(str, pair)) for row in rows if isinstance(pair := row.get("pair"), list)}
 
     def tombstones(self) -> set[str]:
         """What a person removed and did not bring back: content hashes, and keys of the turns they came from.
@@ -249,7 +264,8 @@ def _row(line: str) -> dict[str, object] | None:
     return row if isinstance(row, dict) else None
 
 
-def _patched(change: Edit, raw: bytes) -> bytes:
+def _patched(change: Edit, held: dict[str, bytes], raw: bytes) -> bytes:
     if files.sha256(raw) != change.sha:
         raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
-    return note.edit(raw, change.keys, change.body)
+    held[change.path] = note.edit(raw, change.keys, change.body)
+    return held[change.path]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -230,3 +231,16 @@ def test_every_memory_is_in_exactly_one_box(batches):
     assert [name for box in every for name in box.memories] == told
     assert all(box.memories and (box.sealed or box.last) >= box.last >= box.opened for box in every)
     assert all(one.sealed <= other.opened + timedelta(minutes=30) for one, other in pairwise(every))
+
+
+# row: C32
+# row: E14
+@pytest.mark.parametrize(("first", "second"), [("Kapitän", "Smutje"), ("Kapitän", None), (None, "Kapitän")])
+def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
+    """What one tells of a subject stays out of the other's thread, and out of everybody's."""
+    box = sealed("anna", "porto")
+    traces, one = woven(replace(box, persona=first), {})
+    traces, other = woven(replace(box, persona=second), traces)
+    assert one != other
+    assert [traces[one].persona, traces[other].persona] == [first, second]
+    assert boxes.weave(replace(sealed("anna", "porto", days=1), persona=first), traces, POLICY) == one

@@ -53,11 +53,11 @@ class Bench:
             made.append(fact)
         return made
 
-    def add(self, names, about=(), minutes=0.0, session="plans", later=0.0, people=()):
+    def add(self, names, about=(), minutes=0.0, session="plans", later=0.0, people=(), persona=None):
         """File a batch said so long after noon, by a clock that shows `later` minutes more."""
         said = NOON + timedelta(minutes=minutes)
         made = self.facts(names, about, minutes)
-        return self.boxing.add(session, None, made, said, said + timedelta(minutes=later), people)
+        return self.boxing.add(session, persona, made, said, said + timedelta(minutes=later), people)
 
     def notes(self, folder):
         return sorted((self.settings.vault / folder).rglob("*.md"))
@@ -473,3 +473,18 @@ def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
     assert {stem for one in bench.read("traces") for stem in links(one.body)} == {
         path.stem for path in bench.notes("boxes")
     }
+
+
+# row: C32
+# row: E14
+def test_a_private_box_and_another_ones_are_on_two_traces(bench):
+    """Also once the list of traces is lost and made again from the notes."""
+    personas = ["Kapitän", "Smutje", None]
+    for n, persona in enumerate(personas):
+        bench.add([f"m{n}"], ["Porto"], n, persona=persona)
+    bench.boxing.flush(NOON + timedelta(minutes=4))
+    traces = bench.read("traces")
+    assert [len(links(trace.body)) for trace in traces] == [1, 1, 1]
+    assert {trace.keys.get("persona") for trace in traces} == {*personas}
+    held = bench.settings.vault / "state" / "traces.json"
+    assert forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone)) == held.read_bytes()

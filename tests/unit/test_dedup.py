@@ -19,6 +19,7 @@ from engram.core.dedup import (
     episodes,
     is_event,
     is_held,
+    is_own_change,
     judge,
     reinforced,
     relate,
@@ -356,3 +357,32 @@ def test_whatever_happens_nothing_is_lost(fact, claim, similarity, conflict, mod
     if claim.barred or claim.older:
         assert found <= {"confirm", "reinforce", "ask"}
     assert all(0 <= effect.confidence <= 1 for effect in decision.effects if effect.confidence is not None)
+
+
+BERLIN = Fact("A", "Anna lives in Berlin.", source="talk#^t1", also=("more#^t2",), about=("Anna",), confidence=0.5)
+HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
+
+
+# row: X23
+@pytest.mark.parametrize(
+    ("changed", "ours"),
+    [
+        ({"also": ("more#^t2", "again#^t1"), "confidence": 0.6, "expires": None}, True),
+        ({"superseded_by": (HEIR,), "confidence": 0.3}, True),
+        ({"superseded_by": (HEIR,), "status": "invalidated", "end_reason": "another home"}, True),
+        ({"supersedes": (HEIR,), "sha": "ff", "stage": "core"}, True),
+        ({"stage": "core"}, True),
+        ({"stage": "core", "layer": "semantic"}, False),
+        ({"superseded_by": ("fact-anna-lives-in-munich",), "status": "superseded"}, False),
+        ({"also": ("more#^t2", "again#^t1"), "text": "Anna lives in Bonn."}, False),
+        ({"also": ("more#^t2", "again#^t1"), "about": ("Ben",)}, False),
+        ({"also": ()}, False),
+        ({"also": ("again#^t1",)}, False),
+        ({"status": "invalidated", "end_reason": "she moved"}, False),
+        ({"confidence": 0.9}, False),
+        ({"sha": "ff"}, False),
+    ],
+)
+def test_a_change_is_ours_where_nobody_else_writes_such_a_thing(changed, ours):
+    """More evidence, or an heir by its id, and what we write along with it."""
+    assert is_own_change(BERLIN, replace(BERLIN, **changed)) is ours

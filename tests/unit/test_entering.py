@@ -63,9 +63,75 @@ def test_every_name_a_fact_is_about_gets_a_note_once(entering):
     take(entering, about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"], types={"Porto": "place"}, speaker="Mira")
     before = tree(entering)
     assert list(notes(entering)) == ["concepts/Anna.md", "orgs/Acme Inc.md", "people/Mira.md", "places/Porto.md"]
-    take(entering, about=["ANNA", "porto"], types={"Anna": "person"}, days=3)
+    take(entering, about=["ANNA", "porto"], types={"Anna": "concept", "Porto": "org"}, days=3)
     take(again(entering), about=["Anna"], days=4)
     assert tree(entering) == before
+
+
+# row: B1
+# row: E2
+@pytest.mark.parametrize("kind", ["person", "org", "place", "project"])
+def test_what_somebody_is_may_be_said_later(entering, kind):
+    """The note gets its type and moves to the folder of that: the link, its lines and its edges stay."""
+    take(entering, bond("Tomás", "likes", "Porto"), about=["Tomás"])
+    path = entering.settings.vault / "entities/concepts/Tomás.md"
+    path.write_text(path.read_text() + "My words.\n")
+    take(entering, about=["Tomás"], types={"tomás": kind}, days=1)
+    folder = {"person": "people", "org": "orgs", "place": "places", "project": "projects"}[kind]
+    assert list(notes(entering)) == sorted(["concepts/Porto.md", f"{folder}/Tomás.md"])
+    text = notes(entering)[f"{folder}/Tomás.md"]
+    assert f"\ntype: {kind}\n" in text
+    assert text.endswith("My words.\n")
+    take(entering, bond("Tomás", "likes", "Porto"), about=["Tomás"], days=2)
+    assert entering.ref_of("Tomás")[0] == kind
+    assert entering.linked(["Tomás"]) == ("Tomás",)
+    assert lines(entering, f"{folder}/Tomás.md") == ["- likes: [[Porto]]"]
+    assert len({edge.target for edge in entering.edges.all()}) == 1
+    before = tree(entering)
+    take(again(entering), about=["Tomás"], types={"Tomás": "project"}, days=3)
+    assert tree(entering) == before
+
+
+# row: B1
+@pytest.mark.parametrize("deed", ["type", "type back", "folder", "by hand", "taken"])
+def test_a_persons_own_type_stays(entering, deed):
+    """They set it, set it back where we had changed it, moved the note, made it, or made another of that name."""
+    root = entering.settings.vault / "entities"
+    take(entering, about=["Tomás"])
+    path = root / "concepts/Tomás.md"
+    if deed == "type":
+        path.write_text(path.read_text().replace("type: concept", "type: tool"))
+    elif deed == "type back":
+        take(entering, about=["Tomás"], types={"Tomás": "person"})
+        path = root / "people/Tomás.md"
+        path.write_text(path.read_text().replace("type: person", "type: concept"))
+    elif deed == "folder":
+        (root / "mine").mkdir()
+        path = path.rename(root / "mine/Tomás.md")
+    elif deed == "by hand":
+        path.write_text("Tomás is a saint.\n")
+    else:
+        (root / "people").mkdir()
+        (root / "people/Tomás.md").write_text("Another one.\n")
+    os.utime(path, (0, 0))
+    before = tree(entering)
+    take(again(entering), about=["Tomás"], types={"Tomás": "person"}, days=1)
+    assert tree(entering) == before
+
+
+# row: B1
+# row: X3
+def test_a_note_that_a_person_is_at_gets_its_type_later(entering):
+    """Once they have left it alone for a minute."""
+    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=60))
+    entering.settings = replace(entering.settings, policy=quiet)
+    take(entering, about=["Tomás"])
+    path = entering.settings.vault / "entities/concepts/Tomás.md"
+    path.write_text(path.read_text() + "Mine.\n")
+    now = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    for later, folder in ((1, "concepts"), (61, "people")):
+        take(again(entering), about=["Tomás"], types={"Tomás": "person"}, now=now + timedelta(seconds=later))
+        assert list(notes(entering)) == [f"{folder}/Tomás.md"]
 
 
 # row: C13
@@ -149,6 +215,36 @@ def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entering
     ]
     ended = [edge for edge in entering.edges.all() if edge.valid_until]
     assert [(edge.target, edge.valid_until) for edge in ended] == [("org:acme_inc", NOW + timedelta(days=5))]
+
+
+# row: B1
+def test_what_is_over_loses_its_line_and_gets_no_successor(entering):
+    """And no name gets a note for that. Told again, also by another process, it changes nothing."""
+    take(entering, bond("Tom", "works_at", "Acme"), bond("Tom", "sister", "Anna"))
+    take(entering, bond("Tom", "works at", "ACME", ended=True), bond("Tom", "boss", "Eve", ended=True), days=1)
+    assert lines(entering, "concepts/Tom.md") == ["- sister: [[Anna]]"]
+    ends = {edge.label: edge.valid_until for edge in entering.edges.all()}
+    assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
+    assert list(notes(entering)) == ["concepts/Acme.md", "concepts/Anna.md", "concepts/Tom.md"]
+    before = tree(entering)
+    take(entering, bond("Tom", "works_at", "Acme"), days=0)
+    take(again(entering), bond("Tom", "works_at", "Acme", ended=True), bond("Tom", "alias", "Acme", ended=True), days=1)
+    assert tree(entering) == before
+    take(entering, bond("Tom", "works_at", "Acme"), days=2)
+    assert "- works at: [[Acme]]" in lines(entering, "concepts/Tom.md")
+
+
+# row: B1
+@pytest.mark.parametrize("told", [("Ben", "partner", "Anna"), ("Anna", "ex", "Ben"), ("Anna", "boyfriend", "Ben")])
+def test_two_who_break_up_are_no_couple_whatever_they_were_called(entering, told):
+    """By each of the two; what else they are to each other stays."""
+    take(entering, bond("Ben", "girlfriend", "Anna"), bond("Anna", "boyfriend", "Ben"), bond("Ben", "boss", "Anna"))
+    take(entering, bond(*told, ended=True), days=1)
+    left = {(edge.label, edge.valid_until is None) for edge in entering.edges.all()}
+    over = told[1] != "ex"
+    assert left == {("girlfriend", not over), ("boyfriend", not over), ("boss", True)}
+    assert lines(entering, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
+    assert len(lines(entering, "concepts/Anna.md")) == (not over)
 
 
 # row: C34

@@ -15,6 +15,7 @@ from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction import Extractor
 from engram.llm import rules
+from tests.fakes.batches import batch_of, held_back
 
 
 @pytest.fixture
@@ -59,3 +60,48 @@ def test_a_spent_budget_is_no_try(extractor, batch, clock):
     """The batch waits for the next local day."""
     same, at = extractor.again(batch, BudgetSpentError("spent"), clock())
     assert (same, at.isoformat()) == (batch, "2026-11-21T00:01:00+01:00")
+
+
+# -- what was said before ------------------------------------------------------------------------------
+
+
+def read(memory, *texts, session="talk"):
+    """What the rules find in one batch of a conversation, once it is filed."""
+    batch = batch_of(memory, *texts, session=session)
+    found = memory.distil(batch)
+    memory.file(batch, found)
+    return [candidate.text for candidate in found.candidates]
+
+
+# row: X2
+def test_a_game_goes_on_in_the_next_batch_until_somebody_ends_it(memory):
+    """In another conversation nobody plays."""
+    held_back(memory)
+    read(memory, "Let's play: you are the innkeeper, I am Sir Roderick.")
+    assert read(memory, "I live in Bruges.") == []
+    assert read(memory, "I live in Oslo.", session="another talk") == ["The user lives in Oslo."]
+    assert read(memory, "OK, enough role-play.") == []
+    assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]
+
+
+# row: X2
+def test_whom_a_pronoun_means_may_stand_in_the_batch_before(memory):
+    """What stood there is not taken twice."""
+    held_back(memory)
+    assert read(memory, "My boss is called Ingrid.") == ["The user's boss is called Ingrid."]
+    assert read(memory, "She lives in Porto.", "My name is Mira.") == [
+        "Ingrid lives in Porto.",
+        "The user's name is Mira.",
+    ]
+    assert read(memory, "She lives in Porto.", session="another talk") == []
+
+
+# row: X2
+def test_the_rules_look_back_only_so_far(memory):
+    """A game that nobody has shown a sign of for long is over."""
+    held_back(memory)
+    most = memory.settings.policy.extraction.rules_before
+    read(memory, "Let's roleplay!")
+    for n in range(most):
+        read(memory, f"Hm, {n}.")
+    assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]

@@ -129,6 +129,26 @@ def test_a_verdict_that_names_nothing_changes_nothing(asking, fake, answer):
 
 
 # row: A9
+@pytest.mark.parametrize("again", ["at once", "after a restart"])
+def test_a_pair_that_the_model_told_apart_is_not_asked_about_again(asking, fake, again):
+    """Another pair is; and an answer that could not be read is kept for none."""
+    memory = asking()
+    tell(memory, BERLIN)
+    for fact_id in understood(memory, fake, MUNICH, verdict("independent", 0)).created:
+        (memory.settings.vault / memory.index.find(fact_id).path).unlink()
+    if again == "after a restart":
+        memory = asking()
+    memory.rescan(None, accept_deletions=True)
+    fake.requests.clear()
+    understood(memory, fake, MUNICH)
+    assert questions(fake) == []
+    fake.requests.clear()
+    understood(memory, fake, "Anna lives in Rome.", "I do not know.")
+    assert len(questions(fake)) == 1
+    assert {row["action"] for row in rows(memory) if "pair" in row} == {"apart"}
+
+
+# row: A9
 # row: X2
 @pytest.mark.parametrize("fault", [status(500), status(401), status(429)])
 def test_a_model_that_fails_to_judge_costs_no_fact(asking, fake, fault):

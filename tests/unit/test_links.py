@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from operator import itemgetter
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engram.core.links import derived, effective, inhibited, links, refined, reinforced, spread, together
+from engram.core.links import derived, effective, inhibited, links, over, refined, reinforced, spread, together
 from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Fact
 
@@ -219,6 +220,22 @@ def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
         ("org:b", ago(50), NOW),
         ("org:a", NOW, None),
     ]
+
+
+# row: B1
+def test_a_relation_may_end_without_another_in_its_place():
+    """What held between the two then; what was heard later to hold goes on, and what was never known is no news."""
+    (first,) = together([], works("a"), ago(100), POLICY, single=True)
+    assert over([first], works("a"), ago(50)) == (replace(first, valid_until=ago(50)),)
+    assert over([first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW)
+    for edges, seen, when in (
+        ([first], works("b"), NOW),
+        ([first], works("a"), ago(200)),
+        ([replace(first, reinforced=ago(10))], works("a"), ago(50)),
+        ([replace(first, valid_until=ago(60))], works("a"), ago(50)),
+        ([], works("a"), NOW),
+    ):
+        assert over(edges, seen, when) == ()
 
 
 # row: B1

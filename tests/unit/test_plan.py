@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from engram import config
+from engram.core.records import Edit
 from engram.core.text import content_hash
-from engram.errors import EngramError
+from engram.errors import ConflictError, EngramError
 from engram.memory import Memory
 from engram.vault import facts, syscalls
 from tests.fakes.batches import batch_of, by_text, cases, every, held_back, rows, said, tell, texts, tick, tree
@@ -138,6 +139,62 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
     held.rescan(None)
     found = content(held)
     assert {path for path in {*found, *whole} if found.get(path) != whole.get(path)} == set()
+
+
+# row: X23
+@pytest.mark.parametrize("stage", ["question", "artifact", "note", "doubt"])
+@pytest.mark.parametrize("end", ["refused", "killed"])
+def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(held, opened, clock, monkeypatch, stage, end):
+    """Else no later statement could change that memory, for ever."""
+    known(held)
+    batch, outcome = news(held)
+    struck = Struck(STAGES[stage], OSError(28, "No space left on device") if end == "refused" else Killed())
+    with monkeypatch.context() as patch, suppress(EngramError, Killed):
+        patch.setattr(syscalls, "SYS", struck)
+        held.file(batch, outcome)
+    assert struck.met
+    assert texts(held, "superseded") == ["Anna lives in Berlin."]
+    if end == "killed":
+        held = held_back(opened())
+    held.rescan(None)
+    assert [row for row in rows(held) if row["action"] == "edit"] == []
+
+
+# row: X23
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")])
+def test_an_edit_of_a_persons_in_that_moment_is_theirs(held, monkeypatch, fault):
+    """Of a note that we had just written, and of one that we had not come to."""
+    known(held)
+    batch, outcome = news(held)
+    mine = [by_text(held, text) for text in ("Anna lives in Berlin.", "Emil plays chess.")]
+
+    class Typing(Struck):
+        def write(self, descriptor, content):
+            if self.mark in content and not self.met:
+                for fact in mine:
+                    path = held.settings.vault / fact.path
+                    path.write_text(path.read_text().replace(fact.text, f"{fact.text} I saw it."))
+            return super().write(descriptor, content)
+
+    with monkeypatch.context() as patch, suppress(EngramError):
+        patch.setattr(syscalls, "SYS", Typing(STAGES["note"], fault))
+        held.file(batch, outcome)
+    held.rescan(None)
+    assert {row["memory"] for row in rows(held) if row["action"] == "edit"} == {fact.id for fact in mine}
+
+
+# row: X23
+def test_a_conflict_further_on_does_not_make_our_own_edit_a_persons(held):
+    """The first note of the plan is written, the second was edited meanwhile."""
+    known(held)
+    ours, theirs = by_text(held, "Cleo loves tea."), by_text(held, "Emil plays chess.")
+    path = held.settings.vault / theirs.path
+    path.write_text(path.read_text().replace("chess", "go"))
+    keys = {"confidence": 0.4}
+    with pytest.raises(ConflictError):
+        held.filing.write([Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)], [])
+    held.rescan(None)
+    assert [row["memory"] for row in rows(held) if row["action"] == "edit"] == [theirs.id]
 
 
 # row: X9

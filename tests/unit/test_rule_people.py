@@ -124,7 +124,6 @@ def test_names_of_people_and_animals_are_found():
         ("I used to live in Lisbon.", set(), {}),
         ("My dog Rex is old.", set(), {}),
         ("My parents are Tom and Eva.", set(), {}),
-        ("Tomás is not my boss any more.", set(), {}),
         ("Does my sister Anna live in Porto?", set(), {}),
         ("Maybe I will work at Siemens.", set(), {}),
     ],
@@ -134,6 +133,41 @@ def test_a_statement_ties_together_whom_it_names(text, bonds, types):
     found = read(text, speaker="Mira")
     assert {(one.subject, one.type, one.object) for one in found.relations} == bonds
     assert found.types == {"Mira": "person"} | types
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("text", "bond"),
+    [
+        ("Tomás is not my boss any more.", ("Mira", "boss", "Tomás")),
+        ("Tomás is no longer my boss.", ("Mira", "boss", "Tomás")),
+        ("I no longer work for Siemens.", ("Mira", "works_at", "Siemens")),
+        ("I've left Siemens and joined a bakery.", ("Mira", "works_at", "Siemens")),
+        ("I no longer live in New York City.", ("Mira", "lives_in", "New York City")),
+        ("I broke up with Anna.", ("Mira", "partner", "Anna")),
+        ("Anna and I have split up.", ("Mira", "partner", "Anna")),
+        ("My brother is sad. Tom left Acme.", ("Tom", "works_at", "Acme")),
+        ("I heard that Tom is away. Tom no longer works at Acme.", ("Tom", "works_at", "Acme")),
+        ("Ich arbeite nicht mehr bei Siemens.", ("Mira", "works_at", "Siemens")),
+        ("Ich wohne nicht mehr in Berlin.", ("Mira", "lives_in", "Berlin")),
+        ("Inês ist nicht mehr meine Chefin.", ("Mira", "boss", "Inês")),
+        ("Ich habe mich von Anna getrennt.", ("Mira", "partner", "Anna")),
+    ],
+)
+def test_a_statement_says_that_something_is_over(text, bond):
+    """And nothing in its place."""
+    found = read(text, speaker="Mira")
+    assert [(one.subject, one.type, one.object) for one in found.relations if one.ended] == [bond]
+    assert not [one for one in found.relations if not one.ended]
+
+
+# row: B1
+@pytest.mark.parametrize(
+    "text", ["I left Siemens early today.", "Maybe I left Siemens.", "I left Anna at the station."]
+)
+def test_not_everybody_who_leaves_is_gone_for_good(text):
+    """A day's work has an end too."""
+    assert read(text, speaker="Mira").relations == ()
 
 
 # row: B1

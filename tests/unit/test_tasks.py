@@ -290,6 +290,8 @@ def test_a_relation_comes_back_with_its_evidence():
     assert found.relations == (Relation("Ana", "sister", "Eva", "c", "My sister", 0.8, attitude=4),)
     assert related(SISTER | {"relation": "Works at"}).relations[0].type == "works_at"
     assert related(SISTER | {"subject": "The user"}).relations[0].subject == OWNER
+    assert related(SISTER | {"ended": True}).relations[0].ended
+    assert not related(SISTER | {"ended": "no"}).relations[0].ended
     assert reading(MOVED).relations == ()
 
 

@@ -136,6 +136,8 @@ def test_the_state_is_read_back():
     assert forms.held_from(forms.held_text(held)) == held
     assert forms.held_from(forms.held_text(())) == ()
     assert forms.traces_from(forms.traces_text({TRACE.id: TRACE})) == {TRACE.id: TRACE}
+    private = {TRACE.id: replace(TRACE, persona="Kapitän")}
+    assert forms.traces_from(forms.traces_text(private)) == private
     assert forms.traces_from(forms.traces_text({})) == {}
     assert len(forms.held_text(held).splitlines()) == len(held) + 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.core.words import IRREGULAR, STOP, content, language, words
+from engram.index.stems import analysed
 
 
 # row: X13
@@ -85,3 +86,11 @@ def test_content_drops_stop_words_of_its_own_language_alone():
 def test_irregular_forms_lead_home_in_one_step():
     """No form stands for a form, or two questions for one thing would part."""
     assert not [form for form, home in IRREGULAR.items() if home in IRREGULAR]
+
+
+# row: X13
+@pytest.mark.parametrize(("verb", "noun"), [("lives", "life"), ("leaves", "leaf")])
+def test_what_somebody_does_is_no_irregular_plural(verb, noun):
+    """`Anna lives in Porto` says nothing of her life, and who leaves is no leaf."""
+    assert content([verb], "en") == [verb]
+    assert not {*analysed(f"Anna {verb} Porto")[0]} & {*analysed(noun)[0]}

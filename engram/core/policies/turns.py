@@ -56,6 +56,7 @@ class ExtractionPolicy:
     rules_other: float = number(0.85, "share", 0, 1, "A12", "share of it for what a second speaker says of itself")
     rules_turn: int = number(1500, "characters", 100, 100000, "A12", "longer turns count as pasted text")
     rules_sentence: int = number(400, "characters", 40, 4000, "A12", "longest sentence the offline rules read")
+    rules_before: int = number(20, "turns", 0, 500, "X2", "turns before a batch that the offline rules look back on")
     speculative_days: float = number(30.0, "days", 1, 3650, "C17", "life of an unconfirmed speculative fact")
     week_days: float = number(7.0, "days", 1, 3650, "B19", "life of what is said to hold for a week")
     month_days: float = number(30.0, "days", 1, 3650, "B19", "life of what is said to hold for a month")
