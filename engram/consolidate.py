@@ -17,7 +17,7 @@ from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import TRASH, Living, View, hygiene
+from engram.passes import TRASH, Living, View, hygiene, storage
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from engram.agenda import Cadence
     from engram.core.policy import ConsolidationPolicy
-    from engram.core.records import Fact
+    from engram.core.records import Fact, Stored
     from engram.filing import Filing
     from engram.passes import Pass
     from engram.using import Using
@@ -44,6 +44,8 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.archive,
     hygiene.prune,
     hygiene.revive,
+    storage.tier,
+    storage.precision,
     hygiene.topics,
     hygiene.trash,
     hygiene.logs,
@@ -120,6 +122,7 @@ class Consolidation:
         run = self._id(now, cadence)
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
+            failures |= self._stored(draft.stored)
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures)
         return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
 
@@ -135,6 +138,7 @@ class Consolidation:
             trash=self._trash(),
             logs=(ACTIONS, RUNS),
             read=self._read,
+            stored=self.index.stored() if whole else {},
         )
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
@@ -271,6 +275,14 @@ class Consolidation:
             self.index.wrote(history.put(self.vault, write.step, write.new))
         except EngramError as fault:
             return {write.step.before or write.step.after: str(fault)}
+        return {}
+
+    def _stored(self, stored: Mapping[str, Stored]) -> dict[str, str]:
+        """Vectors are derived: this is no part of what a run writes down and can be taken back."""
+        try:
+            self.index.store(stored)
+        except EngramError as fault:
+            return {"vectors": str(fault)}
         return {}
 
     def _record(

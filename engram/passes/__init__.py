@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay
-from engram.core.records import Change, Create, Edge, Fact, Move, Usage
+from engram.core.records import Change, Create, Edge, Fact, Move, Stored, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,15 @@ class Faded:
     why: str
 
 
-Step = Change | Mark | Faded
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Plan how exactly the vectors of these memories are kept, by id."""
+
+    stored: Mapping[str, Stored]
+    why: str
+
+
+Step = Change | Mark | Faded | Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ def nothing(_path: str) -> bytes:
 class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
 
-    `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age.
+    `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age, `stored` says how the
+    vectors of memories are kept that have one of their own.
     """
 
     policy: Policy
@@ -79,6 +88,7 @@ class View:
     trash: Sequence[str] = ()
     logs: Sequence[str] = ()
     read: Callable[[str], bytes] = nothing
+    stored: Mapping[str, Stored] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -101,13 +111,15 @@ class View:
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        edges = list(self.edges)
+        edges, stored = list(self.edges), dict(self.stored)
         written: dict[str, bytes | None] = {}
         for step in steps:
             if isinstance(step, Mark):
                 written[step.path] = step.content
             elif isinstance(step, Faded):
                 edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
+            elif isinstance(step, Kept):
+                stored |= step.stored
             elif isinstance(step, Create) or not (name := at.get(step.path)):
                 continue
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
@@ -122,6 +134,7 @@ class View:
             edges=edges,
             trash=[path for path in self.trash if written.get(path, b"") is not None],
             read=lambda path: (written[path] or b"") if path in written else held(path),
+            stored=stored,
             _vitals=vitals,
         )
 
