@@ -67,7 +67,8 @@ class Meaning:
     def wanting(self, lexical: Lexical) -> Iterator[str]:
         """The keys of units without a vector, or with a worn one: facts first, then the latest."""
         view = lexical.view(SENT)
-        worn = np.isin(view.columns["digest"], np.array(sorted(self.vectors.worn), np.uint64))
+        with self.vectors.lock:
+            worn = np.isin(view.columns["digest"], np.array(list(self.vectors.worn), np.uint64))
         rows = np.flatnonzero(view.allowed & (worn | ~self._known(view)[0]))[::-1]
         rows = rows[~np.isin(view.columns["digest"][rows], np.array(sorted(self.refused), np.uint64))]
         turns = view.columns["thread"][rows] > 0
@@ -110,7 +111,8 @@ class Meaning:
         rows = [(row, key) for key in wanted if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
         digests = view.columns["digest"][[row for row, _ in rows]].tolist()
         self.vectors.store({one: wanted[key].bits for one, (_, key) in zip(digests, rows, strict=True)})
-        cold = self._cold - wanted.keys() | {key for key, one in wanted.items() if one.tier == "cold"}
+        cold = {key for key in self._cold - wanted.keys() if key in view.rows.by_key}
+        cold |= {key for key, one in wanted.items() if one.tier == "cold"}
         if cold != self._cold:
             self._cold = cold
             files.write_derived(self._tiers, "".join(f"{key}\n" for key in sorted(cold)).encode())
@@ -242,11 +244,11 @@ class Meaning:
             self._saved = told
         return told
 
-    def _known_cold(self) -> frozenset[str]:
+    def _known_cold(self) -> set[str]:
         try:
-            return frozenset(files.read(self._tiers).decode("utf-8", "replace").split())
+            return set(files.read(self._tiers).decode("utf-8", "replace").split())
         except NotFoundError:
-            return frozenset()
+            return set()
 
     def _load(self) -> dict[str, Any]:
         """The calibration as it was last written, or nothing that can be used."""

@@ -238,6 +238,7 @@ def test_a_crash_amid_packing_leaves_every_vector_once(store, tmp_path):
         (tmp_path / "vectors" / name).write_bytes(raw)
     again = Vectors(tmp_path / "vectors", "m")
     assert sorted(key for key, _ in again.search(unit(*range(1, 9)), 9999)) == sorted(pairs)
+    assert sum(len(rows) for _, rows in again.parts()) == 1500
     again.keep(set(list(pairs)[:1100]))
     assert len(Vectors(tmp_path / "vectors", "m")) == 1100
 
