@@ -203,7 +203,6 @@ class Vectors:
         """Let go of every vector whose text is not among the `living`."""
         with self.lock:
             self._take_out(self._places.keys() - living)
-            self._sweep()
 
     def drop_others(self) -> None:
         """Remove the files of other models and dimensions."""
@@ -253,6 +252,7 @@ class Vectors:
         for key in keys:
             del self._places[key]
             self.worn.pop(key, None)
+        self._sweep()
 
     def _keep_rows(self, block: _Block, rows: NDArray[Any]) -> None:
         """Let go of the other rows of a block; it is mapped again."""

@@ -214,6 +214,19 @@ def test_what_is_worn_is_replaced_when_the_model_made_it_again(store, tmp_path):
 
 
 # row: D12
+def test_what_was_made_again_is_not_forgotten_for_what_was_worn(store, tmp_path):
+    """The file that held nothing else is gone, also for the next start."""
+    pairs = units(3)
+    store.put(pairs)
+    store.store(dict.fromkeys(pairs, 2))
+    store.store(dict.fromkeys(pairs, 32))
+    store.put(pairs)
+    again = Vectors(tmp_path / "vectors", "m")
+    assert held(again, pairs) == dict.fromkeys(pairs, 32)
+    assert len(list((tmp_path / "vectors").iterdir())) == 1
+
+
+# row: D12
 def test_packing_again_changes_no_byte(store, tmp_path):
     """What has as many bits as it is to have stays where it is; what nobody knows is passed over."""
     pairs = units(1500)
