@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint test-fault bench-recall bench-speed bench-write docs lock clean
+.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write docs lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
@@ -26,6 +26,9 @@ bench-recall: $(READY)  ## recall on real conversations beside rank_bm25
 
 bench-speed: $(READY)  ## speeds as ratios to yardsticks of the same run
 	$(PY) benchmarks/bench_speed.py
+
+bench-nightly: $(READY)  ## a night that finds nothing, and one that archives one in a hundred, beside a parse of the vault
+	$(PY) benchmarks/bench_nightly.py
 
 bench-write: $(READY)  ## what becomes of an adversarial conversation: precision, duplicates, evidence, dates, secrets
 	$(PY) benchmarks/bench_write.py

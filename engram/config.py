@@ -11,12 +11,13 @@ import hashlib
 import os
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
+from engram.core.policies.living import CURVES
 from engram.core.policy import Policy, rows, with_settings
 from engram.errors import ConfigError
 
@@ -76,6 +77,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         "commit",
         "whether each operation is a commit where the vault is a git repository",
         choices=("commit", "off"),
+    ),
+    Key(
+        "retention",
+        "vault",
+        str,
+        "huber",
+        "curve by which episodes are forgotten; huber falls faster than l2 and elastic, to nothing after 58 days",
+        choices=tuple(CURVES),
     ),
     Key("redact", "user", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
     Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
@@ -228,9 +237,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         vault=folder,
         vault_id=vault_id,
         zone=zone,
-        policy=with_settings(
-            Policy(), {name: value for name, value in values.items() if isinstance(value, int | float)}
-        ),
+        policy=_policy(values),
         state=state,
         cache=cache,
         runtime=runtime,
@@ -243,6 +250,13 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         git=values["git"] == "commit",
         log_content=values["log_content"],
     )
+
+
+def _policy(values: Mapping[str, Any]) -> Policy:
+    """The policy with the numbers that are set, and the curve of retention that is named (`D4`)."""
+    policy = with_settings(Policy(), {name: value for name, value in values.items() if isinstance(value, int | float)})
+    form = CURVES[values["retention"]]
+    return replace(policy, decay=replace(policy.decay, bend=form.bend, straight=form.straight))
 
 
 def _home(env: Mapping[str, str]) -> Path:

@@ -18,7 +18,7 @@ from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene
+from engram.passes import hygiene, storage
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from engram.agenda import Cadence
     from engram.core.policy import ConsolidationPolicy
+    from engram.core.records import Stored
     from engram.filing import Filing
     from engram.passes import Ask, Living, Pass
     from engram.using import Using
@@ -44,6 +45,8 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.archive,
     hygiene.prune,
     hygiene.revive,
+    storage.tier,
+    storage.precision,
     hygiene.topics,
     hygiene.trash,
     hygiene.logs,
@@ -121,6 +124,7 @@ class Consolidation:
         run = self._id(now, cadence)
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
+            failures |= self._stored(draft.stored)
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked)
         return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
@@ -227,6 +231,14 @@ class Consolidation:
             self.index.wrote(history.put(self.vault, write.step, write.new))
         except EngramError as fault:
             return {write.step.before or write.step.after: str(fault)}
+        return {}
+
+    def _stored(self, stored: Mapping[str, Stored]) -> dict[str, str]:
+        """Vectors are derived: this is no part of what a run writes down and can be taken back."""
+        try:
+            self.index.store(stored)
+        except EngramError as fault:
+            return {"vectors": str(fault)}
         return {}
 
     def _record(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.passes import Ask, Faded, Mark, View
+from engram.passes import Ask, Faded, Kept, Mark, View
 from engram.vault import files, note
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.history import Step
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from engram.core.records import Change, Edge
+    from engram.core.records import Change, Edge, Stored
     from engram.passes import Pass
     from engram.passes import Step as Planned
     from engram.vault.edges import Edges
@@ -73,6 +73,7 @@ class Draft:
         self._targets: set[str] = set()
         self._marks: dict[str, Mark] = {}
         self._faded: dict[str, Edge] = {}
+        self.stored: dict[str, Stored] = {}
         self._checked: dict[str, str | None] = {}
         self._passed: set[tuple[str, str]] = set()
 
@@ -108,6 +109,9 @@ class Draft:
             if isinstance(step, Faded):
                 self._faded[edge_id(step.edge)] = step.edge
                 deed = Deed(name, "", EDGES, EDGES, step.why)
+            elif isinstance(step, Kept):
+                self.stored |= step.stored
+                deed = Deed(name, "", "", "", step.why)
             elif isinstance(step, Mark):
                 self._marks[step.path] = step
                 deed = Deed(name, "", step.path, "" if step.content is None else step.path, step.why)
@@ -192,7 +196,7 @@ class Draft:
                 self.put_off[change.path] = fault.what
         kept = list(_within(found, most))
         self.put_off |= {write.step.before: "too much for one run" for write in found[len(kept) :]}
-        done = {write.key for write in kept}
+        done = {"", *(write.key for write in kept)}  # how vectors are kept is nothing that is written here
         self.deeds = [deed for deed in self.deeds if (deed.memory or deed.path) in done]
         return kept
 

@@ -47,6 +47,7 @@ class Sight:
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             read=self.read,
+            stored=self.index.stored() if whole else {},
         )
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:

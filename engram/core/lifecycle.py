@@ -328,6 +328,17 @@ def value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
     return round(min(1.0, max(0.0, worth)), 6)
 
 
+def precision(retention: float, tier: str, policy: Policy) -> int:
+    """Bits a number for the vector of a memory of this retention (`D12`): 32 above .8, 8 above .5, 4 above .2, else 2.
+
+    A cold one has 8 at most (`C29`).
+    """
+    limits = policy.lifecycle
+    cuts = ((limits.float_retention, 32), (limits.byte_retention, 8), (limits.nibble_retention, 4))
+    open_to = cuts[1:] if tier == "cold" else cuts
+    return next((bits for cut, bits in open_to if retention > cut), 2)
+
+
 # -- time -----------------------------------------------------------------------------------------
 
 

@@ -251,6 +251,14 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """How exactly the vector of a memory is kept: bits a number, and its tier, hot or cold (rows C29, D12)."""
+
+    bits: int = 32
+    tier: str = "hot"
+
+
+@dataclass(frozen=True, slots=True)
 class Vitals:
     """What a memory is worth at one moment, each 0–1 (design of the model §2)."""
 

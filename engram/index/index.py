@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.ranking import Near, Question
-    from engram.core.records import Problem
+    from engram.core.records import Problem, Stored
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
@@ -188,6 +188,15 @@ class Index:
         """These texts have these vectors."""
         if self.meaning:
             self.meaning.learn(pairs)
+
+    def stored(self) -> dict[str, Stored]:
+        """How the vectors of facts are kept, by the fact's id (rows C29, D12)."""
+        return self.meaning.stored(self.lexical) if self.meaning else {}
+
+    def store(self, wanted: Mapping[str, Stored]) -> None:
+        """Keep the vectors of these facts like that. Nothing of it is in the vault, so there is nothing to undo."""
+        if self.meaning:
+            self.meaning.store(self.lexical, wanted)
 
     def give_up(self, texts: Iterable[str]) -> None:
         """These texts cannot be embedded; until the next start nobody tries."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from engram.core import scale
 from engram.core.ranking import Near
+from engram.core.records import Stored
 from engram.errors import NotFoundError
 from engram.index import scoring
 from engram.index.lexical import Where
@@ -23,7 +24,7 @@ from engram.index.vectors import Vectors, best, cosines, digest
 from engram.vault import files
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from engram.config import EmbeddingSettings, Settings
     from engram.core.scale import Scale
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from engram.index.segments import Bools, Floats, Ints, Rows
 
 CALIBRATION = "calibration.json"
+COLD = "cold.txt"
+"""Beside the vectors, the ids of cold memories (`C29`); if it is lost they are hot until they are cold again."""
+
 SENT = Where(statuses=("active", "archived", "superseded", "invalidated"), persona=None)
 """What is embedded: not what a person removed or has still to look at."""
 
@@ -46,6 +50,8 @@ class Meaning:
         self._calibration = settings.state / CALIBRATION
         self._saved = self._load()
         self.vectors = Vectors(settings.cache / "vectors", f"{model.name} {policy.vectors.chars}")
+        self._tiers = settings.cache / "vectors" / COLD
+        self._cold = self._known_cold()
         self.refused: set[int] = set()  # digests of texts that the model does not take
         self._rows: weakref.ref[Rows] | None = None
         self._stamp = (0, 0)
@@ -59,9 +65,11 @@ class Meaning:
         return int((self._known(view)[0] & view.allowed).sum()), int(view.allowed.sum())
 
     def wanting(self, lexical: Lexical) -> Iterator[str]:
-        """The keys of units without a vector: facts first, then the latest."""
+        """The keys of units without a vector, or with a worn one: facts first, then the latest."""
         view = lexical.view(SENT)
-        rows = np.flatnonzero(view.allowed & ~self._known(view)[0])[::-1]
+        with self.vectors.lock:
+            worn = np.isin(view.columns["digest"], np.array(list(self.vectors.worn), np.uint64))
+        rows = np.flatnonzero(view.allowed & (worn | ~self._known(view)[0]))[::-1]
         rows = rows[~np.isin(view.columns["digest"][rows], np.array(sorted(self.refused), np.uint64))]
         turns = view.columns["thread"][rows] > 0
         return (view.rows.keys[row] for row in np.concatenate([rows[~turns], rows[turns]]).tolist())
@@ -81,10 +89,38 @@ class Meaning:
         if have == wanted > 0:
             self.vectors.drop_others()
 
+    def stored(self, lexical: Lexical) -> dict[str, Stored]:
+        """How the vectors of facts are kept (rows C29, D12); a text that something else says too is nobody's own."""
+        view = lexical.view(replace(SENT, kinds=("fact",)))
+        columns = view.columns[: view.size]
+        with self.vectors.lock:
+            known, places = self._known(view)
+            bits = self.vectors.bits()
+        said, counts = np.unique(columns["digest"][columns["alive"]], return_counts=True)
+        shared = np.isin(columns["digest"], said[counts > 1])
+        rows = np.flatnonzero(view.allowed[: view.size] & known[: view.size] & ~shared)
+        keys = [view.rows.keys[row] for row in rows.tolist()]
+        return {
+            key: Stored(many, "cold" if key in self._cold else "hot")
+            for key, many in zip(keys, bits[places[rows]].tolist(), strict=True)
+        }
+
+    def store(self, lexical: Lexical, wanted: Mapping[str, Stored]) -> None:
+        """Keep the vectors of these facts like that; one that lost what it is to have again is embedded anew."""
+        view = lexical.view(SENT)
+        rows = [(row, key) for key in wanted if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
+        digests = view.columns["digest"][[row for row, _ in rows]].tolist()
+        self.vectors.store({one: wanted[key].bits for one, (_, key) in zip(digests, rows, strict=True)})
+        cold = {key for key in self._cold - wanted.keys() if key in view.rows.by_key}
+        cold |= {key for key, one in wanted.items() if one.tier == "cold"}
+        if cold != self._cold:
+            self._cold = cold
+            files.write_derived(self._tiers, "".join(f"{key}\n" for key in sorted(cold)).encode())
+
     def vector(self, text: str) -> bytes | None:
-        """The vector of a text, if it has one."""
+        """The vector of a text, at length 1, if it has one."""
         found = self.vectors.matrix([digest(text)])
-        return found[0].tobytes() if len(found) else None
+        return (found[0] / max(np.linalg.norm(found[0]), 1.0)).tobytes() if len(found) else None
 
     # -- what is near -----------------------------------------------------------------------------------
 
@@ -154,7 +190,7 @@ class Meaning:
                 self.vectors.turn_to(len(vector) // 4)
                 return None
             known, places = self._known(view)
-            parts = self.vectors.matrices()
+            parts = self.vectors.parts()
         found = np.zeros(len(view.columns))
         found[known] = cosines(parts, vector)[places[known]]
         return known, found
@@ -207,6 +243,12 @@ class Meaning:
             files.write_derived(self._calibration, json.dumps(told).encode())
             self._saved = told
         return told
+
+    def _known_cold(self) -> set[str]:
+        try:
+            return set(files.read(self._tiers).decode("utf-8", "replace").split())
+        except NotFoundError:
+            return set()
 
     def _load(self) -> dict[str, Any]:
         """The calibration as it was last written, or nothing that can be used."""

@@ -7,16 +7,14 @@ up. The last byte is filled with zeros, so that any dimension will do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from engram.core.policy import LifecyclePolicy
-
 Matrix = NDArray[np.float32]
 Packed = NDArray[np.uint8]
+Means = NDArray[np.floating[Any]]
 Spread = float | NDArray[np.floating[Any]]
 
 WHOLE = 32
@@ -27,12 +25,6 @@ PRECISIONS = (8, 4, 2)
 
 _HEADER = 8
 _FLOAT = np.dtype("<f4")
-
-
-def precision_for(retention: float, policy: LifecyclePolicy) -> int:
-    """Bits a number for a memory of this retention (`D12`): 32 above .8, 8 above .5, 4 above .2, else 2."""
-    cuts = ((policy.float_retention, WHOLE), (policy.byte_retention, 8), (policy.nibble_retention, 4))
-    return next((bits for cut, bits in cuts if retention > cut), 2)
 
 
 def size(dimension: int, bits: int) -> int:
@@ -62,12 +54,53 @@ def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
     if packed.shape[-1] != size(dimension, bits):
         message = f"{packed.shape[-1]} bytes are no vector of {dimension} numbers of {bits} bits"
         raise ValueError(message)
-    ends = np.ascontiguousarray(packed[..., :_HEADER]).view(_FLOAT)
+    ends = _ends(packed)
     low, high = ends[..., :1], ends[..., 1:]
     top, step = _steps(low, high, bits)
     codes = (packed[..., _HEADER:, None] >> _shifts(bits)) & np.uint8(top)
     codes = codes.reshape(*packed.shape[:-1], codes.shape[-2] * codes.shape[-1])[..., :dimension]
     return np.asarray(low + codes * step, np.float32)
+
+
+def packed(vectors: Matrix, bits: int) -> Packed:
+    """`quantise`, the two ends drawn so that along each vector the packed one is as long as it (`D12`).
+
+    What rounding adds lies across it, so to any third vector the dot product is on average the same: without this
+    every packed vector would seem farther away than it is, in 2 bits by an eighth.
+    """
+    found = quantise(vectors, bits)
+    along = np.sum(dequantise(found, bits, vectors.shape[-1]) * vectors, axis=-1, keepdims=True)
+    factor = np.sum(vectors**2, axis=-1, keepdims=True) / np.where(along > 0, along, 1)
+    found[..., :_HEADER] = (_ends(found) * factor).astype(_FLOAT).view(np.uint8)
+    return found
+
+
+def likeness(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
+    """How like packed vectors are to a whole one of length 1, on the scale of the cosine of whole ones (`D13`).
+
+    `c − ½·r²·(d² − d₀²)`: less half of what uncertainty adds to the squared distance of Fisher and Rao. c is the
+    dot product; d is the distance with the deviations as they are, d₀ as between whole ones, of vectors that lie
+    `√(2 − 2c)` apart in all numbers alike, where r counts as 1; `r = √(2·ln(n + 1) / n)` is about how far one of n
+    numbers reaches. So equal bits rank like c, and of two copies the one in more bits is nearer to their own vector.
+    """
+    near, dimension = _dots(query, rows, bits), len(query)
+    reach = np.sqrt(2 * np.log(dimension + 1) / dimension)
+    gap = np.sqrt(np.maximum(0, 2 - 2 * near) / dimension)[:, None] / reach
+    here, sure = np.zeros((1, 1)), spread(WHOLE)
+    added = fisher_rao(here, sure, gap, spread(bits)) ** 2 - fisher_rao(here, sure, gap, sure) ** 2
+    return np.asarray(near - reach**2 * dimension * added / 2, np.float64)
+
+
+def _dots(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
+    """The dot product of `query` with each of the packed vectors: that with their steps, drawn to their ends."""
+    ends, codes = _ends(rows).astype(np.float64), rows[:, _HEADER:]
+    top, step = _steps(ends[:, :1], ends[:, 1:], bits)
+    filled = np.zeros((codes.shape[1], 8 // bits), np.float32)
+    filled.reshape(-1)[: len(query)] = query
+    steps = np.zeros(len(rows), np.float32)
+    for place, shift in enumerate(_shifts(bits)):
+        steps += ((codes >> shift) & np.uint8(top)).astype(np.float32) @ filled[:, place].copy()
+    return np.asarray(ends[:, 0] * query.sum() + step[:, 0] * steps, np.float64)
 
 
 def spread(bits: int, own: float = 1.0) -> float:
@@ -79,7 +112,7 @@ def spread(bits: int, own: float = 1.0) -> float:
     return float(np.sqrt(own**2 + step**2 / 12))
 
 
-def fisher_rao(mu_a: Matrix, sd_a: Spread, mu_b: Matrix, sd_b: Spread) -> NDArray[np.float64]:
+def fisher_rao(mu_a: Means, sd_a: Spread, mu_b: Means, sd_b: Spread) -> NDArray[np.float64]:
     """How far two Gaussians without correlation lie apart, or one from each row (`D13`): the geodesic.
 
     `√Σ d²`, `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard deviations above 0, one for all
@@ -92,7 +125,12 @@ def fisher_rao(mu_a: Matrix, sd_a: Spread, mu_b: Matrix, sd_b: Spread) -> NDArra
     return np.asarray(np.sqrt(2 * np.sum(arcosh**2, axis=-1)), np.float64)
 
 
-def _steps(low: Matrix, high: Matrix, bits: int) -> tuple[int, NDArray[np.float64]]:
+def _ends(rows: Packed) -> Matrix:
+    """The least and the greatest number of each packed vector."""
+    return np.ascontiguousarray(rows[..., :_HEADER]).view(_FLOAT)
+
+
+def _steps(low: Means, high: Means, bits: int) -> tuple[int, NDArray[np.float64]]:
     """The highest step, and how wide they are; ValueError for bits there are none of."""
     if bits not in PRECISIONS:
         message = f"numbers are cut down to {', '.join(map(str, PRECISIONS))} bits, not to {bits}"

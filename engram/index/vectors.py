@@ -1,8 +1,11 @@
 """The vectors of texts, on disk: derived, keyed by model, dimension and the text itself (row X20).
 
-Blocks of up to 1,024 vectors, each a file of its own, written whole, with a checksum, and mapped into memory;
-the last one grows with what comes. A file that is damaged is dropped, and its texts are embedded again.
-Vectors of another model or dimension stay where they are until this one's are complete.
+Blocks of up to 1,024 vectors of one precision, each a file of its own, written whole, with a checksum, and mapped
+into memory; the emptiest one grows with what comes. A file that is damaged is dropped, and its texts are embedded
+again. Vectors of another model or dimension stay where they are until this one's are complete.
+
+A vector that is cut down to fewer bits (row D12) does not get them back: it is `worn`, and counts as it is until the
+model has made it again.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engram.index import precision
+from engram.index.precision import WHOLE
 from engram.index.segments import DamagedError, pack, unpack
 from engram.vault import files
 
@@ -26,12 +31,16 @@ if TYPE_CHECKING:
     from engram.index.segments import Floats, Ints
 
 Matrix = NDArray[np.float32]
+Part = tuple[int, NDArray[Any]]
+"""Bits a number, and vectors of that precision: a matrix, or packed."""
 
 VERSION = "1"
 """Of the files: raise it when what stands in them changes."""
 
-_EACH = 1024
-_NAME = re.compile(r"([0-9a-f]{16})-([0-9]+)-([0-9]+)\.vec")
+EACH = 1024
+"""Places in a block."""
+
+_NAME = re.compile(r"([0-9a-f]{16})-([0-9]+)-([0-9]+)(?:-([248]))?\.vec")
 _FLOAT = np.dtype(np.float32)
 
 
@@ -40,10 +49,17 @@ def digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
 
 
-def cosines(parts: Sequence[Matrix], vector: bytes) -> Floats:
-    """The cosine of `vector` to the vector at each place; all have one dimension."""
+def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
+    """The cosine of `vector` to the vector at each place, 0 where there is none; all have one dimension.
+
+    Where that is packed it is `precision.likeness`, on the same scale (`D13`).
+    """
     query = np.frombuffer(vector, _FLOAT)
-    return np.concatenate([np.zeros(0, _FLOAT), *(part @ query for part in parts)]).astype(np.float64)
+    found = np.zeros(len(parts) * EACH)
+    for number, (bits, rows) in enumerate(parts):
+        near = rows @ query if bits == WHOLE else precision.likeness(query, rows, bits)
+        found[number * EACH : number * EACH + len(rows)] = near
+    return found
 
 
 def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
@@ -55,14 +71,15 @@ def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
     return highest
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Block:
-    """The file `number`: so many places from `first` on, each with its key and vector."""
+    """The file `number`: places from `first` on, each with its key and its vector, in so many bits a number."""
 
     number: int
+    bits: int
     first: int
     keys: NDArray[np.uint64]
-    matrix: Matrix
+    rows: NDArray[Any]
 
 
 class Vectors:
@@ -70,7 +87,8 @@ class Vectors:
 
     `tag` names the model and whatever else makes its vectors unlike others. A vector is the bytes of 32-bit
     floats, at length 1. `dimension` is 0 until one is known; a vector of another one turns the store to it.
-    `generation` changes whenever places given before do not hold any more; `lock` keeps it still.
+    `generation` changes whenever places given before do not hold any more; `lock` keeps it still. `worn` are the keys
+    of vectors that are to be made again, and the bits they are to have.
     """
 
     def __init__(self, folder: Path, tag: str) -> None:
@@ -98,21 +116,53 @@ class Vectors:
         return [key for key in dict.fromkeys(keys) if key not in self._places]
 
     def put(self, pairs: Mapping[int, bytes]) -> None:
-        """Keep these vectors, all of one length; the ones that are known stay as they are."""
+        """Keep these vectors, all of one length; the ones that are known stay as they are, unless they are worn."""
         with self.lock:
             for size in {len(vector) for vector in pairs.values()}:
                 self.turn_to(size // _FLOAT.itemsize)
-            fresh = self.missing(pairs)
-            while fresh:
-                block = self._growing()
-                chunk, fresh = fresh[: _EACH - len(block.keys)], fresh[_EACH - len(block.keys) :]
-                rows = np.frombuffer(b"".join(pairs[key] for key in chunk), _FLOAT).reshape(-1, self.dimension)
-                self._places.update(
-                    zip(chunk, range(block.first + len(block.keys), len(self) + len(chunk)), strict=True)
-                )
-                block.keys = np.concatenate([block.keys, np.array(chunk, np.uint64)])
-                block.matrix = np.concatenate([block.matrix, rows])
-                self._write(block)
+            if renewed := self.worn.keys() & pairs.keys():
+                self._take_out(renewed)
+            if fresh := self.missing(pairs):
+                rows = np.frombuffer(b"".join(pairs[key] for key in fresh), _FLOAT).reshape(-1, self.dimension)
+                self._add(WHOLE, np.array(fresh, np.uint64), rows)
+
+    def store(self, wanted: Mapping[int, int]) -> None:
+        """Keep the vectors of these keys in so many bits a number; what has fewer is worn from now on (`D12`).
+
+        Block by block, so that a question waits for one of them at most.
+        """
+        with self.lock:
+            blocks = list(self._blocks)
+        for block in blocks:
+            with self.lock:
+                if block in self._blocks:
+                    self._store(block, wanted)
+        with self.lock:
+            self._sweep()
+
+    def _store(self, block: _Block, wanted: Mapping[int, int]) -> None:
+        rows: dict[int, list[int]] = {}
+        for row, key in enumerate(block.keys.tolist()):
+            bits = wanted.get(key, 0)
+            if bits > block.bits:
+                self.worn[key] = bits
+            elif bits:
+                self.worn.pop(key, None)
+                if bits < block.bits:
+                    rows.setdefault(bits, []).append(row)
+        for bits, some in rows.items():
+            matrix = self._unpacked(block.bits, block.rows[some])
+            self._add(bits, block.keys[some], precision.packed(matrix, bits))
+        if rows:
+            self._keep_rows(block, np.setdiff1d(np.arange(len(block.keys)), np.concatenate(list(rows.values()))))
+
+    def bits(self) -> NDArray[np.uint8]:
+        """By place, how many bits a number its vector has; where that is worn, how many it is to have."""
+        with self.lock:
+            found = np.repeat(np.array([block.bits for block in self._blocks], np.uint8), EACH)
+            for key, bits in self.worn.items():
+                found[self._places[key]] = bits
+            return found
 
     def turn_to(self, dimension: int) -> None:
         """From now on vectors have this dimension; those that are known of it are taken up again."""
@@ -124,25 +174,27 @@ class Vectors:
         """Whether `vector` has the dimension of the store."""
         return len(vector) == self.dimension * _FLOAT.itemsize
 
-    def matrices(self) -> list[Matrix]:
+    def parts(self) -> list[Part]:
         """All vectors by their places, in parts that no later change touches."""
         with self.lock:
-            return [block.matrix for block in self._blocks]
+            return [(block.bits, block.rows) for block in self._blocks]
 
     def search(self, vector: bytes, k: int, allowed: Collection[int] | None = None) -> list[tuple[int, float]]:
         """The `k` keys nearest to `vector` with their cosines, best first, ties by key; `allowed` None: of all."""
         if not self.fits(vector):
             return []
         with self.lock:
-            found = cosines(self.matrices(), vector)
-            keys = np.concatenate([np.zeros(0, np.uint64), *(block.keys for block in self._blocks)])
-            wanted = np.arange(len(keys)) if allowed is None else self.places(sorted(allowed))
+            found = cosines(self.parts(), vector)
+            keys = np.zeros(len(found), np.uint64)
+            for block in self._blocks:
+                keys[block.first : block.first + len(block.keys)] = block.keys
+            wanted = self.places(sorted(self._places if allowed is None else allowed))
         wanted = best(found, wanted[wanted >= 0], k)
         order = np.lexsort((keys[wanted], -found[wanted]))[:k]
         return [(int(keys[place]), float(found[place])) for place in wanted[order].tolist()]
 
     def matrix(self, keys: Collection[int]) -> Matrix:
-        """The vectors of those of `keys` that have one, a row for each."""
+        """The vectors of those of `keys` that have one, a row for each; a packed one is somewhat longer than 1."""
         with self.lock:
             rows = [self._row(self._places[key]) for key in keys if key in self._places]
         return np.array(rows, _FLOAT).reshape(len(rows), self.dimension)
@@ -150,15 +202,7 @@ class Vectors:
     def keep(self, living: Collection[int]) -> None:
         """Let go of every vector whose text is not among the `living`."""
         with self.lock:
-            for block in list(self._blocks):
-                rows = [row for row, key in enumerate(block.keys.tolist()) if key in living]
-                if not rows:
-                    self._drop(block.number)
-                    self._blocks.remove(block)
-                elif len(rows) < len(block.keys):
-                    block.keys, block.matrix = block.keys[rows], block.matrix[rows]
-                    self._write(block)
-            self._number()
+            self._take_out(self._places.keys() - living)
 
     def drop_others(self) -> None:
         """Remove the files of other models and dimensions."""
@@ -168,9 +212,64 @@ class Vectors:
                 files.remove(path)
 
     def _row(self, place: int) -> Matrix:
-        block = next(block for block in reversed(self._blocks) if block.first <= place)
-        row: Matrix = block.matrix[place - block.first]
+        block = self._blocks[place // EACH]
+        row: Matrix = self._unpacked(block.bits, block.rows[place % EACH])
         return row
+
+    def _unpacked(self, bits: int, rows: NDArray[Any]) -> Matrix:
+        return rows if bits == WHOLE else precision.dequantise(rows, bits, self.dimension)
+
+    # -- blocks ---------------------------------------------------------------------------------------
+
+    def _add(self, bits: int, keys: NDArray[np.uint64], rows: NDArray[Any]) -> None:
+        """Give these vectors a place each."""
+        while len(keys):
+            block = self._growing(bits)
+            room, begin = EACH - len(block.keys), block.first + len(block.keys)
+            block.keys = np.concatenate([block.keys, keys[:room]])
+            block.rows = np.concatenate([block.rows, rows[:room]])
+            self._places.update(zip(keys[:room].tolist(), range(begin, begin + len(keys[:room])), strict=True))
+            self._write(block)
+            keys, rows = keys[room:], rows[room:]
+
+    def _growing(self, bits: int) -> _Block:
+        """The block of this precision that has most room."""
+        block = min((one for one in self._blocks if one.bits == bits), key=lambda one: len(one.keys), default=None)
+        if block is None or len(block.keys) == EACH:
+            number = max((one.number for one in self._blocks), default=-1) + 1
+            size = precision.size(self.dimension, bits)
+            rows = np.zeros((0, size), np.uint8) if bits != WHOLE else np.zeros((0, self.dimension), _FLOAT)
+            block = _Block(number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows)
+            self._blocks.append(block)
+        return block
+
+    def _take_out(self, keys: Collection[int]) -> None:
+        """Let go of the vectors of these keys."""
+        for slot in {self._places[key] // EACH for key in keys}:
+            block = self._blocks[slot]
+            left = [row for row, key in enumerate(block.keys.tolist()) if key not in keys]
+            self._keep_rows(block, np.array(left, np.intp))
+        for key in keys:
+            del self._places[key]
+            self.worn.pop(key, None)
+        self._sweep()
+
+    def _keep_rows(self, block: _Block, rows: NDArray[Any]) -> None:
+        """Let go of the other rows of a block; it is mapped again."""
+        self.generation += 1
+        block.keys, block.rows = block.keys[rows], block.rows[rows]
+        self._places.update(zip(block.keys.tolist(), range(block.first, block.first + len(rows)), strict=True))
+        if len(rows):
+            self._write(block)
+            block.rows = self._read(block.number, block.bits).rows
+
+    def _sweep(self) -> None:
+        """Let go of blocks that hold nothing any more, and give out the places anew."""
+        if empty := [block for block in self._blocks if not len(block.keys)]:
+            for block in empty:
+                self._drop(block.number, block.bits)
+                self._blocks.remove(block)
+            self._number()
 
     # -- on disk --------------------------------------------------------------------------------------
 
@@ -182,55 +281,56 @@ class Vectors:
         return int(max(own)[1]) if (own := [(when, name[2]) for when, name in found if name[1] == self._stem]) else 0
 
     def _open(self, dimension: int) -> None:
-        """Take up what the files of this dimension hold."""
+        """Take up what the files of this dimension hold; what stands in two of them, after a crash, once."""
         self.dimension = dimension
+        self.worn: dict[int, int] = {}
         self._blocks: list[_Block] = []
+        known: set[int] = set()
         names = (_NAME.fullmatch(path.name) for path in self._folder.iterdir())
-        for number in sorted(
-            int(name[3]) for name in names if name and name.group(1, 2) == (self._stem, str(dimension))
-        ):
+        own = (name for name in names if name and name.group(1, 2) == (self._stem, str(dimension)))
+        for number, bits in sorted((int(name[3]), int(name[4] or WHOLE)) for name in own):
             try:
-                self._blocks.append(self._read(number))
+                block = self._read(number, bits)
             except DamagedError:
-                self._drop(number)
+                self._drop(number, bits)
+                continue
+            rows = [row for row, key in enumerate(block.keys.tolist()) if key not in known]
+            if len(rows) < len(block.keys):
+                block.keys, block.rows = block.keys[rows], block.rows[rows]
+            known.update(block.keys.tolist())
+            self._blocks.append(block)
         self._number()
 
     def _number(self) -> None:
         """Give out the places anew."""
         self.generation += 1
         self._places: dict[int, int] = {}
-        first = 0
-        for block in self._blocks:
-            block.first = first
-            self._places.update(zip(block.keys.tolist(), range(first, first + len(block.keys)), strict=True))
-            first += len(block.keys)
-
-    def _growing(self) -> _Block:
-        """The block that still has room."""
-        last = self._blocks[-1] if self._blocks else None
-        if last is None or len(last.keys) >= _EACH:
-            number, first = (last.number + 1, last.first + len(last.keys)) if last else (0, 0)
-            self._blocks.append(_Block(number, first, np.zeros(0, np.uint64), np.zeros((0, self.dimension), _FLOAT)))
-        return self._blocks[-1]
+        for slot, block in enumerate(self._blocks):
+            block.first = slot * EACH
+            self._places.update(
+                zip(block.keys.tolist(), range(block.first, block.first + len(block.keys)), strict=True)
+            )
 
     def _write(self, block: _Block) -> None:
         """Write the block's file; a full block is mapped from it and leaves the memory."""
-        arrays: dict[str, NDArray[Any]] = {"keys": block.keys, "vectors": block.matrix.reshape(-1)}
-        files.write_derived(self._path(block.number), pack(self._version, {}, arrays))
-        if len(block.keys) == _EACH:
-            block.matrix = self._read(block.number).matrix
+        arrays: dict[str, NDArray[Any]] = {"keys": block.keys, "vectors": block.rows.reshape(-1)}
+        files.write_derived(self._path(block.number, block.bits), pack(self._version(block.bits), {}, arrays))
+        if len(block.keys) == EACH:
+            block.rows = self._read(block.number, block.bits).rows
 
-    def _read(self, number: int) -> _Block:
+    def _read(self, number: int, bits: int) -> _Block:
         """The block as its file holds it; DamagedError."""
-        _, arrays = unpack(self._path(number), self._version)
-        return _Block(number, 0, arrays["keys"], arrays["vectors"].reshape(-1, self.dimension))
+        _, arrays = unpack(self._path(number, bits), self._version(bits))
+        width = self.dimension if bits == WHOLE else precision.size(self.dimension, bits)
+        return _Block(number, bits, 0, arrays["keys"], arrays["vectors"].reshape(-1, width))
 
-    def _drop(self, number: int) -> None:
-        files.remove(self._path(number))
+    def _drop(self, number: int, bits: int) -> None:
+        files.remove(self._path(number, bits))
 
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{self._stem}-{self.dimension}-{number:05}.vec"
+    def _path(self, number: int, bits: int) -> Path:
+        packed = "" if bits == WHOLE else f"-{bits}"
+        return self._folder / f"{self._stem}-{self.dimension}-{number:05}{packed}.vec"
 
-    @property
-    def _version(self) -> str:
-        return f"vectors-{VERSION}/{self._stem}/{self.dimension}"
+    def _version(self, bits: int) -> str:
+        packed = "" if bits == WHOLE else f"/{bits}"
+        return f"vectors-{VERSION}/{self._stem}/{self.dimension}{packed}"

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay
-from engram.core.records import Change, Create, Edge, Fact, Move, Usage
+from engram.core.records import Change, Create, Edge, Fact, Move, Stored, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,7 +65,16 @@ class Ask:
 Answer = Mapping[str, Any]
 """What a model said to an `Ask`, read and checked; empty where it said nothing of use."""
 
-Step = Change | Mark | Faded | Ask
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Plan how exactly the vectors of these memories are kept, by id."""
+
+    stored: Mapping[str, Stored]
+    why: str
+
+
+Step = Change | Mark | Faded | Kept | Ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,7 @@ class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
 
     `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
-    the key of the question.
+    the key of the question; `stored` says how the vectors of memories are kept that have one of their own.
     """
 
     policy: Policy
@@ -103,6 +112,7 @@ class View:
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     read: Callable[[str], bytes] = nothing
+    stored: Mapping[str, Stored] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -125,13 +135,15 @@ class View:
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        edges = list(self.edges)
+        edges, stored = list(self.edges), dict(self.stored)
         written: dict[str, bytes | None] = {}
         for step in steps:
             if isinstance(step, Mark):
                 written[step.path] = step.content
             elif isinstance(step, Faded):
                 edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
+            elif isinstance(step, Kept):
+                stored |= step.stored
             elif isinstance(step, Ask | Create) or not (name := at.get(step.path)):
                 continue
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
@@ -146,6 +158,7 @@ class View:
             edges=edges,
             trash=[path for path in self.trash if written.get(path, b"") is not None],
             read=lambda path: (written[path] or b"") if path in written else held(path),
+            stored=stored,
             _vitals=vitals,
         )
 

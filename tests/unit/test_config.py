@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engram import config
+from engram.core.policies.living import CURVES
+from engram.core.policy import Policy
 from engram.errors import ConfigError
 
 
@@ -111,6 +113,19 @@ def test_an_id_cannot_lead_out_of_the_state_folder(world, name):
 def test_a_port_is_a_port(world, port):
     """From the environment as from the file."""
     assert "ENGRAM_PORT" in world.refused(ENGRAM_PORT=port)
+
+
+# row: D4
+@pytest.mark.parametrize("mode", CURVES)
+def test_a_vault_names_the_curve_of_forgetting(world, mode):
+    """Each is that of its name, none is huber, and no fourth is taken."""
+    assert world.load().policy == Policy()
+    world.of_vault(f'retention = "{mode}"\n')
+    policy = world.load().policy
+    assert policy.decay.curve == CURVES[mode]
+    assert (policy == Policy()) is (mode == "huber")
+    world.of_vault('retention = "linear"\n')
+    assert "retention must be one of l2, huber, elastic, not 'linear'" in world.refused()
 
 
 def test_whole_numbers_may_be_written_with_a_point(world):

@@ -155,14 +155,41 @@ def test_what_nobody_recalled_fades_by_its_confidence(confidence, rate):
 
 
 # row: B9
+@pytest.mark.parametrize(("days", "left", "told"), [(17, 0.507, 0.5), (35, 0.247, 0.25)])
+def test_half_a_confidence_halves_the_half_life(days, left, told):
+    """At .5 the seed's rounded figures hold: a half after 17 days, a quarter after 35."""
+    fact = replace(NOTE, confidence=0.5)
+    found = salience(fact, UNUSED, THEN + days * DAY, POLICY) / salience(fact, UNUSED, THEN, POLICY)
+    assert found == pytest.approx(left, abs=5e-4)
+    assert found == pytest.approx(told, abs=0.01)
+
+
+# row: B9
+@pytest.mark.parametrize("confidence", [0.0, 0.4, 0.79, 0.8, 1.0])
+def test_nobody_fades_by_the_plain_rate(confidence):
+    """The seed has one active at .4, never recalled, halve in 35 days, and a one-off mention too.
+
+    But never recalled is a candidate: faster than that or not at all; and one recall makes the rate .01.
+    """
+    plain = DecayPolicy().salience_days
+    fact = replace(NOTE, confidence=confidence)
+    unused = half_life("salience", fact, UNUSED, 1.0, POLICY)
+    assert unused == math.inf if confidence >= 0.8 else unused < 0.71 * plain
+    assert math.log(2) / half_life("salience", fact, used(1), 1.0, POLICY) == pytest.approx(0.01)
+    assert salience(fact, used(1, salience=1.0), THEN + 35 * DAY, POLICY) == pytest.approx(0.705, abs=5e-4)
+
+
+# row: B9
 @pytest.mark.parametrize(
     ("days", "left", "told"),
     [(35, 0.944, 0.95), (70, 0.891, 0.90)],
 )
 def test_five_recalls_at_gradient_one_and_a_half(days, left, told):
-    """Rate .001642. The seed tells ×.95 and ×.90, which its formula only comes near to."""
+    """Rate .001642. The seed tells .0015, ×.95 and ×.90, which its formula only comes near to."""
     usage = used(5, 1.5, salience=1.0)
-    assert math.log(2) / half_life("salience", NOTE, usage, 1.0, POLICY) == pytest.approx(0.001642, abs=5e-7)
+    rate = math.log(2) / half_life("salience", NOTE, usage, 1.0, POLICY)
+    assert rate == pytest.approx(0.001642, abs=5e-7)
+    assert rate != pytest.approx(0.0015, abs=1e-4)
     found = salience(NOTE, usage, THEN + days * DAY, POLICY)
     assert found == pytest.approx(left, abs=5e-4)
     assert found != pytest.approx(told, abs=5e-3)

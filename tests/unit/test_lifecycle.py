@@ -21,6 +21,7 @@ from engram.core.lifecycle import (
     layer_of,
     lowered,
     nudge,
+    precision,
     promoted,
     protected,
     pruned,
@@ -511,6 +512,23 @@ def test_the_age_that_a_tier_asks_for_counts_from_the_last_word():
     fact = replace(FACT, created=NOW - 100 * DAY)
     assert tiered(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY) is None
     assert tiered(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY) is not None
+
+
+# row: D12
+@pytest.mark.parametrize(
+    ("retention", "bits"),
+    [(1.0, 32), (0.81, 32), (0.8, 8), (0.51, 8), (0.5, 4), (0.21, 4), (0.2, 2), (0.05, 2), (0.0, 2)],
+)
+def test_what_is_retained_less_is_kept_in_fewer_bits(retention, bits):
+    """A limit belongs to what lies below it, and nothing fades out of the store."""
+    assert precision(retention, "hot", POLICY) == bits
+
+
+# row: C29
+@pytest.mark.parametrize(("retention", "bits"), [(1.0, 8), (0.81, 8), (0.5, 4), (0.0, 2)])
+def test_what_is_cold_has_no_whole_vector(retention, bits):
+    """However much of it is retained; what it has less by retention it has less by that alone."""
+    assert precision(retention, "cold", POLICY) == bits
 
 
 # -- time -----------------------------------------------------------------------------------------

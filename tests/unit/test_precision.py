@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engram.core.policy import LifecyclePolicy
-from engram.index.precision import PRECISIONS, dequantise, fisher_rao, precision_for, quantise, size, spread
+from engram.index.precision import PRECISIONS, dequantise, fisher_rao, quantise, size, spread
 
-POLICY = LifecyclePolicy()
 RUNS = settings(max_examples=100, deadline=None)
 FIDELITY = {8: 0.9999, 4: 0.97, 2: 0.59}
 SIZES = {8: 392, 4: 200, 2: 104}
@@ -98,16 +96,6 @@ def test_bytes_that_cannot_be_such_vectors_are_refused():
         dequantise(packed, 4, 11)
     with pytest.raises(ValueError, match="not to 3"):
         quantise(units(1, 9), 3)
-
-
-# row: D12
-@pytest.mark.parametrize(
-    ("retention", "bits"),
-    [(1.0, 32), (0.81, 32), (0.8, 8), (0.51, 8), (0.5, 4), (0.21, 4), (0.2, 2), (0.05, 2), (0.0, 2)],
-)
-def test_what_is_retained_less_is_kept_in_fewer_bits(retention, bits):
-    """A limit belongs to what lies below it, and nothing fades out of the store."""
-    assert precision_for(retention, POLICY) == bits
 
 
 # row: D13

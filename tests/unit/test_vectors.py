@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import threading
 from array import array
+from dataclasses import replace
+from datetime import UTC
 
 import numpy as np
 import pytest
 
+from engram import config
+from engram.config import EmbeddingSettings
+from engram.core.policy import LexicalPolicy
+from engram.core.records import Stored
+from engram.index import precision
+from engram.index.lexical import Doc, Lexical, Where
 from engram.index.meaning import Meaning
-from engram.index.vectors import Vectors, cosines, digest
+from engram.index.precision import dequantise, spread
+from engram.index.vectors import EACH, Vectors, cosines, digest
 
 CHANCE = np.random.default_rng(7)
 
@@ -66,7 +75,7 @@ def test_vectors_are_there_after_a_restart(store, tmp_path):
     again = Vectors(tmp_path / "vectors", "m")
     assert again.search(query, 2500) == store.search(query, 2500)
     assert sorted(path.stat().st_size > 30_000 for path in (tmp_path / "vectors").iterdir()) == [False, True, True]
-    assert not any(block.flags.owndata for block in again.matrices())
+    assert not any(rows.flags.owndata for _, rows in again.parts())
     wanted = np.concatenate([np.frombuffer(pairs[key], np.float32).reshape(1, -1) for key in (2499, 7)])
     assert np.array_equal(again.matrix([2499, 9999, 7]), wanted)
 
@@ -140,6 +149,228 @@ def test_only_the_living_are_kept(store, tmp_path):
     assert (len(store), list((tmp_path / "vectors").iterdir())) == (0, [])
 
 
+# -- fewer bits -----------------------------------------------------------------------------------------
+
+
+def packed(pairs, bits):
+    """The vectors as they are in so many bits, by key."""
+    rows = np.frombuffer(b"".join(pairs.values()), np.float32).reshape(len(pairs), -1)
+    return dict(zip(pairs, dequantise(precision.packed(rows, bits), bits, rows.shape[1]), strict=True))
+
+
+def held(store, keys):
+    return dict(zip(keys, store.bits()[store.places(keys)].tolist(), strict=True))
+
+
+# row: D12
+def test_vectors_are_kept_in_fewer_bits_and_found_all_the_same(store, tmp_path):
+    """Each as precision makes it, also after a restart; whole ones to the last bit; no file is left over."""
+    pairs = units(2500)
+    store.put(pairs)
+    wanted = {key: (8, 4, 2)[key % 5] for key in pairs if key % 5 < 3}
+    store.store(wanted)
+    again = Vectors(tmp_path / "vectors", "m")
+    query = unit(*range(1, 9))
+    assert again.search(query, 2500) == store.search(query, 2500)
+    for one in (store, again):
+        assert held(one, pairs) == {key: wanted.get(key, 32) for key in pairs}
+        for bits in (8, 4, 2):
+            some = [key for key, many in wanted.items() if many == bits]
+            assert np.array_equal(one.matrix(some), list(packed({key: pairs[key] for key in some}, bits).values()))
+    assert not any(rows.flags.owndata for _, rows in again.parts())
+    assert again.missing(pairs) == []
+
+
+# row: D12
+def test_a_vector_takes_the_bytes_of_its_precision(store, tmp_path):
+    """At 384 numbers 1536, 392, 200 and 104, and 8 for its key."""
+    pairs = units(EACH, 384)
+    sizes = {}
+    for bits in (32, 8, 4, 2):
+        store.put(pairs)
+        store.store(dict.fromkeys(pairs, bits))
+        (path,) = (tmp_path / "vectors").iterdir()
+        sizes[bits] = path.stat().st_size // EACH - 8
+    assert sizes == {32: 1536, 8: 392, 4: 200, 2: 104}
+
+
+# row: D12
+def test_what_is_worn_is_replaced_when_the_model_made_it_again(store, tmp_path):
+    """Until then it is as it is, and nothing else is replaced; to want fewer bits again is to want none anew."""
+    pairs = units(20)
+    store.put(pairs)
+    store.store(dict.fromkeys(pairs, 2))
+    query = unit(*range(1, 9))
+    before = store.search(query, 20)
+    store.store({1: 32, 2: 8, 3: 2, 4: 32})
+    store.store({4: 2})
+    assert (store.worn, store.search(query, 20)) == ({1: 32, 2: 8}, before)
+    assert held(store, (1, 2, 3, 4)) == {1: 32, 2: 8, 3: 2, 4: 2}
+    store.put(pairs)
+    for one in (store, Vectors(tmp_path / "vectors", "m")):
+        assert one.worn == {}
+        assert held(one, pairs) == {key: 32 if key in {1, 2} else 2 for key in pairs}
+        assert np.array_equal(one.matrix([1])[0], np.frombuffer(pairs[1], np.float32))
+
+
+# row: D12
+def test_what_was_made_again_is_not_forgotten_for_what_was_worn(store, tmp_path):
+    """The file that held nothing else is gone, also for the next start."""
+    pairs = units(3)
+    store.put(pairs)
+    store.store(dict.fromkeys(pairs, 2))
+    store.store(dict.fromkeys(pairs, 32))
+    store.put(pairs)
+    again = Vectors(tmp_path / "vectors", "m")
+    assert held(again, pairs) == dict.fromkeys(pairs, 32)
+    assert len(list((tmp_path / "vectors").iterdir())) == 1
+
+
+# row: D12
+def test_packing_again_changes_no_byte(store, tmp_path):
+    """What has as many bits as it is to have stays where it is; what nobody knows is passed over."""
+    pairs = units(1500)
+    store.put(pairs)
+    wanted = dict.fromkeys(list(pairs)[:300], 4) | {9999: 2}
+    store.store(wanted)
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (tmp_path / "vectors").iterdir()}
+    generation = store.generation
+    store.store(wanted)
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (tmp_path / "vectors").iterdir()} == before
+    assert store.generation == generation
+
+
+# row: D12
+def test_a_crash_amid_packing_leaves_every_vector_once(store, tmp_path):
+    """The packed file was written, the other not yet: the next start counts none twice, and nothing is lost."""
+    pairs = units(1500)
+    store.put(pairs)
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "vectors").iterdir()}
+    store.store(dict.fromkeys(list(pairs)[:1200], 8))
+    for name, raw in whole.items():
+        (tmp_path / "vectors" / name).write_bytes(raw)
+    again = Vectors(tmp_path / "vectors", "m")
+    assert sorted(key for key, _ in again.search(unit(*range(1, 9)), 9999)) == sorted(pairs)
+    assert sum(len(rows) for _, rows in again.parts()) == 1500
+    again.keep(set(list(pairs)[:1100]))
+    assert len(Vectors(tmp_path / "vectors", "m")) == 1100
+
+
+# row: D12
+def test_a_broken_packed_file_is_dropped(store, tmp_path):
+    """Its vectors are missing, so they are embedded again; the whole ones stay."""
+    pairs = units(100)
+    store.put(pairs)
+    store.store(dict.fromkeys(list(pairs)[:40], 2))
+    (path,) = (tmp_path / "vectors").glob("*-2.vec")
+    path.write_bytes(path.read_bytes()[:-3])
+    again = Vectors(tmp_path / "vectors", "m")
+    assert again.missing(pairs) == list(pairs)[:40]
+    assert not path.exists()
+
+
+# row: D12
+def test_room_that_is_left_is_filled_again(store, tmp_path):
+    """Years of packing and adding leave no trail of small files."""
+    kept = {}
+    for night in range(30):
+        fresh = {key + night * 200: vector for key, vector in units(200).items()}
+        store.put(fresh)
+        kept |= fresh
+        store.store(dict.fromkeys(fresh, 8) if night % 2 else dict.fromkeys(kept, 4))
+    assert len(store) == 6000
+    assert len(list((tmp_path / "vectors").iterdir())) <= 8
+
+
+# row: D13
+def test_questions_amid_packing_see_every_vector(store):
+    """From other threads, while block after block is packed."""
+    pairs = units(3000)
+    store.put(pairs)
+    faults, going = [], threading.Event()
+
+    def search():
+        while not going.is_set():
+            if len(found := store.search(pairs[1], 3000)) != 3000 or found[0][1] < 0.9:
+                faults.append(found[:1])
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for bits in (8, 4, 2):
+        store.store(dict.fromkeys(pairs, bits))
+    going.set()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+# row: D12
+@pytest.mark.parametrize("bits", precision.PRECISIONS)
+@pytest.mark.parametrize("dimension", [31, 384])
+def test_a_packed_vector_seems_no_farther_away_than_it_is(bits, dimension):
+    """On average, and also after it was packed twice; its own length it keeps along itself."""
+    rows = np.frombuffer(b"".join(units(800, dimension).values()), np.float32).reshape(800, dimension)
+    around = rows[:400] + rows[400:] / 2
+    query = around / np.linalg.norm(around, axis=1, keepdims=True)
+    once = dequantise(precision.packed(rows[:400], 8), 8, dimension)
+    for held in (rows[:400], once):
+        packed = dequantise(precision.packed(held, bits), bits, dimension)
+        assert np.sum(packed * held, axis=1) == pytest.approx(np.sum(held * held, axis=1), abs=1e-5)
+        off = np.sum(packed * query, axis=1) - np.sum(rows[:400] * query, axis=1)
+        assert abs(off.mean()) < 0.005
+
+
+# row: D13
+@pytest.mark.parametrize("bits", precision.PRECISIONS)
+def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bits):
+    """Of Fisher and Rao; so no packed vector is as near to its whole one as itself, and equal bits rank as dots do."""
+    rows = np.frombuffer(b"".join(units(500, 384).values()), np.float32).reshape(500, 384)
+    held = precision.packed(rows, bits)
+    found = precision.likeness(rows[0], held, bits)
+    plain = dequantise(held, bits, 384) @ rows[0]
+    step = (spread(bits) - 1) ** 2
+    assert plain[0] - found[0] == pytest.approx(step * 2 * np.log(385), rel=0.02, abs=1e-6)
+    assert (found[0] < 1) or bits == 8
+    assert np.abs(found - plain).max() < 0.015
+    assert np.argsort(found).tolist() == np.argsort(plain).tolist()
+    flat = precision.packed(np.ones((1, 1), np.float32), bits)
+    assert precision.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(1.0, abs=1e-3)
+
+
+def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
+    """How many of the truly nearest ten of so many clustered vectors the index finds, kept in the bits of `wanted`."""
+    chance = np.random.default_rng(3)
+    middles = chance.normal(size=(count // 50, dimension))
+    rows = middles[np.arange(count) % len(middles)] + 0.8 * chance.normal(size=(count, dimension))
+    asked = rows[chance.integers(0, count, questions)] + 0.4 * chance.normal(size=(questions, dimension))
+    rows, asked = ((some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float32) for some in (rows, asked))
+    model = EmbeddingSettings("e")
+    lexical = Lexical(LexicalPolicy(), UTC)
+    lexical.add(Doc(f"{key:06}", "fact", f"text {key}") for key in range(count))
+    meaning = Meaning(replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model), model)
+    meaning.learn((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
+    meaning.store(lexical, {f"{key:06}": Stored(wanted[key % len(wanted)]) for key in range(count)})
+    hits = 0
+    for question in asked:
+        true = {f"{key:06}" for key in np.argsort(-(rows @ question))[:10].tolist()}
+        hits += len(true & {key for key, _ in meaning.similar(lexical, question.tobytes(), Where(), 10)})
+    return hits / 10 / questions
+
+
+# row: D12
+# row: D13
+def test_the_nearest_are_found_in_any_precision(tmp_path):
+    """Ten among clusters: all of them whole, 98 of 100 in 8 bits, fewer in fewer, and mixed between these."""
+    mixes = {"32": [32], "8": [8], "4": [4], "2": [2], "mixed": [32, 8, 4, 2]}
+    found = {name: recall_at_10(tmp_path / name, wanted) for name, wanted in mixes.items()}
+    assert found["32"] == 1.0
+    assert found["8"] >= 0.98
+    assert found["4"] >= 0.85
+    assert found["2"] >= 0.55
+    assert found["mixed"] >= 0.75
+
+
 def test_strange_files_in_the_folder_are_let_be(store, tmp_path):
     """Only what bears our names is ours."""
     stranger = tmp_path / "vectors" / "notes.txt"
@@ -158,7 +389,7 @@ def test_places_hold_while_others_are_put(store):
     def search():
         for _ in range(60):
             with store.lock:
-                places, parts = store.places([1]), store.matrices()
+                places, parts = store.places([1]), store.parts()
             found = cosines(parts, pairs[1])
             if places[0] >= 0 and found[places[0]] < 0.999:
                 faults.append(found[places[0]])
@@ -193,8 +424,6 @@ def test_places_hold_while_others_are_put(store):
 )
 def test_a_calibration_that_cannot_be_used_counts_as_none(settings, saved):
     """Damaged, of another model, or of another dimension: nothing may merge on its word."""
-    from engram.config import EmbeddingSettings
-
     settings.state.mkdir(parents=True)
     (settings.state / "calibration.json").write_bytes(saved)
     meaning = Meaning(settings, EmbeddingSettings("e"))

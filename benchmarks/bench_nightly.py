@@ -1,0 +1,100 @@
+"""A nightly run beside a parse of the whole vault, where nothing is due and where one memory in a hundred is.
+
+    python benchmarks/bench_nightly.py [MEMORIES ...]        (default: 1000 10000)
+
+What each row means is in README.md beside this file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import material
+from figures import Row, headline, ratio, seconds_of
+from speed_reading import in_process, parse_all
+
+from engram.consolidate import Consolidation
+from engram.core.records import Fact
+from engram.core.text import content_hash, slug, ulid
+from engram.vault import facts, note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
+DAY = timedelta(days=1)
+DUE = 100
+"""One memory in so many is archived the night after."""
+
+
+def main() -> None:
+    sizes = [int(word) for word in sys.argv[1:]] or [1000, 10000]
+    spent: dict[str, list[tuple[int, float]]] = {}
+    print(headline())
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
+            root = Path(folder, "vault")
+            vault(root, size)
+            for row in nights(root, Path(folder, "home"), size):
+                spent.setdefault(row.what, []).append((size, row.seconds))
+                print(row, flush=True)
+    for what, ((few, begin), *_, (many, end)) in ((what, pairs) for what, pairs in spent.items() if len(pairs) > 1):
+        figure = end / many / (begin / few)
+        each = f"{end / many * 1e6:.0f} µs", f"of {few:,} {begin / few * 1e6:.0f} µs"
+        print(Row(f"{what}, for each", f"{many:,}", *each, figure, 1.5))
+
+
+def vault(root: Path, size: int) -> None:
+    """A vault of memories of yesterday, but for one in a hundred that fades away tomorrow."""
+    writer = material.Writer(7)
+    for number in range(size):
+        text = f"{writer.statement()} {writer.sentence()}"
+        old = number % DUE == 0
+        created = NIGHT - (89.5 * DAY if old else DAY) + timedelta(seconds=number / 10)
+        fact = Fact(
+            ulid(created, text),
+            text,
+            kind="episode" if old else "note",
+            created=created,
+            about=("Anna Müller", "Berlin"),
+            tags=("preference/drink",),
+            confidence=0.92,
+            importance=0.2 if old else 0.7,
+        )
+        path = root / f"facts/{created.astimezone(material.ZONE):%Y-%m-%d}"
+        path.mkdir(parents=True, exist_ok=True)
+        path /= f"fact-{slug(text)}-{content_hash(text)[:8]}.md"
+        path.write_bytes(note.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text)))
+        os.utime(path, (material.OLD, material.OLD))
+    (root / "engram.toml").write_text(f'id = "bench-nightly-{size}"\nzone = "{material.ZONE}"\n')
+
+
+def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
+    """Both rows of the vault `root`: the CPU of a night that finds nothing, the time of one that archives."""
+    paths = sorted(f"{folder}/{name}" for folder, _, names in os.walk(root / "facts") for name in names)
+    now = NIGHT
+    with in_process(material.settings(root, home)) as memory:
+        order = Consolidation(memory.filing, memory.using, memory.climb.entering.edges, lambda: now, lambda: "")
+        assert not order.run("nightly").failures
+        settled = seconds_of(lambda: parse_all(paths), time.process_time)
+        idle = min(seconds_of(lambda: order.run("nightly"), time.process_time) for _ in range(3))
+        yield ratio("night, nothing due", f"{size:,}", idle, ("read+hash+parse", settled), 1.0)
+        assert order.run("nightly").deeds == ()
+        now += DAY
+        settled = seconds_of(lambda: parse_all(paths))
+        begin = time.perf_counter()
+        report = order.run("nightly")
+        busy = time.perf_counter() - begin
+        done = report.plain()["counts"].get("archive", 0)
+        assert done == -(-size // DUE), (done, report.failures, report.put_off)
+        yield ratio("night, 1 % due", f"{size:,}", busy, ("read+hash+parse", settled), 1.5)
+
+
+if __name__ == "__main__":
+    main()
