@@ -110,9 +110,9 @@ class Names:
         return [self._held[place] for place in sorted(self._names.get(key(name), ()))]
 
     def one(self, name: str) -> Entity | None:
-        """The one entity that goes by `name`, or None where there is none or more than one."""
-        places = self._names.get(key(name)) or self._aliases.get(key(name)) or ()
-        return self._held[next(iter(places))] if len(places) == 1 else None
+        """The one entity that goes by `name`, or None where there is none or more than one. Safe from any thread."""
+        places = tuple(self._names.get(key(name)) or self._aliases.get(key(name)) or ())
+        return self._held.get(places[0]) if len(places) == 1 else None
 
     def all(self) -> tuple[Entity, ...]:
         """Every entity, in the order of their places."""
