@@ -93,7 +93,7 @@ def recall(
         found = _found(index, settings, replace(ask, archive=True), question, known, embed)
     filtered, places = found.filtered, ranking.places(ask.k, ask.budget, policy)
     outside = _outside(index, found, settings)
-    slots = ranking.contained(found.slots, outside, places, policy.source_share)
+    slots = ranking.contained(found.slots, outside, places, policy)
     hits = _verified(index, found.units, slots, found.ask, filtered)
     chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
     if len(chosen) < min(len(hits), ask.k):

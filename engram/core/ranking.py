@@ -266,19 +266,29 @@ def _slot(turn: str, family: list[tuple[Unit, dict[str, float]]]) -> Slot:
     return Slot(shown.key, worth[best.key] + shown.nudge, parts, behind)
 
 
-def contained(slots: Sequence[Slot], classes: Mapping[str, str], places: int, share: float) -> tuple[Slot, ...]:
-    """The slots with each class of `classes` (by key) kept to its `share` of the first `places` (`X27`).
+def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:
+    """The slots with each class of `classes` (by key) kept to its share of the first `count` (`X27`).
 
-    What is over it comes after the others, in order; where there are too few of those it takes their places.
+    One over it is put behind as long as others can fill the places that are left; beside an import only others
+    worth `policy.rival` of it count, for it is mostly the user's own past and may answer better than chatter.
     """
-    most, taken = math.floor(share * places), Counter[str]()
+    most = max(1, math.floor(policy.source_share * count))
+    taken: Counter[str] = Counter()
     first: list[Slot] = []
     over: list[Slot] = []
-    for slot in slots:
-        if said_by := classes.get(slot.key, ""):
-            taken[said_by] += 1
-        (over if said_by and taken[said_by] > most and len(first) < places else first).append(slot)
-    return (*first[:places], *over, *first[places:])
+    for place, slot in enumerate(slots):
+        said_by = classes.get(slot.key, "")
+        if len(first) == count:
+            return (*first, *sorted((*over, *slots[place:]), key=lambda one: (-one.score, one.key)))
+        if said_by and taken[said_by] >= most:
+            worth = policy.rival * slot.score if said_by == "import" else -math.inf
+            rivals = sum(one.score >= worth and classes.get(one.key, "") != said_by for one in slots[place + 1 :])
+            if rivals >= count - len(first):
+                over.append(slot)
+                continue
+        taken[said_by] += 1
+        first.append(slot)
+    return (*first, *over)
 
 
 def tokens(text: str, policy: RecallPolicy) -> int:
