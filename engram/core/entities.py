@@ -179,6 +179,18 @@ def expiry(lifetime: str, said: datetime, policy: ExtractionPolicy) -> datetime 
     return said + timedelta(days=days[lifetime]) if lifetime in days else None
 
 
+def is_dirty(described: datetime | None, told: Iterable[datetime], edited: datetime | None = None) -> str | None:
+    """Why the description of an entity, written at `described`, is out of date, or None (`B12`).
+
+    `told` are the times at which something was filed about it, `edited` the last time anybody else wrote its note.
+    It follows from what there is, so nothing has to be marked, or can be marked wrongly.
+    """
+    latest = max(told, default=None)
+    if latest and (described is None or latest > described):
+        return "something was told since"
+    return "its note was edited" if edited and described and edited > described else None
+
+
 def _is_punctuation(sign: str) -> bool:
     return sign != "#" and unicodedata.category(sign)[0] == "P"
 

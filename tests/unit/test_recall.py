@@ -240,8 +240,9 @@ def test_archived_memories_answer_where_others_are_too_few_or_on_request(memory,
 def test_one_source_from_outside_fills_three_places_of_ten_while_others_can(memory, opened, standing, loud):
     """Where the others are too few it takes what they leave. So for a loud tool, and for an import no better."""
     policy = memory.settings.policy
-    told(memory, *(f"My heron nests at the mill, year {n}." for n in range(5)), session="own")
-    keys = told(memory, *(loud.format(n) for n in range(12)), session="loud", standing=standing)
+    for n in range(5):
+        told(memory, f"My heron nests at the mill, year {n}.", session=f"own {n}")
+    keys = {told(memory, loud.format(n), session=f"loud {n}", standing=standing)[0] for n in range(12)}
 
     def share(k):
         return sum(hit["key"] in keys for hit in recalled(memory, "heron nests mill", k=k))
