@@ -137,6 +137,12 @@ def test_ties_follow_the_notes(memory, keep):
     path.write_text(text.replace("---\nAnna", "status: superseded\n---\nAnna"))
     memory.rescan(None)
     assert tied(memory, first) == set()
+    path.write_text(text)
+    memory.rescan(None)
+    assert tied(memory, first) == {(first, second, "entity")}
+    path.unlink()
+    memory.rescan(None, accept_deletions=True)
+    assert tied(memory, first) == set()
 
 
 # row: C34
@@ -226,6 +232,7 @@ def test_archived_memories_answer_where_others_are_too_few_or_on_request(memory,
     new = [keep(f"A heron nests at pond {n}.") for n in range(3)]
     assert order(memory, "heron nests", k=3) == new
     assert order(memory, "heron nests", k=4) == [*new, old]
+    assert old not in order(memory, "old heron", k=3)
     assert order(memory, "old heron", k=3, archive=True)[0] == old
     assert parts(memory, "heron nests", old)["nudge"] == -0.08
 
@@ -259,6 +266,10 @@ def test_what_answers_better_than_all_else_keeps_its_place(memory):
     told(memory, *(f"What a mill, {n}." for n in range(20)), session="chatter")
     hits = recalled(memory, "Where does the heron of the pond nest?", k=5)
     assert {hit["key"] for hit in hits} == set(answers)
+    (own,) = told(memory, "I saw that the heron of the pond nests at the mill: the pond, the heron.", session="own")
+    keys = {hit["key"] for hit in recalled(memory, "Where does the heron of the pond nest?", k=5)}
+    assert own in keys
+    assert len(keys & set(answers)) == 4
 
 
 # row: X27
