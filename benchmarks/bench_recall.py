@@ -163,6 +163,8 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
     for _, said in groupby(case.turns, key=lambda turn: turn.session):
         turns = [turn for turn in said if turn.text.strip()]  # the product refuses a turn without words
         raw = [asdict(turn) | {"occurred_at": turn.when} for turn in turns]
+        for one in raw:
+            del one["when"]
         keys = memory.call("observe", {"turns": raw})["keys"]
         unit_of |= {key: turn.id for key, turn in zip(keys, turns, strict=True)}
     memory.flush(background=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
-from engram.core import classify, decay, dedup, lifecycle, links, trust
+from engram.core import classify, decay, dedup, lifecycle, links, salience, trust
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
@@ -253,16 +253,19 @@ class Deeds:
         return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
-        """How a memory was used and what it is worth now; none of it stands in the note (`B4`, `C24`)."""
+        """How a memory was used and what it is worth now; none of it stands in the note (`B4`, `C24`, `D2`)."""
         policy, usage, now = self.settings.policy, self.using.of(fact.id), self.clock()
-        worth = decay.vitals(fact, usage, now, trust.trust(said_by, policy.trust), policy)
+        believed = trust.trust(said_by, policy.trust)
+        worth = decay.vitals(fact, usage, now, believed, policy)
+        use = salience.use_of(fact, usage, believed, lifecycle.layer_of(fact), now)
         stage, why = lifecycle.stage(fact, usage, worth, policy, trust.bars("core", said_by))
         used = {
             name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
             for name, value in asdict(usage).items()
             if value is not None
         }
-        rounded = {name: round(value, 3) for name, value in asdict(worth).items()}
+        weighed = asdict(worth) | {"importance": salience.composite(use, policy.ladder)}
+        rounded = {name: round(value, 3) for name, value in weighed.items()}
         return {"usage": used, "worth": rounded | {"stage": stage, "why": why}}
 
     def _related(self, fact_id: str) -> list[dict[str, Any]]:

@@ -240,6 +240,7 @@ class Memory(Stream):
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine
             self.index.tombstones = self.vault.tombstones()
+            self.climb.entering.refresh()
             self.using.refresh(now)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
@@ -290,7 +291,8 @@ class Memory(Stream):
         ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         embed = self.embedding.question if self.embedding else None
         mark = secrets.token_hex(4)
-        answer = recall.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed)
+        known = recall.Known(self.climb.entering.names, self.climb.entering.edges.at)
+        answer = recall.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
         if ask.session:
             self.injected.note(ask.session, answer.text)
         if uncounted(ask.as_of, explain=explain) is None:

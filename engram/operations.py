@@ -75,6 +75,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("as_of", "time", "answer from what was believed then"),
             Param("now", "time", "the time of the question, for words like 'last week'"),
             Param("kinds", "list", "only these kinds: fact, turn, note"),
+            Param("archive", "bool", "archived memories too, not only where the others are too few", default=False),
             Param("explain", "bool", "show the parts of each score and what was filtered", default=False),
         ),
     ),

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from engram.core import lifecycle, ranking
+from engram.core import lifecycle, ranking, trust
 from engram.core.echo import own_words
+from engram.core.entities import Names, subject_match
 from engram.core.records import Fact, FiledTurn, Hit, Recalled
+from engram.core.words import words
 from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.lexical import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.config import Settings
+    from engram.core.records import Edge
     from engram.index.index import Index
     from engram.index.rows import Unit
 
@@ -37,6 +41,15 @@ class Asked:
     kinds: Sequence[str] = KINDS
     now: datetime = field(kw_only=True)
     as_of: datetime | None = field(default=None, kw_only=True)
+    archive: bool = field(default=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known besides notes and turns: who goes by which names, and the ties that no note tells (`C34`)."""
+
+    names: Names = field(default_factory=Names)
+    ties: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
 
 
 def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> Asked:
@@ -63,39 +76,97 @@ def recall(
     mark: str,
     complete: bool,
     embed: Callable[[str], bytes] | None = None,
+    known: Known | None = None,
 ) -> Recalled:
     """Answer a question from facts, turns and notes; what waits in the journal counts too (`X1`, `X18`).
 
     `mark` is an unguessable word that fences the text handed to a model. `complete` says whether the vault
     has been read since the start. `embed` makes the vector of a question; without it, or where it raises
-    ModelError or ConfigError, words alone decide (`A14`).
+    ModelError or ConfigError, words alone decide (`A14`). Archived facts answer where the rest does not fill the
+    places, or on request (`C23`).
     """
-    policy = settings.policy.recall
+    policy, known = settings.policy.recall, known or Known()
     question = ranking.ask(ask.query, ask.now.astimezone(settings.zone))
-    statuses = REMEMBERED_STATUSES if ask.as_of else ("active",)
-    then = ask.as_of.timestamp() if ask.as_of else None
-    where = Where(ask.kinds, statuses, ask.persona or "", then)
-    pool = max(policy.pool, ask.k)
-    found = index.search(question, where, pool)
-    best, lack = _with_meaning(index, settings, question, where, found.hits, embed) if embed else (found.hits, "")
-    filtered = Counter(found.filtered)
-    units = index.units([one.key for one in best])
-    known = {key: _ranked(unit) for key, unit in units.items() if not _left_out(unit, ask, index.tombstones, filtered)}
-    scored = [one for one in best if one.key in known]
-    slots = ranking.merged(scored, known, ask.now)
-    hits = _verified(index, units, slots, ask, filtered)
+    embed = cache(embed) if embed else None
+    found = _found(index, settings, ask, question, known, embed)
+    if not ask.archive and len(found.slots) < ask.k and found.filtered["status"]:
+        found = _found(index, settings, replace(ask, archive=True), question, known, embed)
+    filtered, places = found.filtered, ranking.places(ask.k, ask.budget, policy)
+    outside = _outside(index, found, settings)
+    slots = ranking.contained(found.slots, outside, places, policy)
+    hits = _verified(index, found.units, slots, found.ask, filtered)
     chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
     if len(chosen) < min(len(hits), ask.k):
         filtered["over the token budget"] += min(len(hits), ask.k) - len(chosen)
+    why = "" if chosen else _why_empty(index, filtered, complete=complete)
     return Recalled(
         query=ask.query,
         hits=chosen,
         text=fenced(chosen, mark, ask.session),
         tokens=sum(hit.tokens for hit in chosen),
         filtered=dict(filtered),
-        note="; ".join(filter(None, ["" if chosen else _why_empty(index, filtered, complete=complete), lack])),
+        note="; ".join(filter(None, [why, found.lack])),
         complete=complete,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one search gave: units by key and slots, best first; what was left out; why meaning did not help."""
+
+    ask: Asked
+    units: dict[str, Unit]
+    slots: Sequence[ranking.Slot]
+    filtered: Counter[str]
+    lack: str
+
+
+def _found(
+    index: Index,
+    settings: Settings,
+    ask: Asked,
+    question: ranking.Question,
+    known: Known,
+    embed: Callable[[str], bytes] | None,
+) -> _Found:
+    """The candidates in their order: by words and meaning, with what the best of them lead to."""
+    statuses = REMEMBERED_STATUSES if ask.as_of else ("active", "archived") if ask.archive else ("active",)
+    where = Where(ask.kinds, statuses, ask.persona or "", ask.as_of.timestamp() if ask.as_of else None)
+    found = index.search(question, where, max(settings.policy.recall.pool, ask.k))
+    best, lack = _with_meaning(index, settings, question, where, found.hits, embed) if embed else (found.hits, "")
+    filtered = Counter(found.filtered)
+    units = _recallable(index, [one.key for one in best], ask, filtered)
+    scored = [one for one in best if one.key in units]
+    ties = {} if ask.as_of else _ties(index, settings, scored, units, known, where, ask)
+    enough = settings.policy.links.enough
+    further = [key for key, activation in ties.items() if activation >= enough and key not in units]
+    units |= _recallable(index, further, ask, Counter())
+    scored += [ranking.Scored(key, 0.0, {}) for key in further if key in units]
+    named = _naming(ask.query, known.names)
+    ranked = {key: _ranked(unit, settings, named, ties.get(key, 0.0)) for key, unit in units.items()}
+    return _Found(ask, units, ranking.merged(scored, ranked, ask.now), filtered, lack)
+
+
+def _recallable(index: Index, keys: Sequence[str], ask: Asked, filtered: Counter[str]) -> dict[str, Unit]:
+    units = index.units(keys)
+    return {key: unit for key, unit in units.items() if not _left_out(unit, ask, index.tombstones, filtered)}
+
+
+def _ties(
+    index: Index,
+    settings: Settings,
+    scored: Sequence[ranking.Scored],
+    units: Mapping[str, Unit],
+    known: Known,
+    where: Where,
+    ask: Asked,
+) -> dict[str, float]:
+    """What the best facts lead to, and how strongly, 0–1 (rows A18, C34)."""
+    policy = settings.policy.links
+    best = scored[0].score if scored else 0.0
+    near = (one for one in scored if one.score >= policy.enough * best and isinstance(units[one.key], Fact))
+    seeds = {one.key: one.score / best for one in islice(near, policy.seeds)} if best > 0 else {}
+    return index.tied(seeds, known.ties, where, ask.now) if seeds else {}
 
 
 def _with_meaning(
@@ -124,19 +195,59 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
     """Whether a unit may not be recalled; counted by reason. A turn goes with the fact a person removed (`X8`)."""
     why = None
     if isinstance(unit, Fact):
-        why = lifecycle.hidden_then(unit, ask.as_of) if ask.as_of else lifecycle.hidden(unit, ask.now)
+        if ask.as_of:
+            why = lifecycle.hidden_then(unit, ask.as_of)
+        else:
+            why = lifecycle.hidden(unit, ask.now, archive=ask.archive)
     elif isinstance(unit, FiledTurn) and unit.key in buried:
         why = "forgotten"
     filtered.update([why] if why else [])
     return why is not None
 
 
-def _ranked(unit: Unit) -> ranking.Unit:
+def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: float) -> ranking.Unit:
+    """What ranking needs to know of a unit; `named` says whether the question names somebody."""
     if isinstance(unit, Fact):
-        return ranking.Unit(unit.id, unit.source, unit.importance, unit.created)
+        stage = "archived" if unit.status == "archived" else unit.stage
+        return ranking.Unit(
+            unit.id,
+            unit.source,
+            unit.importance,
+            unit.created,
+            subject=any(map(named, unit.about)),
+            ties=ties,
+            nudge=lifecycle.nudge(stage, unit.verification, settings.policy) if stage or unit.verification else 0.0,
+        )
     if isinstance(unit, FiledTurn):
         return ranking.Unit(unit.key, when=unit.turn.occurred_at)
     return ranking.Unit(unit.path, when=unit.changed)
+
+
+def _naming(query: str, names: Names) -> Callable[[str], bool]:
+    """Whether the question names whom a memory is about, by that name or another one of theirs (`A20`)."""
+    asked = words(query)
+
+    def named(name: str) -> bool:
+        entity = names.one(name)
+        return subject_match(asked, (name, entity.name, *entity.aliases) if entity else (name,))
+
+    return cache(named)
+
+
+def _outside(index: Index, found: _Found, settings: Settings) -> dict[str, str]:
+    """The source class of what anybody may have said, by key (`X27`); a fact is never surer than its source's cap."""
+    cap = max(settings.policy.trust.ingest, settings.policy.trust.tool)
+    doubtful = [one for one in found.units.values() if isinstance(one, Fact) and one.source and one.confidence <= cap]
+    wanted = {key for fact in doubtful for key in (fact.source, *fact.also)}
+    said = found.units | index.units([key for key in sorted(wanted) if key not in found.units])
+    classes = {
+        fact.id: trust.fact_class(
+            fact, [filed.turn for key in (fact.source, *fact.also) if isinstance(filed := said.get(key), FiledTurn)]
+        )
+        for fact in doubtful
+    }
+    classes |= {key: trust.source_class(one.turn) for key, one in found.units.items() if isinstance(one, FiledTurn)}
+    return {key: said_by for key, said_by in classes.items() if said_by in trust.OUTSIDE}
 
 
 def _verified(

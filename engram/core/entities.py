@@ -113,9 +113,9 @@ class Names:
         return [self._held[place] for place in sorted(self._names.get(key(name), ()))]
 
     def one(self, name: str) -> Entity | None:
-        """The one entity that goes by `name`, or None where there is none or more than one."""
-        places = self._names.get(key(name)) or self._aliases.get(key(name)) or ()
-        return self._held[next(iter(places))] if len(places) == 1 else None
+        """The one entity that goes by `name`, or None where there is none or more than one. Safe from any thread."""
+        places = tuple(self._names.get(key(name)) or self._aliases.get(key(name)) or ())
+        return self._held.get(places[0]) if len(places) == 1 else None
 
     def all(self) -> tuple[Entity, ...]:
         """Every entity, in the order of their places."""
@@ -180,6 +180,18 @@ def expiry(lifetime: str, said: datetime, policy: ExtractionPolicy) -> datetime 
     """When a memory ends that is said to hold for a week, a month or a year: 7, 30, 365 days on (`B19`); else None."""
     days: Mapping[str, float] = {"week": policy.week_days, "month": policy.month_days, "year": policy.year_days}
     return said + timedelta(days=days[lifetime]) if lifetime in days else None
+
+
+def is_dirty(described: datetime | None, told: Iterable[datetime], edited: datetime | None = None) -> str | None:
+    """Why the description of an entity, written at `described`, is out of date, or None (`B12`).
+
+    `told` are the times at which something was filed about it, `edited` the last time anybody else wrote its note.
+    It follows from what there is, so nothing has to be marked, or can be marked wrongly.
+    """
+    latest = max(told, default=None)
+    if latest and (described is None or latest > described):
+        return "something was told since"
+    return "its note was edited" if edited and described and edited > described else None
 
 
 def _is_punctuation(sign: str) -> bool:

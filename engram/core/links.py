@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
-from engram.core.records import Edge
+from engram.core.records import REMEMBERED, Edge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.policy import LinkPolicy
     from engram.core.records import Fact
 
+THREAD = "#^"
+"""What the name of a conversation's strand begins with; no link holds it."""
+
 _DAY = 86400.0
+_NO_TALK = re.compile(rf"^[\d-]+{REMEMBERED}(?:-\d+)?$")
 _CAUSE = re.compile(
     r"\b(?:because (?:of )?(?:this|that|it)|as a result|therefore|for (?:this|that) reason|that is why|which is why"
     r"|deshalb|deswegen|darum|c'est pourquoi|par conséquent|por eso|por lo tanto|per questo|por isso|daarom)\b"
@@ -43,27 +46,42 @@ def links(memory: str, neighbours: Iterable[tuple[str, float]], now: datetime, p
     return tuple(Edge(first, last, "similar", reinforced=now) for first, last in pairs[: policy.most])
 
 
-def derived(facts: Iterable[Fact], policy: LinkPolicy) -> tuple[Edge, ...]:
-    """The ties that follow from the notes themselves and are never stored (`C34`).
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """A row of memories on which one has its place `at`: those about an entity, or those of a conversation.
 
-    *entity*: to the latest 10 earlier memories that are about the same; *time*: to the memory before it in
-    the same conversation; *causal*: the same, from cause to effect, where the statement says so in words.
+    `name` is the entity's or begins with `THREAD`; `cause` says that the memory before it led to this one.
     """
-    by_entity: defaultdict[str, list[str]] = defaultdict(list)
-    by_thread: defaultdict[str, list[Fact]] = defaultdict(list)
-    edges: dict[tuple[str, str], Edge] = {}
-    for fact in sorted(facts, key=lambda fact: (fact.created.timestamp() if fact.created else 0.0, fact.id)):
-        for name in dict.fromkeys(fact.about):
-            for other in by_entity[name][-policy.siblings :] if policy.siblings else ():
-                edges.setdefault((other, fact.id), Edge(other, fact.id, "entity", label=name))
-            by_entity[name].append(fact.id)
-        if "#^t" in fact.source:
-            by_thread[fact.source.partition("#")[0]].append(fact)
-    threads = (pair for thread in by_thread.values() for pair in pairwise(sorted(thread, key=_place)))
-    in_time = [
-        Edge(before.id, after.id, "causal" if _CAUSE.search(after.text) else "time") for before, after in threads
-    ]
-    return (*edges.values(), *in_time)
+
+    name: str
+    at: float
+    cause: bool = False
+
+
+def strands(fact: Fact) -> tuple[Strand, ...]:
+    """The rows in which a memory stands (`C34`): by time for each entity, by turn in its conversation.
+
+    From them follow ties that are never stored. *entity*: to the latest 10 earlier memories about the same;
+    *time*: to the memory before it in the conversation, which what people ask to keep is none; *causal*: the same,
+    from cause to effect, where the statement says so in words.
+    """
+    when = fact.created.timestamp() if fact.created else 0.0
+    about = tuple(Strand(name, when) for name in dict.fromkeys(fact.about))
+    note, turn, block = fact.source.partition("#^t")
+    if not turn or _NO_TALK.search(note):
+        return about
+    place = float(block) if block.isdecimal() else 0.0
+    return (*about, Strand(f"{THREAD}{note}", place, bool(_CAUSE.search(fact.text))))
+
+
+def reach(name: str, policy: LinkPolicy) -> int:
+    """To how many before it a memory is tied on a strand of this name (`C34`)."""
+    return 1 if name.startswith(THREAD) else policy.siblings
+
+
+def kind(strand: str, *, cause: bool) -> str:
+    """The type of a tie on a strand of this name to a memory that says so, or not, what led to it (`C34`)."""
+    return ("causal" if cause else "time") if strand.startswith(THREAD) else "entity"
 
 
 def reinforced(edge: Edge, now: datetime, policy: LinkPolicy, delta: float | None = None) -> Edge:
@@ -126,27 +144,44 @@ def over(edges: Iterable[Edge], seen: Edge, now: datetime) -> tuple[Edge, ...]:
     )
 
 
-def spread(seeds: Mapping[str, float], edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> dict[str, float]:
+Way = tuple[str, str, str, float]
+"""Where a thought may go: from, to, the type of the tie, its confidence now; back too, unless that is causal."""
+
+
+def ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> list[Way]:
+    """The edges that hold at `now`, with what is left of their confidence (`C34`)."""
+    held = (edge for edge in edges if edge.valid_until is None or edge.valid_until > now)
+    return [(edge.source, edge.target, edge.type, effective(edge, now, policy)) for edge in held]
+
+
+def spread(
+    seeds: Mapping[str, float], around: Callable[[Collection[str]], Iterable[Way]], policy: LinkPolicy
+) -> dict[str, float]:
     """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds themselves (`C34`).
 
-    Along a path activation is the seed's (0–1) times weight · confidence · 0.7 for each hop; the best path
-    counts. Causal ties are followed from cause to effect, all others both ways; a tie whose weight times
-    confidence is below 0.2 is not followed. Then 8 refinements and the lateral inhibition.
+    `around` gives the ties of some memories; with each hop it is asked about the strongest just reached, as long as
+    they can hand on `policy.enough`. Along a path activation is the seed's (0–1) times weight · confidence · 0.7 for
+    each hop; the best path counts. A tie whose weight times confidence is below 0.2 is not followed. Then 8
+    refinements and the lateral inhibition.
     """
-    ways = _ways(edges, now, policy)
+    known: dict[str, dict[str, float]] = {}
     reached = dict(seeds)
     wave = {node: value for node, value in seeds.items() if value > 0}
     for _ in range(policy.hops):
+        if not wave:
+            break
+        _widen(known, around(wave), policy)
         ahead: dict[str, float] = {}
         for node, value in wave.items():
-            for other, strength in ways.get(node, {}).items():
+            for other, strength in known.get(node, {}).items():
                 arriving = value * strength * policy.hop
                 if other not in seeds and arriving > max(reached.get(other, 0.0), ahead.get(other, 0.0)):
                     ahead[other] = arriving
         reached |= ahead
-        wave = ahead
+        strong = [(node, value) for node, value in ahead.items() if value * policy.hop >= policy.enough]
+        wave = dict(nsmallest(policy.wave, strong, key=lambda one: (-one[1], one[0])))
     found = {node: value for node, value in reached.items() if node not in seeds}
-    return inhibited(refined(found, ways, policy), policy)
+    return inhibited(refined(found, known, policy), policy)
 
 
 def refined(
@@ -180,8 +215,8 @@ def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, 
     }
 
 
-def _ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> dict[str, dict[str, float]]:
-    """Where one can go from each node, with weight times confidence; of parallel ties the strongest."""
+def _widen(known: dict[str, dict[str, float]], found: Iterable[Way], policy: LinkPolicy) -> None:
+    """Add where one can go from each node, with weight times confidence; of parallel ties the strongest."""
     weights = {
         "similar": policy.similar_weight,
         "entity": policy.entity_weight,
@@ -189,23 +224,15 @@ def _ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> dict[str,
         "causal": policy.causal_weight,
         "relation": policy.relation_weight,
     }
-    ways: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for edge in edges:
-        over = edge.valid_until is not None and edge.valid_until <= now
-        strength = weights.get(edge.type, 0.0) * effective(edge, now, policy)
-        if over or strength < policy.prune or edge.source == edge.target:
+    for start, end, what, confidence in found:
+        strength = weights.get(what, 0.0) * confidence
+        if strength < policy.prune or start == end:
             continue
-        ends = [(edge.source, edge.target)]
-        ends += [(edge.target, edge.source)] if edge.type != "causal" else []
-        for start, end in ends:
-            ways[start][end] = max(strength, ways[start].get(end, 0.0))
-    return ways
-
-
-def _place(fact: Fact) -> tuple[int, str]:
-    """Where in its conversation a memory was said."""
-    block = fact.source.rpartition("#^t")[2]
-    return (int(block) if block.isdecimal() else 0, fact.id)
+        there = known.setdefault(start, {})
+        there[end] = max(strength, there.get(end, 0.0))
+        if what != "causal":
+            back = known.setdefault(end, {})
+            back[start] = max(strength, back.get(start, 0.0))
 
 
 def _ends(edge: Edge) -> tuple[str, str]:

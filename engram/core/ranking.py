@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from types import MappingProxyType
@@ -100,12 +101,19 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What ranking needs to know of a unit: `source` is the key of the turn a fact came from."""
+    """What ranking needs to know of a unit: `source` is the key of the turn a fact came from.
+
+    `subject` says whether the question names what it is about (`A20`), `ties` how strongly the best facts lead to
+    it, 0–1 (`C34`), `nudge` what trust in it adds to the score (`C28`).
+    """
 
     key: str
     source: str = ""
     importance: float = 0.5
     when: datetime | None = None
+    subject: bool = False
+    ties: float = 0.0
+    nudge: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,25 +128,28 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Weights of a scorer: score = relevance·r + importance·i + recency·2^(−age/half_life).
+    """Weights of a scorer: relevance·r + importance·i + recency·2^(−age/half_life) + subject·s + ties·t + nudge.
 
-    r is the index's score over the best one's, so all three signals are 0–1.
+    r is the index's score over the best one's, s whether the question names the subject, t the activation: all
+    signals are 0–1.
     """
 
     relevance: float
     importance: float
     recency: float
     half_life: float = field(metadata={"unit": "days"})
+    subject: float = 0.0
+    ties: float = 0.0
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        "balanced": Preset(1.0, 0.02, 0.0, 30),
-        "belief": Preset(0.50, 0.20, 0.10, 30),
+        "balanced": Preset(1.0, 0.02, 0.0, 30, subject=0.15, ties=0.05),
+        "belief": Preset(0.50, 0.20, 0.10, 30, subject=0.15, ties=0.50),
         "entity": Preset(0.40, 0.0, 0.30, 14),
     }
 )
-"""Scorers by name (rows A15, E7), as far as lexical recall has their signals; balanced is measured."""
+"""Scorers by name (rows A15, A18, E7), as far as recall has their signals; balanced is measured."""
 
 
 def ask(text: str, when: datetime) -> Question:
@@ -216,14 +227,15 @@ def merged(
     """Facts and turns as one list, best first, ties by key.
 
     A turn and the facts drawn from it take one slot, shown by its best fact, worth what the best of them is
-    worth: so facts never push out the turns they came from.
+    worth: so facts never push out the turns they came from. The nudge of the fact that is shown comes to that, so
+    the words of a disputed one do not hold it up (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
-    families: dict[str, list[tuple[Scored, dict[str, float]]]] = {}
+    families: dict[str, list[tuple[Unit, dict[str, float]]]] = {}
     for one in scored:
         unit = units[one.key]
         parts = _weighed(one, unit, best, now, preset)
-        families.setdefault(unit.source or one.key, []).append((one, parts))
+        families.setdefault(unit.source or one.key, []).append((unit, parts))
     slots = [_slot(turn, family) for turn, family in families.items()]
     return tuple(sorted(slots, key=lambda slot: (-slot.score, slot.key)))
 
@@ -235,22 +247,59 @@ def _weighed(one: Scored, unit: Unit, best: float, now: datetime, preset: Preset
     if preset.recency and unit.when is not None:
         days = max((now - unit.when).total_seconds() / 86400, 0)
         parts["recency"] = preset.recency * math.exp2(-days / preset.half_life)
+    if preset.subject and unit.subject:
+        parts["subject"] = preset.subject
+    if preset.ties and unit.ties:
+        parts["ties"] = preset.ties * unit.ties
     return parts
 
 
-def _slot(turn: str, family: list[tuple[Scored, dict[str, float]]]) -> Slot:
-    ranked = sorted(family, key=lambda member: (-sum(member[1].values()), member[0].key))
-    facts = [one.key for one, _ in ranked if one.key != turn]
-    shown = facts[0] if facts else turn
-    parts = ranked[0][1]
-    behind = tuple(one.key for one, _ in ranked if one.key != shown)
-    return Slot(shown, sum(parts.values()), parts, behind)
+def _slot(turn: str, family: list[tuple[Unit, dict[str, float]]]) -> Slot:
+    worth = {unit.key: sum(parts.values()) for unit, parts in family}
+    ranked = sorted(family, key=lambda member: (-worth[member[0].key], member[0].key)) if len(family) > 1 else family
+    facts = [unit for unit, _ in ranked if unit.key != turn]
+    shown = max(facts, key=lambda unit: worth[unit.key] + unit.nudge) if facts else ranked[0][0]
+    best, parts = ranked[0]
+    if shown.nudge:
+        parts = parts | {"nudge": shown.nudge}
+    behind = tuple(unit.key for unit, _ in ranked if unit.key != shown.key)
+    return Slot(shown.key, worth[best.key] + shown.nudge, parts, behind)
+
+
+def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:
+    """The slots with each class of `classes` (by key) kept to its share of the first `count` (`X27`).
+
+    One over it is put behind as long as others can fill the places that are left; beside an import only others
+    worth `policy.rival` of it count, for it is mostly the user's own past and may answer better than chatter.
+    """
+    most = max(1, math.floor(policy.source_share * count))
+    taken: Counter[str] = Counter()
+    first: list[Slot] = []
+    over: list[Slot] = []
+    for place, slot in enumerate(slots):
+        said_by = classes.get(slot.key, "")
+        if len(first) == count:
+            return (*first, *sorted((*over, *slots[place:]), key=lambda one: (-one.score, one.key)))
+        if said_by and taken[said_by] >= most:
+            worth = policy.rival * slot.score if said_by == "import" else -math.inf
+            rivals = sum(one.score >= worth and classes.get(one.key, "") != said_by for one in slots[place + 1 :])
+            if rivals >= count - len(first):
+                over.append(slot)
+                continue
+        taken[said_by] += 1
+        first.append(slot)
+    return (*first, *over)
 
 
 def tokens(text: str, policy: RecallPolicy) -> int:
     """What `text` costs, about: characters over `chars_per_token`, a character each where words have no blanks."""
     wide = len(_WIDE.findall(text))
     return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
+
+
+def places(k: int, budget: int, policy: RecallPolicy) -> int:
+    """How many units an answer can hold."""
+    return min(k, budget // max(policy.least_tokens, policy.line_tokens + 1))
 
 
 def fill(hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int) -> tuple[Hit, ...]:
@@ -260,8 +309,8 @@ def fill(hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, 
     cut to the sentences that speak most of the question. Where there are fewer places than `k`, the share
     `facts_share` of them is kept for the facts among the best `k`.
     """
-    places = min(k, len(hits), budget // max(policy.least_tokens, policy.line_tokens + 1))
-    chosen = _seated(hits[:k], places, math.ceil(places * policy.facts_share))
+    seats = min(len(hits), places(k, budget, policy))
+    chosen = _seated(hits[:k], seats, math.ceil(seats * policy.facts_share))
     filled: list[Hit] = []
     left = budget
     for hit in chosen:
@@ -342,6 +391,9 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "vector": "means what is asked",
         "importance": "importance",
         "recency": "recency",
+        "subject": "about someone or something the question names",
+        "ties": "tied to the best memories",
+        "nudge": "how far it is trusted",
     }
 )
 """What each part of a score stands for."""

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from engram.core.policy import LadderPolicy, SimilarityPolicy
+    from engram.core.records import Fact, Usage
+
+_DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,26 @@ class Use:
     idle_days: float = 0.0
     confirmations: int = 0
     ages: tuple[float, ...] = ()
+
+
+def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) -> Use:
+    """What is known at `now` of a memory of this layer when it is weighed (`D2`); `trust` is its source's, 0–1.
+
+    Of its uses the first, the last and the latest evidence have a date; nothing tells its emotion.
+    """
+    known = list(dict.fromkeys(when for when in (fact.created, usage.last_access, usage.evidence_at) if when))
+    ages = tuple(max(0.0, (now - when).total_seconds() / _DAY) for when in known)
+    last = ages[known.index(usage.last_access)] if usage.last_access else min(ages, default=0.0)
+    return Use(
+        importance=fact.importance,
+        trust=trust,
+        layer=layer,
+        recalls=usage.access,
+        span_days=max(ages, default=0.0) - last,
+        idle_days=last,
+        confirmations=usage.confirmations,
+        ages=ages,
+    )
 
 
 def composite(use: Use, policy: LadderPolicy) -> float:

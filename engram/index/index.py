@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from engram.core import links
 from engram.core.echo import own_words
 from engram.core.lifecycle import hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.core.links import Way
     from engram.core.ranking import Near, Question
-    from engram.core.records import Problem, Stored
+    from engram.core.records import Edge, Problem, Stored
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
@@ -155,6 +157,26 @@ class Index:
     def search(self, question: Question, where: Where, k: int) -> Found:
         """The `k` best units."""
         return self.lexical.search(question, where, k)
+
+    def tied(
+        self,
+        seeds: Mapping[str, float],
+        stored: Callable[[Collection[str]], Iterable[Edge]],
+        where: Where,
+        now: datetime,
+    ) -> dict[str, float]:
+        """The facts that the `seeds` lead to with their activation, 0–1, among those that may be found (`C34`).
+
+        `stored` gives the ties that no note tells. Nobody passes through a fact that may not be found.
+        """
+        policy = self.settings.policy.links
+
+        def around(facts: Collection[str]) -> list[Way]:
+            found = self.catalog.ties(facts, where.persona or "", policy) + links.ways(stored(facts), now, policy)
+            seen = self.lexical.allowed({end for way in found for end in way[:2]}, where)
+            return [way for way in found if way[0] in seen and way[1] in seen]
+
+        return links.spread(seeds, around, policy)
 
     def words_alone(self) -> str:
         """Why meaning cannot help to answer now, or ''."""

@@ -338,6 +338,14 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             allowed[visible[self._reasons(visible, where) == 0]] = True
             return View(self._rows, self._rows.columns, self._rows.size, allowed)
 
+    def allowed(self, keys: Iterable[str], where: Where) -> set[str]:
+        """Which of `keys` a question may find."""
+        with self._lock:
+            known = [key for key in keys if key in self._rows.by_key]
+            rows = np.array([self._rows.by_key[key] for key in known], np.int32)
+            may = self._visible(where)[rows] & (self._reasons(rows, where) == 0)
+            return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
+
     def stems(self, found: list[str], code: str) -> list[str]:
         """The stems of words in a language; safe from any thread."""
         with self._lock:

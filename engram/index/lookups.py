@@ -6,16 +6,35 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
+from engram.core import links
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
 from engram.index.rows import NAME, SessionFile, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from engram.core.links import Way
+    from engram.core.policy import LinkPolicy
     from engram.index.rows import Rows, Unit
 
 _SHOWN = 5
+_BESIDE = """
+SELECT name, cause, key, (
+    SELECT json_group_array(key) FROM (
+        SELECT key FROM strand
+        WHERE name = here.name AND (at, key) < (here.at, here.key) AND persona IN ('', ?)
+        ORDER BY at DESC, key DESC LIMIT ?
+    )
+), (
+    SELECT json_group_array(json_array(key, cause)) FROM (
+        SELECT key, cause FROM strand
+        WHERE name = here.name AND (at, key) > (here.at, here.key) AND persona IN ('', ?)
+        ORDER BY at, key LIMIT ?
+    )
+)
+FROM strand AS here WHERE key IN (SELECT value FROM json_each(?))
+"""
 
 
 class Lookups:
@@ -69,6 +88,16 @@ class Lookups:
         """The ids of the facts in files of this name, in any folder (`C7`: links lead to one)."""
         question = f"SELECT key FROM unit WHERE kind = 'fact' AND {NAME} = ?"  # noqa: S608  our own words
         return tuple(key for (key,) in self.rows.ask(question, (name,)))
+
+    def ties(self, keys: Iterable[str], persona: str, policy: LinkPolicy) -> list[Way]:
+        """The ties of these facts that follow from the notes (`links.strands`), among what `persona` may see."""
+        found: list[Way] = []
+        values = (persona, policy.siblings, persona, policy.siblings, json.dumps(list(keys)))
+        for name, cause, key, before, after in self.rows.ask(_BESIDE, values):
+            reach, here = links.reach(name, policy), links.kind(name, cause=cause)
+            found += [(earlier, key, here, 1.0) for earlier in json.loads(before)[:reach]]
+            found += [(key, one, links.kind(name, cause=led), 1.0) for one, led in json.loads(after)[:reach]]
+        return found
 
     def unit(self, key: str) -> Unit | None:
         """The fact, turn or note with this key."""

@@ -71,6 +71,11 @@ CREATE INDEX unit_name ON unit ({NAME}) WHERE kind = 'fact';
 CREATE INDEX unit_hash ON unit (hash) WHERE hash <> '';
 CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';
+CREATE TABLE strand (
+    name TEXT NOT NULL, at REAL NOT NULL, key TEXT NOT NULL, persona TEXT NOT NULL, cause INTEGER NOT NULL,
+    PRIMARY KEY (name, at, key)
+) WITHOUT ROWID;
+CREATE INDEX strand_key ON strand (key);
 CREATE TABLE gone (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE session (
     path TEXT PRIMARY KEY, session TEXT NOT NULL, persona TEXT, started TEXT NOT NULL, ended TEXT NOT NULL,

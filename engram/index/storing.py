@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram.core.links import strands
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.core.text import content_hash
 from engram.index.diff import Conflict, Edited, Moved
@@ -223,6 +224,15 @@ def _write_units(db: sqlite3.Connection, units: Sequence[tuple[str, Unit, str]])
         for number, (path, unit, record) in enumerate(units, _last(db) + 1)
     ]
     db.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    facts = [unit for _, unit, _ in units if isinstance(unit, Fact)]
+    db.executemany("DELETE FROM strand WHERE key = ?", [(fact.id,) for fact in facts])
+    standing = (
+        (strand.name, strand.at, fact.id, fact.persona or "", strand.cause)
+        for fact in facts
+        if fact.status == "active"
+        for strand in strands(fact)
+    )
+    db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", standing)
 
 
 def _present(db: sqlite3.Connection, question: str, values: Sequence[str]) -> set[str]:
@@ -256,7 +266,8 @@ def _remove(db: sqlite3.Connection, keys: list[str]) -> None:
     if not keys:
         return
     number = _last(db)
-    db.executemany("DELETE FROM unit WHERE key = ?", [(key,) for key in keys])
+    for table in ("unit", "strand"):
+        db.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key in keys])  # noqa: S608  our own names
     db.executemany("INSERT OR REPLACE INTO gone VALUES (?, ?)", [(number + n, key) for n, key in enumerate(keys, 1)])
 
 

@@ -27,6 +27,7 @@ WORDS: dict[str, dict[str, tuple[str, type]]] = {
         "--persona": ("persona", str),
         "--as-of": ("as_of", str),
         "--now": ("now", str),
+        "--archive": ("archive", bool),
         "--explain": ("explain", bool),
     },
     "remember": {"--persona": ("persona", str), "--category": ("category", str), "--pinned": ("pinned", bool)},

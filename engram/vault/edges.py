@@ -47,6 +47,7 @@ class Edges:
         self.vault = vault
         self.lines: dict[str, Line] = {}
         self._by_source: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._by_end: dict[str, tuple[str, ...]] = {}
         self._stat: Stat | None = None
 
     def refresh(self) -> None:
@@ -59,11 +60,18 @@ class Edges:
         found = _lines(self.vault.read(EDGES)) if stat is not None else {}
         self.lines, self._stat = {}, stat
         self._by_source.clear()
+        self._by_end = {}
         self._take_in(found)
 
     def all(self) -> tuple[Edge, ...]:
         """Every edge, ended ones too, in the order in which they came."""
         return tuple(line.edge for line in self.lines.values())
+
+    def at(self, ends: Iterable[str]) -> tuple[Edge, ...]:
+        """The edges that begin or end at any of `ends`; safe from any thread."""
+        by_end, lines = self._by_end, self.lines
+        names = dict.fromkeys(name for end in ends for name in by_end.get(end, ()))
+        return tuple(line.edge for name in names if (line := lines.get(name)))
 
     def like(self, edge: Edge) -> dict[str, Line]:
         """The lines of the same type and label from the same source, whatever type of entity that has by now."""
@@ -99,6 +107,9 @@ class Edges:
         self.lines |= lines
         for name, line in lines.items():
             self._by_source[kin(line.edge)].add(name)
+            for end in (line.edge.source, line.edge.target):
+                if name not in (known := self._by_end.get(end, ())):
+                    self._by_end[end] = (*known, name)
 
     def _stat_now(self) -> Stat | None:
         try:

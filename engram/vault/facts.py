@@ -54,6 +54,9 @@ _STATUSES = {"pending_review": "review", "quarantined": "review", "rejected": "f
 _FOLDERS = {"archive": "archived", "review": "review"}
 # A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95 (design of the model §1).
 _IMPORTANCE = {"trivial": 0.1, "low": 0.2, "normal": 0.5, "medium": 0.5, "high": 0.7, "critical": 0.95}
+_LEVELS = (0.2, 0.5, 0.75, 1.0)  # seed E's importance 0 to 3 (row E4)
+_COMPANION = {"PROFILE", "PEOPLE", "PROJECT"}
+_ORIGINS = {"shadow_extraction": "shadow_extraction", "seeded_profile": "user", "curated_fold": "dream"}  # row E6
 _CONFIDENCE = {"explicit": 1.0, "implied": 0.8, "inferred": 0.6, "speculative": 0.35}  # row C25
 _EPHEMERAL = {"episode": timedelta(days=30), "note": timedelta(days=90)}  # row B16
 _NEVER_FADES = {"keep_forever", "protected"}
@@ -86,6 +89,7 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
     kind = reader.word("kind", KINDS, "note")
     created = reader.time("created") or _folder_date(path, zone)
     source, *also = reader.sources() or [""]
+    pinned = reader.pinned()
     fact = Fact(
         id=reader.id(),
         text=text,
@@ -94,13 +98,13 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
         created=created,
         status=reader.status(),
         confidence=reader.share("confidence", 1.0, _CONFIDENCE),
-        importance=reader.share("importance", 0.5, _IMPORTANCE),
+        importance=1.0 if pinned else reader.importance(),
         about=reader.links("about"),
         tags=tags,
         source=source,
         also=tuple(also),
-        origin=reader.text("origin"),
-        pinned=reader.pinned(),
+        origin=reader.text("origin") or reader.seeded(),
+        pinned=pinned,
         expires=reader.time("expires", end=True) or reader.ephemeral(created, kind),
         valid_from=reader.time("valid_from"),
         valid_until=reader.time("valid_until", end=True),
@@ -281,7 +285,7 @@ class _Reader:
         return _FOLDERS.get(self.path.partition("/")[0], status) if status == "active" else status
 
     def share(self, key: str, default: float, levels: Mapping[str, float]) -> float:
-        """A number from 0 to 1, a level's word, or an importance from 2 to 10 on seed A's scale."""
+        """A number from 0 to 1, or a level's word."""
         name, value = self.first(key)
         if value is None:
             return default
@@ -290,11 +294,27 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.doubt(name, f"{value!r} is no number from 0 to 1")
             return default
-        if key == "importance" and 1 < value <= 10:
-            return value / 10
         if not 0 <= value <= 1:
             self.doubt(name, f"{value} is outside 0 to 1")
         return float(min(1, max(0, value)))
+
+    def importance(self) -> float:
+        """A share or a level's word; seed A's 2 to 10 are tenths, seed E's 0 to 3 levels (`E4`), in its own notes."""
+        value = self.first("importance")[1]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.companion():
+                return _LEVELS[min(3, max(0, round(value)))]
+            if 1 < value <= 10:
+                return value / 10
+        return _LEVELS[1] if value is None and self.companion() else self.share("importance", 0.5, _IMPORTANCE)
+
+    def companion(self) -> bool:
+        """Whether the note is one of seed E's (`E1`): it alone has such keys."""
+        return "memoryKey" in self.note.keys or str(self.note.keys.get("type")) in _COMPANION
+
+    def seeded(self) -> str:
+        """The origin that seed E's word for a source stands for, or '' (`E6`)."""
+        return next((_ORIGINS[text] for text in self.texts("source") if text in _ORIGINS), "")
 
     def time(self, key: str, *, end: bool = False) -> datetime | None:
         name, value = self.first(key)

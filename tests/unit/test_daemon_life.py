@@ -183,6 +183,32 @@ def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
         line.close()
 
 
+# row: E15
+def test_distilling_holds_nobody_up(begin):
+    """Turns are taken and recalled, and notes written, while a batch is read for as long as it likes."""
+    done = threading.Event()
+
+    def prepare(memory):
+        def slow(_batch):
+            done.wait(30)
+            raise ModelError("late")
+
+        memory.distil = slow
+
+    path = str(begin(prepare, stop_seconds=1.0, workers=1).settings.socket)
+    try:
+        wire.call(path, "observe", {"turns": SAID})
+        wire.call(path, "flush", {"background": True})
+        began = time.monotonic()
+        wire.call(path, "observe", {"turns": [SAID[0] | {"id": "late", "text": "The heron nests."}]}, timeout=5)
+        assert wire.call(path, "recall", {"query": "heron"}, timeout=5)["hits"]
+        assert wire.call(path, "remember", {"text": "The kettle is red."}, timeout=5)["verdict"] == "created"
+        assert time.monotonic() - began < 5
+        assert wire.call(path, "stats", {})["distilling_turns"]
+    finally:
+        done.set()
+
+
 def test_no_batch_is_begun_after_a_stop(begin):
     """What waits for a worker when the time is up stays in the journal."""
     asked = []

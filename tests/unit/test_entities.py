@@ -13,6 +13,7 @@ from engram.core.entities import (
     SINGLE,
     Names,
     expiry,
+    is_dirty,
     is_owner,
     key,
     kind_of,
@@ -188,3 +189,25 @@ def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
     ends = [said + timedelta(days=each) if each else None for each in days]
     assert [expiry(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
     assert expiry("", said, ExtractionPolicy()) is None
+
+
+# row: B12
+@pytest.mark.parametrize(
+    ("described", "told", "edited", "why"),
+    [
+        (None, (), None, None),
+        (None, (1,), None, "something was told since"),
+        (None, (), 1, None),
+        (2, (1, 3), None, "something was told since"),
+        (3, (1, 3), None, None),
+        (3, (1,), 4, "its note was edited"),
+        (3, (1,), 3, None),
+    ],
+)
+def test_a_description_is_out_of_date_once_something_is_told_or_edited(described, told, edited, why):
+    """Told in days; what was described after both is up to date, and of whom nothing is told nothing is owed."""
+
+    def day(number):
+        return None if number is None else datetime(2026, 11, number, tzinfo=UTC)
+
+    assert is_dirty(day(described), map(day, told), day(edited)) == why

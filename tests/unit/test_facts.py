@@ -36,6 +36,46 @@ def fact(front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20
     return found
 
 
+# row: E4
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ("memoryKey: k\nimportance: 0", 0.2),
+        ("memoryKey: k\nimportance: 1", 0.5),
+        ("type: PEOPLE\nimportance: 2", 0.75),
+        ("type: PROFILE\nimportance: 3", 1.0),
+        ("type: PROJECT", 0.5),
+        ("type: PROJECT\nimportance: 1.6", 0.75),
+        ("type: PROJECT\nimportance: 9", 1.0),
+        ("type: project\nimportance: 2", 0.2),
+        ("importance: 2", 0.2),
+        ("pinned: true\nimportance: 0.3", 1.0),
+        ("type: PEOPLE\nimportance: 1\npinned: true", 1.0),
+    ],
+)
+def test_importance_has_seed_e_s_scale_in_its_notes_and_a_pin_makes_important(front, expected):
+    """0 to 3 are the levels; what is pinned is as important as can be while it is, whatever its own figure."""
+    assert fact(front).importance == expected
+
+
+# row: E6
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ("source: seeded_profile\nstatus: ACTIVE", ("user", "active")),
+        ("source: curated_fold\nstatus: ARCHIVED", ("dream", "archived")),
+        ("source: shadow_extraction", ("shadow_extraction", "active")),
+        ("source: curated_fold\norigin: user", ("user", "active")),
+        ("source: extraction", ("", "active")),
+    ],
+)
+def test_seed_e_s_sources_and_statuses_have_their_place(front, expected):
+    """What a curator folded is consolidation's and never evidence; its confidence is read as any other."""
+    found = fact(f"{front}\nconfidence: 0.4")
+    assert (found.origin, found.status) == expected
+    assert (found.source, found.confidence) == ("", 0.4)
+
+
 # row: C8
 @pytest.mark.parametrize(
     ("front", "expected"),

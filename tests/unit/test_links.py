@@ -11,9 +11,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engram.core.links import derived, effective, inhibited, links, over, refined, reinforced, spread, together
+from engram.core.links import (
+    effective,
+    inhibited,
+    links,
+    over,
+    refined,
+    reinforced,
+    spread,
+    together,
+    ways,
+)
 from engram.core.policy import LinkPolicy
-from engram.core.records import Edge, Fact
+from engram.core.records import Edge
 
 POLICY = LinkPolicy()
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
@@ -82,35 +92,9 @@ def test_reinforcing_adds_a_twentieth_unless_told_otherwise():
     assert (again.confidence, again.reinforced) == (0.55, NOW)
 
 
-def fact(name, about=(), source="", text="x", days=0):
-    return Fact(name, text, about=tuple(about), source=source, created=ago(100 - days))
-
-
-# row: C34
-def test_ties_that_follow_from_notes_are_derived_from_them():
-    """The same entity, the memory before in the conversation, and a cause that is said to be one."""
-    held = [
-        fact("a", ["Anna"], "s1#^t1", days=1),
-        fact("c", ["Anna", "Ben"], "s1#^t12", "Therefore Anna sold it.", days=2),
-        fact("b", ["Ben"], "s1#^t3", days=3),
-        fact("d", [], "s2#^t1", days=4),
-        fact("e", [], "", days=5),
-    ]
-    made = {(edge.source, edge.target, edge.type, edge.label) for edge in derived(held, POLICY)}
-    assert made == {
-        ("a", "c", "entity", "Anna"),
-        ("c", "b", "entity", "Ben"),
-        ("a", "b", "time", ""),
-        ("b", "c", "causal", ""),
-    }
-    assert derived(reversed(held), POLICY) == derived(held, POLICY)
-
-
-# row: C34
-def test_a_memory_is_tied_to_ten_siblings_at_most():
-    """The latest ones."""
-    made = derived([fact(f"{n:02}", ["Anna"], days=n) for n in range(15)], POLICY)
-    assert [edge.source for edge in made if edge.target == "14"] == [f"{n:02}" for n in range(4, 14)]
+def spread_over(seeds, edges, policy):
+    """Activation where all ties are known from the beginning."""
+    return spread(seeds, lambda _nodes: ways(edges, NOW, policy), policy)
 
 
 EDGES = st.lists(
@@ -129,8 +113,8 @@ def test_activation_fades_with_each_hop_and_ends_after_three():
     """Weight · confidence · 0.7 for each hop, before refinement."""
     chain = [tie(*ends, "time") for ends in ("ab", "bc", "cd", "de")]
     plain = LinkPolicy(rounds=0, inhibition=0)
-    assert spread({"a": 1.0}, chain, NOW, plain) == pytest.approx({"b": 0.7, "c": 0.49, "d": 0.343})
-    assert spread({"a": 0.5}, [tie("b", "a", confidence=0.5)], NOW, plain) == pytest.approx(
+    assert spread_over({"a": 1.0}, chain, plain) == pytest.approx({"b": 0.7, "c": 0.49, "d": 0.343})
+    assert spread_over({"a": 0.5}, [tie("b", "a", confidence=0.5)], plain) == pytest.approx(
         {"b": 0.5 * 0.8 * 0.5 * 0.7}
     )
 
@@ -140,11 +124,35 @@ def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
     """All other ties go both ways."""
     plain = LinkPolicy(rounds=0, inhibition=0)
     edges = [tie("a", "b", "causal"), tie("c", "a", "causal"), tie("d", "a", "entity")]
-    assert set(spread({"a": 1.0}, edges, NOW, plain)) == {"b", "d"}
+    assert set(spread_over({"a": 1.0}, edges, plain)) == {"b", "d"}
     faint = [tie("a", "b", "time", 0.19), tie("a", "c", "time", 0.2), tie("a", "d", "relation", valid_until=NOW)]
-    assert set(spread({"a": 1.0}, faint, NOW, plain)) == {"c"}
+    assert set(spread_over({"a": 1.0}, faint, plain)) == {"c"}
     old = [Edge("a", "b", "time", confidence=0.3, reinforced=ago(300))]
-    assert spread({"a": 1.0}, old, NOW, plain) == {}
+    assert spread_over({"a": 1.0}, old, plain) == {}
+
+
+# row: C34
+def test_a_thought_goes_on_from_the_strongest_few_and_while_it_is_worth_it():
+    """Ties are asked of what was just reached: so a recall never looks at the whole vault."""
+    policy, asked = LinkPolicy(rounds=0, inhibition=0), []
+    fan = {"a": [("a", f"b{n}", "entity", 0.9 + n / 100) for n in range(5)], "b4": [("b4", "c", "time", 0.5)]}
+
+    def around(nodes):
+        asked.append(sorted(nodes))
+        return [way for node in nodes for way in fan.get(node, ())]
+
+    assert spread({"a": 1.0}, around, policy)["c"] == pytest.approx(0.94 * 0.7 * 0.5 * 0.7)
+    assert asked == [["a"], ["b3", "b4"]]
+    asked.clear()
+    assert "c" not in spread({"a": 0.25}, around, policy)
+    assert asked == [["a"]]
+
+
+# row: A18
+def test_the_neighbour_of_a_belief_is_worth_eight_tenths_of_it():
+    """Seed A's rule is one hop over ties of similarity, with nothing lost on the way."""
+    seed = LinkPolicy(hop=1.0, hops=1, rounds=0, inhibition=0)
+    assert spread_over({"a": 0.9}, [tie("a", "b"), tie("b", "c")], seed) == pytest.approx({"b": 0.72})
 
 
 # row: C34
@@ -152,7 +160,7 @@ def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
 @given(edges=EDGES, seeds=st.dictionaries(st.sampled_from("abc"), SHARES, min_size=1))
 def test_activation_stays_in_range_and_off_the_seeds(edges, seeds):
     """Nothing is activated from nothing."""
-    found = spread(seeds, edges, NOW, POLICY)
+    found = spread_over(seeds, edges, POLICY)
     assert not seeds.keys() & found.keys()
     assert all(value >= 0 for value in found.values())
     assert sum(found.values()) <= 0.7 * max(seeds.values()) * 8 + 1e-9

@@ -358,3 +358,13 @@ def test_line_cost_is_part_of_a_unit():
     """A unit's date, speaker and link cost tokens too."""
     (one,) = fill([hit("a", "abcd")], ask("abcd", NOW), replace(POLICY, line_tokens=20), 1, 1000)
     assert one.tokens == 21
+
+
+# row: C28
+def test_of_two_facts_of_one_turn_the_more_trusted_is_shown():
+    """And the place is worth what the best of the family is, with the nudge of the one that is shown."""
+    units = {"t": Unit("t"), "a": Unit("a", "t", nudge=-0.12), "b": Unit("b", "t", nudge=0.05)}
+    (slot,) = merged([scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN)
+    assert (slot.key, slot.behind) == ("b", ("t", "a"))
+    assert slot.score == pytest.approx(1.05)
+    assert slot.parts == {"text": 1.0, "nudge": 0.05}

@@ -44,6 +44,7 @@ def test_a_relative_with_a_name_gives_the_bond_and_what_is_said():
     assert (pet.text, pet.about) == ("Anna has a greyhound called Bolt.", ("Anna", "Bolt"))
 
 
+# row: E15
 def test_a_known_relative_may_like_things():
     """A bare name that likes something may be a brand, unless it was introduced."""
     assert facts("I know Anna. Anna loves jazz.") == ()

@@ -518,6 +518,7 @@ def test_a_batch_gives_each_statement_once():
 
 
 # row: C3
+# row: E15
 def test_a_batch_is_capped_and_keeps_the_surest():
     """Over the cap the weaker go; the order of the turns stays."""
     turns = [turn(f"I love {word}.", name=f"a{word}") for word in ("tea", "rain", "chess")]

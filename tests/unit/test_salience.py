@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engram.core import lifecycle
 from engram.core.classify import artifact_of, is_artifact
 from engram.core.policy import LadderPolicy, SimilarityPolicy
 from engram.core.records import CATEGORIES
@@ -133,3 +134,22 @@ def test_four_categories_keep_their_words():
         "commitment",
         "fact",
     ]
+
+
+# row: D2
+def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
+    """Use raises the figure and time lowers it; the importance in the note stays what it was."""
+    kept = memory.call("remember", {"text": "The mill is for sale.", "importance": 0.4})["id"]
+
+    def shown():
+        found = memory.call("show", {"id": kept})
+        return found["memory"]["importance"], found["worth"]["importance"]
+
+    base, fresh = shown()
+    clock.advance(days=60)
+    assert shown()[1] < fresh
+    memory.call("recall", {"query": "mill"})
+    used = Use(0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0))
+    layer = lifecycle.layer_of(memory.index.find(kept))
+    assert shown() == (base, pytest.approx(composite(replace(used, layer=layer), POLICY), abs=1e-3))
+    assert base == 0.4

@@ -75,4 +75,8 @@ class RecallPolicy:
     chars_per_token: float = number(4.0, "characters", 1, 10, "X24", "estimate of a token's length")
     least_tokens: int = number(40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little")
     facts_share: float = number(0.3, "share", 0, 1, "recall", "part of the places that is kept for facts")
+    source_share: float = number(0.3, "share", 0, 1, "X27", "part of the places that one source from outside may fill")
+    rival: float = number(
+        0.9, "share", 0, 1, "X27", "worth beside an import over that share from which another takes its place"
+    )
     line_tokens: int = number(12, "tokens", 0, 200, "recall", "cost of a unit's date, speaker and link")

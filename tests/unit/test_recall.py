@@ -1,0 +1,298 @@
+"""What recall weighs besides words: who is named, what is tied, how far it is trusted, who said it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core.policy import LinkPolicy
+from engram.core.records import Edge
+from engram.vault.edges import Line
+
+BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def keep(memory, clock):
+    """A function that writes a memory's note as a person would and has it read; the memory's id."""
+    made: list[str] = []
+
+    def write(text, **keys):
+        name = f"01KBH2Q0M6T4W2Y0B7C5D9{len(made):04}"
+        made.append(name)
+        keys = {"id": name, "created": (BEGIN + timedelta(hours=len(made))).isoformat()} | keys
+        lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
+        path = memory.settings.vault / "facts" / "2026-10-01" / f"fact-{len(made)}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\n{lines}---\n{text}\n")
+        memory.rescan(None)
+        return name
+
+    return write
+
+
+def entity(memory, name, aliases):
+    path = memory.settings.vault / "entities" / "people" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\ntype: person\naliases: {aliases}\n---\n")
+    memory.rescan(None)
+
+
+def told(memory, *texts, session="walk", **more):
+    turns = [{"id": f"{session} {n}", "session": session, "role": "user", "text": t} for n, t in enumerate(texts)]
+    return memory.call("observe", {"turns": turns}, **more)["keys"]
+
+
+def recalled(memory, query, **wishes):
+    return memory.call("recall", {"query": query, "explain": True, **wishes})["hits"]
+
+
+def order(memory, query, **wishes):
+    return [hit["key"] for hit in recalled(memory, query, kinds=["fact"], **wishes)]
+
+
+def parts(memory, query, key, **wishes):
+    return next(hit["parts"] for hit in recalled(memory, query, **wishes) if hit["key"] == key)
+
+
+def tied(memory, *seeds, persona="", **numbers):
+    """The ties that follow from the notes, of these memories, as (from, to, type)."""
+    found = memory.index.catalog.ties(seeds, persona, LinkPolicy(**numbers))
+    return {way[:3] for way in found}
+
+
+# Who is named.
+
+
+# row: A20
+# row: A15
+def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
+    """By a name or an alias, though its own words name nobody; the one about somebody else does not."""
+    hers = keep("Drinks oat milk now.", about='["[[Anna Müller]]"]')
+    his = keep("Drinks oat milk, too.", about='["[[Ben]]"]')
+    entity(memory, "Anna Müller", "[Annika]")
+    for asked in ("Does Anna Müller take oat milk?", "Annika's oat milk?"):
+        assert parts(memory, asked, hers)["subject"] == 0.15
+        assert "subject" not in parts(memory, asked, his)
+        assert order(memory, asked)[0] == hers
+    assert "subject" not in parts(memory, "Does Anna take oat milk?", hers)
+
+
+# row: A20
+def test_the_owner_is_no_subject(memory, keep):
+    """Every second question would name them."""
+    key = keep("Oat milk it is.", about='["user"]')
+    assert "subject" not in parts(memory, "Which milk does the user take?", key)
+
+
+# What is tied.
+
+
+# row: C34
+def test_ties_that_follow_from_notes_are_read_from_them(memory, keep):
+    """The same entity, the memory before in the conversation, and a cause that is said to be one."""
+    a = keep("Anna bought it.", about="[Anna]", source='"[[2026-10-01-walk#^t1]]"')
+    c = keep("Therefore Anna sold it.", about="[Anna, Ben]", source='"[[2026-10-01-walk#^t12]]"')
+    b = keep("Ben was there.", about="[Ben]", source='"[[2026-10-01-walk#^t3]]"')
+    d = keep("It rained.", source='"[[2026-10-01-ride#^t1]]"')
+    assert tied(memory, a, b, c, d) == {(a, c, "entity"), (c, b, "entity"), (a, b, "time"), (b, c, "causal")}
+    assert tied(memory, b) == {(c, b, "entity"), (a, b, "time"), (b, c, "causal")}
+
+
+# row: C34
+def test_a_memory_is_tied_to_the_ten_before_and_those_that_have_it_among_theirs(memory, keep):
+    """As if every memory were looked at in turn."""
+    names = [keep(f"Anna said {n}.", about="[Anna]") for n in range(25)]
+    for place, name in enumerate(names):
+        before = {(other, name, "entity") for other in names[max(0, place - 10) : place]}
+        after = {(name, other, "entity") for other in names[place + 1 : place + 11]}
+        assert tied(memory, name) == before | after
+    assert len(tied(memory, names[12], siblings=3)) == 6
+
+
+# row: C34
+def test_what_people_ask_to_keep_is_no_conversation(memory):
+    """One wish says nothing about the next."""
+    first = memory.call("remember", {"text": "The heron nests by the mill."})["id"]
+    memory.call("remember", {"text": "The printer wants new ink."})
+    assert tied(memory, first) == set()
+    assert order(memory, "heron") == [first]
+
+
+# row: C34
+# row: X20
+def test_ties_follow_the_notes(memory, keep):
+    """An edit, a status and a lost cache; what may not be recalled ties nothing."""
+    first, second = keep("Anna bought it.", about="[Anna]"), keep("Anna sold it.", about="[Anna]")
+    path = memory.settings.vault / memory.index.find(second).path
+    text = path.read_text()
+    assert tied(memory, first) == {(first, second, "entity")}
+    memory.reindex()
+    assert tied(memory, first) == {(first, second, "entity")}
+    path.write_text(text.replace("[Anna]", "[Ben]"))
+    memory.rescan(None)
+    assert tied(memory, first) == set()
+    path.write_text(text.replace("---\nAnna", "status: superseded\n---\nAnna"))
+    memory.rescan(None)
+    assert tied(memory, first) == set()
+    path.write_text(text)
+    memory.rescan(None)
+    assert tied(memory, first) == {(first, second, "entity")}
+    path.unlink()
+    memory.rescan(None, accept_deletions=True)
+    assert tied(memory, first) == set()
+
+
+# row: C34
+# row: A18
+def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(memory, keep):
+    """It is worth its activation, less than what the words found; nothing leads to what has no tie."""
+    found = keep("Anna comes to dinner on Friday.", about="[Anna]")
+    led_to = keep("Allergic to almonds.", about="[Anna]")
+    keep("Likes almonds.", about="[Ben]")
+    assert order(memory, "dinner on Friday") == [found, led_to]
+    why = parts(memory, "dinner on Friday", led_to)
+    assert why["ties"] == pytest.approx(0.05 * 0.7, abs=1e-3)
+    assert set(why) == {"ties", "importance"}
+
+
+# row: C34
+def test_a_stored_tie_is_followed_as_far_as_its_confidence_reaches(memory, keep, clock):
+    """What was tied by likeness; a tie that faded leads nowhere."""
+    near, far, faint = keep("The mill burned."), keep("Insurance paid."), keep("A kitten came.")
+    edges = memory.climb.entering.edges
+    edges.append([Line(Edge(near, far, "similar", reinforced=clock()))])
+    edges.append([Line(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))])
+    assert order(memory, "mill") == [near, far]
+    memory.rescan(None)
+    assert edges.at([far]) == (Edge(near, far, "similar", reinforced=clock()),)
+
+
+# row: C34
+# row: E14
+def test_no_tie_leads_to_or_through_what_a_persona_may_not_see(memory, keep, clock):
+    """Nor does another persona's memory take a place among the siblings."""
+    ours = keep("Anna comes to dinner.", about="[Anna]")
+    theirs = keep("Secret almonds.", about="[Anna]", persona="nurse")
+    beyond = keep("Walnuts.", about="[Clara]")
+    edges = [Line(Edge(theirs, end, "similar", reinforced=clock())) for end in (ours, beyond)]
+    memory.climb.entering.edges.append(edges)
+    assert order(memory, "dinner") == [ours]
+    assert set(order(memory, "dinner", persona="nurse")) == {ours, theirs, beyond}
+    assert tied(memory, ours, siblings=1) == set()
+
+
+# row: C34
+# row: X5
+def test_the_past_is_answered_without_ties(memory, keep, clock):
+    """They are those of today."""
+    found, led_to = keep("Anna comes to dinner.", about="[Anna]"), keep("Allergic to almonds.", about="[Anna]")
+    assert order(memory, "dinner") == [found, led_to]
+    assert order(memory, "dinner", as_of=clock().isoformat()) == [found]
+
+
+# How far it is trusted.
+
+
+# row: C28
+def test_trust_moves_a_memory_up_and_doubt_down(memory, keep):
+    """By its stage, and a dispute; the parts still sum to the score."""
+    stages = ("core", "active", "validated", "", "candidate", "stale")
+    names = {stage: keep(f"The heron nests at mill {stage or 'none'}.", stage=stage) for stage in stages}
+    disputed = keep("The heron nests at mill disputed.", verification="disputed")
+    hits = recalled(memory, "heron nests", kinds=["fact"])
+    assert [hit["key"] for hit in hits] == [*names.values(), disputed]
+    assert [hit["parts"].get("nudge") for hit in hits] == [0.08, 0.05, 0.03, None, -0.01, -0.06, -0.12]
+    assert all(hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3) for hit in hits)
+
+
+# row: C28
+def test_its_own_words_do_not_hold_a_disputed_memory_up(memory):
+    """A turn and its fact share a place, and the dispute counts for both."""
+    told(memory, "I prefer the red canoe.", session="one")
+    told(memory, "I prefer the blue canoe.", session="two")
+    facts = {hit["text"]: hit["key"] for hit in recalled(memory, "canoe", kinds=["fact"])}
+    for text, key in facts.items():
+        memory.call("dispute", {"id": key})
+        assert [hit["kind"] for hit in recalled(memory, "canoe")] == ["fact", "fact"]
+        assert recalled(memory, "canoe")[1]["text"] == text
+        memory.call("confirm", {"id": key})
+
+
+# What is archived.
+
+
+# row: C23
+def test_archived_memories_answer_where_others_are_too_few_or_on_request(memory, keep):
+    """They rank lower then, and nothing else that is hidden comes with them."""
+    old = keep("The old heron nests at the mill.", status="archived", end_reason="expired")
+    keep("The false heron nests at the mill.", status="superseded")
+    new = [keep(f"A heron nests at pond {n}.") for n in range(3)]
+    assert order(memory, "heron nests", k=3) == new
+    assert order(memory, "heron nests", k=4) == [*new, old]
+    assert old not in order(memory, "old heron", k=3)
+    assert order(memory, "old heron", k=3, archive=True)[0] == old
+    assert parts(memory, "heron nests", old)["nudge"] == -0.08
+
+
+# Who said it.
+
+
+# row: X27
+@pytest.mark.parametrize(
+    ("standing", "loud"), [("tool", "heron nests mill heron {}"), ("import", "My heron nests at the mill, day {}.")]
+)
+def test_one_source_from_outside_fills_three_places_of_ten_while_others_can(memory, opened, standing, loud):
+    """Where the others are too few it takes what they leave. So for a loud tool, and for an import no better."""
+    policy = memory.settings.policy
+    for n in range(5):
+        told(memory, f"My heron nests at the mill, year {n}.", session=f"own {n}")
+    keys = {told(memory, loud.format(n), session=f"loud {n}", standing=standing)[0] for n in range(12)}
+
+    def share(k):
+        return sum(hit["key"] in keys for hit in recalled(memory, "heron nests mill", k=k))
+
+    assert [share(7), share(10)] == [2, 5]
+    memory = opened(policy=replace(policy, recall=replace(policy.recall, source_share=1.0)))
+    assert share(7) > 2
+
+
+# row: X27
+def test_what_answers_better_than_all_else_keeps_its_place(memory):
+    """An old conversation that was imported is not hidden behind chatter."""
+    answers = told(memory, *(f"The heron of pond {n} nests at the mill." for n in range(5)), standing="import")
+    told(memory, *(f"What a mill, {n}." for n in range(20)), session="chatter")
+    hits = recalled(memory, "Where does the heron of the pond nest?", k=5)
+    assert {hit["key"] for hit in hits} == set(answers)
+    (own,) = told(memory, "I saw that the heron of the pond nests at the mill: the pond, the heron.", session="own")
+    keys = {hit["key"] for hit in recalled(memory, "Where does the heron of the pond nest?", k=5)}
+    assert own in keys
+    assert len(keys & set(answers)) == 4
+
+
+# row: X27
+def test_a_vault_of_nothing_but_imports_is_recalled_as_any_other(memory):
+    """Nobody else is there to fill the places."""
+    keys = told(memory, *(f"My heron number {n} nests." for n in range(12)), standing="import")
+    assert {hit["source"] for hit in recalled(memory, "heron nests", k=10)} <= set(keys)
+    assert len(recalled(memory, "heron nests", k=10)) == 10
+
+
+# row: X27
+def test_a_fact_belongs_to_the_source_that_stands_behind_it(memory, opened):
+    """A tool's facts are kept to its share like its words; what the user says again is the user's."""
+    settings = memory.settings
+    told(memory, *(f"My heron nests in year {n}." for n in range(9)), session="own")
+    texts = [f"Remember that the {colour} heron nests by mills." for colour in ("red", "blue", "green", "black")]
+    keys = told(memory, *texts, session="tool", standing="tool")
+
+    def share(**numbers):
+        policy = replace(settings.policy, recall=replace(settings.policy.recall, **numbers))
+        hits = recalled(opened(policy=policy), "Heron nests by mills?", k=7)
+        assert {hit["kind"] for hit in hits if hit["source"] in keys} == {"fact"}
+        return sum(hit["source"] in keys for hit in hits)
+
+    assert share(source_share=1.0) == 4
+    assert share() == 2
