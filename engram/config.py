@@ -71,6 +71,13 @@ TEXT_KEYS: tuple[Key, ...] = (
     ),
     Key("redact", "user", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
     Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
+    Key(
+        "drift_roots",
+        "user",
+        list,
+        [],
+        "folders outside the vault in which paths that memories name are looked up; nothing in them is run",
+    ),
     Key("vault", "user", str, "", "the folder of the vault", env="ENGRAM_VAULT"),
     Key(
         "tcp_port",
@@ -178,6 +185,7 @@ class Settings:
     embeddings: EmbeddingSettings | None = None
     redact: str = "redact"
     patterns: tuple[str, ...] = ()
+    drift_roots: tuple[str, ...] = ()
     file_name: str = ""
     log_content: bool = False
 
@@ -230,6 +238,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         embeddings=embeddings if embeddings.name else None,
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
+        drift_roots=tuple(values["drift_roots"]),
         file_name=values["file_name"],
         log_content=values["log_content"],
     )

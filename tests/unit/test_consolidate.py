@@ -46,8 +46,11 @@ def deeds(report):
 def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """The curve of forgetting first, the old logs last."""
     names = [one.__name__ for one in NIGHTLY]
-    assert names == ["stage", "promote", "expire", "archive", "prune", "revive", "topics", "trash", "logs"]
-    assert [one.__name__ for one in (*LIGHT, *WEEKLY)] == ["expire", "topics", "edges"]
+    assert names[:6] == ["stage", "promote", "expire", "archive", "prune", "revive"]
+    assert names[6:12] == ["merge", "contradict", "cluster", "fold", "principles", "integrate"]
+    assert names[12:] == ["probe", "drift", "topics", "trash", "logs"]
+    assert [one.__name__ for one in LIGHT] == ["merge", "compare", "expire", "topics", "guidelines"]
+    assert [one.__name__ for one in WEEKLY] == ["guidelines", "edges"]
 
 
 # row: C18
