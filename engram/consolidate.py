@@ -393,9 +393,11 @@ def _id_in(raw: bytes) -> str:
 
 
 def _returned(write: Write) -> bool:
-    """Whether a memory comes back from where it was put, or from what was made of it."""
-    moved = write.step.after and write.step.before != write.step.after
-    return bool(moved) or note.read(write.raw).keys.get("status") != note.read(write.new).keys.get("status")
+    """Whether a memory comes back from where it was put, or out of the tie to what took its place."""
+    if not write.step.after or write.step.before != write.step.after:
+        return bool(write.step.after)
+    was, now = note.read(write.raw).keys, note.read(write.new).keys
+    return any(was.get(key) != now.get(key) for key in ("status", "supersedes", "superseded_by"))
 
 
 def _told(now: datetime, one: Deed, run: str, back: Collection[str]) -> dict[str, object]:
