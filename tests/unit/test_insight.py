@@ -1,8 +1,9 @@
-"""What follows from several memories: folds, principles, knowledge from episodes, probes; through the running memory."""
+"""What follows from several memories: folds, principles, knowledge from episodes, probes."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +15,7 @@ from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.passes import Bundle, Living, Made, View, insight
+from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, garbage, refusal, truncated
@@ -427,3 +429,51 @@ def test_a_probe_leaves_a_tenth_and_takes_nothing_of_a_persons(keeping, fake):
     night(keeping, "probe")
     assert sorted(one.importance for one in keeping.memory.index.catalog.facts()) == [0.1, 0.5]
     assert len(material(fake.asked[0])["memories"]) == 1
+
+
+# -- what cannot be written -----------------------------------------------------------------------------------
+
+
+# row: X22
+def test_while_somebody_is_at_one_of_them_all_wait(opened, fake, settings, clock):
+    """A fold without one of its memories would say what is still said beside it."""
+    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    keeping = Keeping(opened(model=ModelSettings("fake", fake.url), policy=policy))
+    names = told(keeping, *TRIPS)
+    path = keeping.root / keeping.seen(names[1]).path
+    os.utime(path, (clock().timestamp() - 30,) * 2)
+    keeping.memory.rescan(None)
+    judging(fake, fold=all_of(FOLD))
+    assert night(keeping, "fold")["put_off"] == {keeping.seen(names[1]).path: "somebody is at it"}
+    assert actives(keeping) == set(names)
+    clock.advance(seconds=31)
+    night(keeping, "fold")
+    assert [one.text for one in made(keeping)] == [FOLD]
+
+
+# row: X22
+def test_a_disk_that_refuses_the_conclusion_keeps_what_it_rests_on(keeping, fake, monkeypatch):
+    """The note that stays is written first; nothing goes without it, and the next run makes up for it."""
+    names = told(keeping, *TRIPS)
+    judging(fake, fold=all_of(FOLD))
+
+    class Refusing(syscalls.Syscalls):
+        def link(self, old, new, folder):
+            refuse(new)
+            super().link(old, new, folder)
+
+        def rename(self, old, new, folder, to, flags=0):
+            refuse(new)
+            super().rename(old, new, folder, to, flags)
+
+    def refuse(name):
+        if "hiking-sailing" in name:
+            raise OSError(28, "no space")
+
+    monkeypatch.setattr(syscalls, "SYS", Refusing())
+    report = night(keeping, "fold")
+    assert report["failures"]
+    assert actives(keeping) == set(names)
+    monkeypatch.undo()
+    night(keeping, "fold")
+    assert actives(keeping) == {made(keeping)[0].id}

@@ -1,4 +1,4 @@
-"""Memories that say the same or contradict: merged, compared by a model, left to a person; through the running memory."""
+"""Memories that say the same or contradict: merged, compared by a model, left to a person."""
 
 from __future__ import annotations
 
