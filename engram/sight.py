@@ -11,7 +11,7 @@ from engram.core import actions, trust
 from engram.core.records import FiledTurn
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, View
+from engram.passes import TRASH, Living, View, nobody
 from engram.vault import files
 from engram.vault.store import ACTIONS
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from engram.core.dedup import Neighbour
     from engram.core.records import Fact
     from engram.filing import Filing
     from engram.using import Using
@@ -35,6 +36,7 @@ class Sight:
     def __init__(self, filing: Filing, using: Using, edges: Edges) -> None:
         self.filing = filing
         self.beside = Beside(filing.index, filing.settings)
+        self._found: tuple[object, Callable[[Fact], Sequence[Neighbour]]] = (None, nobody)
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
         self.edges = edges
@@ -53,13 +55,21 @@ class Sight:
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             read=self.read,
-            near=cache(lambda fact: self.beside.near(fact, now, ("active",))),
+            near=self._near(now),
+            whole=whole,
             believed=self.believed,
             buried=self.index.tombstones,
             feedback=self._feedback(memories, now) if whole else {},
             roots=self.settings.drift_roots,
             disk=self.disk,
         )
+
+    def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:
+        """What is near a memory; asked again of an index that has not changed, it is known."""
+        mark = (self.index.mark, now)
+        if self._found[0] != mark:
+            self._found = (mark, cache(lambda fact: self.beside.near(fact, now, ("active",))))
+        return self._found[1]
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""

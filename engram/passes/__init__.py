@@ -145,8 +145,9 @@ class View:
     the key of the question. `near` finds the active memories near one, the nearest first, on the nominal scale;
     `believed` is how far the source of one is, 0–1. `buried` are the hashes of statements that must not come back,
     `feedback` what became of the memories of a category lately, −1…1 (`C30`). `disk` gives what stands at a path
-    below one of the `roots`, which a user named, None where nothing does (`D10`). `made` counts by pass the notes
-    that were made in this run so far, `ended` by status the memories that gave way to others.
+    below one of the `roots`, which a user named, None where nothing does (`D10`). Where it is not `whole`, nothing
+    dear is to be done. `made` counts by pass the notes that were made in this run so far, `ended` by status the
+    memories that gave way to others.
     """
 
     policy: Policy
@@ -163,6 +164,7 @@ class View:
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     disk: Callable[[str], bytes | None] = nothing
+    whole: bool = True
     made: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[str, int] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)

@@ -64,7 +64,8 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
     for one in some:
         groups[one.fact.persona, content_hash(one.fact.text)].append(one)
     twins = [group for group in groups.values() if len(group) > 1]
-    near = {one.fact.id: one for one in some[: view.policy.insight.reflected]}
+    compared = view.policy.insight.reflected if view.whole else view.policy.insight.newest
+    near = {one.fact.id: one for one in some[:compared]}
     chosen = {one.fact.id: one for group in twins for one in group} | near
 
     def rank(one: Living) -> tuple[bool, float, float, str]:

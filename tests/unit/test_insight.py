@@ -356,7 +356,7 @@ def test_several_insights_never_share_an_episode(keeping, fake):
 # row: X10
 def test_a_night_with_a_model_is_tried_made_repeated_and_taken_back(keeping, fake):
     """Dry is wet, twice is once, undo gives back the bytes, and what was undone is not done again."""
-    told(keeping, *TRIPS)
+    told(keeping, *TRIPS, confidence=0.9)
     told(keeping, *(f"Ben fixed pipe {n} in the cellar." for n in range(5)), days=80, kind="episode", about=("Ben",))
     told(keeping, "Carla sings jazz.", "Carla sings jazz.", days=1, about=("Carla",))
     judging(
