@@ -134,7 +134,7 @@ class Consolidation:
         run = self._id(now, cadence)
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
-            failures |= self._begun(draft.anchors)
+            failures |= self._begun(draft.anchors) if draft.anchors else {}
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         found = tuple(draft.told.values())
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
@@ -229,7 +229,8 @@ class Consolidation:
                 self._filed(some, rows)
             except EngramError:  # what stands is known again, the rest is tried one by one
                 for write in some:
-                    met = self._alone(write, rows) if write.key not in torn else {write.step.before: TORN}
+                    path = write.step.before or write.step.after
+                    met = {path: TORN} if write.key in torn else self._alone(write, rows)
                     torn |= write.together if met else set()
                     failures |= met
         return failures

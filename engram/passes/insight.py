@@ -107,7 +107,7 @@ def integrate(view: View, now: datetime) -> list[Step]:
         steps, said = _answered(view, "insights", group)
         found += steps
         used: set[str] = set()
-        for insight in (said or {}).get("insights", [])[: policy.insights]:
+        for insight in said.get("insights", ())[: policy.insights]:
             chosen = [one for one in _chosen(group, insight) if one.fact.id not in used]
             used |= {one.fact.id for one in chosen}
             shape = {"confidence": min((one.fact.confidence for one in chosen), default=0.0)}
