@@ -29,11 +29,12 @@ def due(
 ) -> str | None:
     """Why a run is due at `now`, or None; `events` are batches filed (light) or new memories since the last one.
 
-    Light: 3 batches. Nightly: 25 memories, or 03:00 has passed since the last. Weekly: Sunday 02:00 has. A last
-    run from after `now` was dated by a wrong clock and does not count.
+    Light: 3 batches, and 10 minutes since the last (`C12`). Nightly: 25 memories, or 03:00 has passed since the
+    last. Weekly: Sunday 02:00 has. A last run from after `now` was dated by a wrong clock and does not count.
     """
     enough = {"light": policy.light_extractions, "nightly": policy.nightly_facts}.get(cadence)
-    if enough is not None and events >= enough:
+    early = cadence == "light" and last and timedelta() <= now - last < timedelta(minutes=policy.light_minutes)
+    if enough is not None and events >= enough and not early:
         return f"{events} {'batches' if cadence == 'light' else 'memories'} since the last"
     if cadence == "light":
         return None

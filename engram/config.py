@@ -88,6 +88,13 @@ TEXT_KEYS: tuple[Key, ...] = (
     ),
     Key("redact", "user", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
     Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
+    Key(
+        "drift_roots",
+        "user",
+        list,
+        [],
+        "folders outside the vault in which paths that memories name are looked up; nothing in them is run",
+    ),
     Key("vault", "user", str, "", "the folder of the vault", env="ENGRAM_VAULT"),
     Key(
         "tcp_port",
@@ -195,6 +202,7 @@ class Settings:
     embeddings: EmbeddingSettings | None = None
     redact: str = "redact"
     patterns: tuple[str, ...] = ()
+    drift_roots: tuple[str, ...] = ()
     file_name: str = ""
     git: bool = True
     log_content: bool = False
@@ -246,6 +254,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         embeddings=embeddings if embeddings.name else None,
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
+        drift_roots=tuple(values["drift_roots"]),
         file_name=values["file_name"],
         git=values["git"] == "commit",
         log_content=values["log_content"],

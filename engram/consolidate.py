@@ -12,24 +12,25 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from engram.births import Births
 from engram.core import decay, lifecycle
 from engram.core.records import Vitals
 from engram.core.text import ulid
-from engram.draft import Deed, Draft, Write
+from engram.draft import TORN, Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene, storage
+from engram.passes import hygiene, insight, merging, storage
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
     from engram.core.policy import ConsolidationPolicy
-    from engram.core.records import Stored
+    from engram.core.records import Stored, Usage
     from engram.filing import Filing
     from engram.passes import Ask, Living, Pass
     from engram.using import Using
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from engram.vault.git import Git
 
 
-LIGHT: tuple[Pass, ...] = (hygiene.expire, hygiene.topics)
+LIGHT: tuple[Pass, ...] = (merging.merge, merging.compare, hygiene.expire, hygiene.topics, insight.guidelines)
 NIGHTLY: tuple[Pass, ...] = (
     hygiene.stage,
     hygiene.promote,
@@ -47,11 +48,21 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.revive,
     storage.tier,
     storage.precision,
+    merging.merge,
+    merging.contradict,
+    insight.cluster,
+    insight.fold,
+    insight.principles,
+    insight.integrate,
+    insight.probe,
+    insight.drift,
     hygiene.topics,
     hygiene.trash,
     hygiene.logs,
 )
-WEEKLY: tuple[Pass, ...] = (hygiene.edges,)
+WEEKLY: tuple[Pass, ...] = (insight.guidelines, hygiene.edges)
+ASKED: tuple[Pass, ...] = (merging.reflect,)
+"""What is done only where somebody asks for it by name."""
 PASSES: Mapping[Cadence, tuple[Pass, ...]] = {"light": LIGHT, "nightly": NIGHTLY, "weekly": WEEKLY}
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
 
@@ -64,7 +75,7 @@ class Report:
 
     `put_off` says what waits for another run and why, by path; `left` counts what is a person's, by reason;
     `failures` are told by the pass or the path that met them; `unasked` counts by task the questions for which no
-    model could be asked. `frozen` is why nothing was done at all.
+    model could be asked; `findings` are what was seen and left as it is. `frozen` is why nothing was done at all.
     """
 
     run: str
@@ -76,6 +87,7 @@ class Report:
     left: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     unasked: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[Deed, ...] = ()
     frozen: str = ""
     dry_run: bool = False
 
@@ -125,8 +137,10 @@ class Consolidation:
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
+            failures |= self._begun(draft.anchors) if draft.anchors else {}
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
-        told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked)
+        found = tuple(draft.told.values())
+        told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
         return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
 
     def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
@@ -136,9 +150,19 @@ class Consolidation:
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        draft = Draft(self.sight.view(whole=cadence != "light"), now, self.vault, self.sight.quiet(now))
+        view = self.sight.view(now, whole=cadence != "light")
+        draft = Draft(view, now, self.vault, self.sight.quiet(now), Births(self.filing))
         draft.plan(passes)
         return draft
+
+    def _begun(self, anchors: Mapping[str, Usage]) -> dict[str, str]:
+        """What the use of memories starts with that were made just now is written down."""
+        try:
+            self.using.uses.note({name: usage for name, usage in anchors.items() if self.index.fact(name)})
+            self.using.flush()
+        except EngramError as fault:
+            return {"usage": str(fault)}
+        return {}
 
     def _flushed(self, now: datetime, *, compact: bool) -> dict[str, str]:
         """What was seen of memories in use is written down first (`A19`)."""
@@ -198,6 +222,7 @@ class Consolidation:
             row = deed(now, one.name, one.memory, one.why, by="engram") | {"run": run}
             rows.setdefault(one.memory, []).append(row)
         notes = [write for write in writes if write.change is not None]
+        torn: set[str] = set()
         for write in writes:
             if write.change is None:
                 failures |= self._put(write)
@@ -207,7 +232,10 @@ class Consolidation:
                 self._filed(some, rows)
             except EngramError:  # what stands is known again, the rest is tried one by one
                 for write in some:
-                    failures |= self._alone(write, rows)
+                    path = write.step.before or write.step.after
+                    met = {path: TORN} if write.key in torn else self._alone(write, rows)
+                    torn |= write.together if met else set()
+                    failures |= met
         return failures
 
     def _filed(self, some: Sequence[Write], rows: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
@@ -304,7 +332,9 @@ class Consolidation:
             self.history.keep(run, [write.step for write in writes], way.replaced)
             for write in writes:
                 failures |= self._put(write)
-            self.filing.explain([_told(now, one, run) for one in deeds if one.memory and one.path not in failures])
+            back = {write.key for write in writes if _returned(write)}
+            stood = [one for one in deeds if one.memory and one.path not in failures]
+            self.filing.explain([_told(now, one, run, back) for one in stood])
             self.filing.seed()
             failures |= self._record(run, "undo", now, deeds, failures)
             self.history.finished(run)
@@ -330,7 +360,7 @@ class Consolidation:
         """
         now, policy = self.clock(), self.settings.policy
         found: list[dict[str, Any]] = []
-        for one in self.sight.view().active():
+        for one in self.sight.view(now).active():
 
             def at(moment: datetime, one: Living = one) -> Vitals:
                 return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)
@@ -353,7 +383,7 @@ def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
     """The passes of a cadence, or the one that is asked for."""
     if only is None:
         return PASSES[cadence]
-    known = {one.__name__: one for passes in PASSES.values() for one in passes}
+    known = {one.__name__: one for passes in (*PASSES.values(), ASKED) for one in passes}
     if only not in known:
         raise BadRequestError(f"there is no pass {only!r}", fix=f"Use one of: {', '.join(known)}.")
     return (known[only],)
@@ -374,7 +404,14 @@ def _id_in(raw: bytes) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _told(now: datetime, one: Deed, run: str) -> dict[str, object]:
-    """The row of the action log; where a memory comes back from where it was put, that is a person's word on it."""
-    back = one.to and one.path != one.to
-    return deed(now, "edit" if back else "undo", one.memory, one.why) | {"run": run}
+def _returned(write: Write) -> bool:
+    """Whether a memory comes back from where it was put, or out of the tie to what took its place."""
+    if not write.step.after or write.step.before != write.step.after:
+        return bool(write.step.after)
+    was, now = note.read(write.raw).keys, note.read(write.new).keys
+    return any(was.get(key) != now.get(key) for key in ("status", "supersedes", "superseded_by"))
+
+
+def _told(now: datetime, one: Deed, run: str, back: Collection[str]) -> dict[str, object]:
+    """The row of the action log; where a memory comes `back`, that is a person's word on it."""
+    return deed(now, "edit" if one.memory in back else "undo", one.memory, one.why) | {"run": run}

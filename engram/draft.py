@@ -7,12 +7,12 @@ is at or has decided on is left to them here, so that no pass has to think of it
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.passes import Ask, Faded, Kept, Mark, View
+from engram.passes import Ask, Bundle, Case, Faded, Kept, Made, Mark, Told, View
 from engram.vault import files, note
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.history import Step
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from engram.core.records import Change, Edge, Stored
+    from engram.births import Births
+    from engram.core.records import Change, Edge, Stored, Usage
     from engram.passes import Pass
     from engram.passes import Step as Planned
     from engram.vault.edges import Edges
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 8
 """Times that all passes are asked; two are enough for the passes there are."""
+
+TORN = "what belongs to it has to wait"
 
 OBEDIENT = frozenset({"expire"})
 """Passes that do what a person's own keys ask for; no other touches what a person edited or confirmed."""
@@ -47,29 +50,39 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One file as it is to be: the step, the bytes it replaces and those it puts there, and the change to a note."""
+    """One file as it is to be: the step, the bytes it replaces and those it puts there, and the change to a note.
+
+    `together` are the keys of what is written with it or not at all.
+    """
 
     key: str
     step: Step
     raw: bytes
     new: bytes
     change: Change | None = None
+    together: frozenset[str] = frozenset()
 
 
 class Draft:
     """A run's changes in the making, on a view of the vault. Nothing is written."""
 
-    def __init__(self, view: View, now: datetime, vault: Vault, quiet: Callable[[str], str | None]) -> None:
+    def __init__(
+        self, view: View, now: datetime, vault: Vault, quiet: Callable[[str], str | None], births: Births
+    ) -> None:
         self.view = view
         self.now = now
         self.vault = vault
         self.quiet = quiet
+        self.births = births
         self.deeds: list[Deed] = []
+        self.told: dict[tuple[str, str, str], Deed] = {}
+        self.anchors: dict[str, Usage] = {}
         self.put_off: dict[str, str] = {}
         self.failures: dict[str, str] = {}
         self.left: Counter[str] = Counter()
         self.questions: dict[str, Ask] = {}
         self._changes: dict[str, Change] = {}
+        self._bundles: dict[str, set[str]] = {}
         self._targets: set[str] = set()
         self._marks: dict[str, Mark] = {}
         self._faded: dict[str, Edge] = {}
@@ -105,28 +118,65 @@ class Draft:
             if isinstance(step, Ask):
                 if step.key not in self.view.answers:
                     self.questions[step.key] = step
-                continue
-            if isinstance(step, Faded):
-                self._faded[edge_id(step.edge)] = step.edge
-                deed = Deed(name, "", EDGES, EDGES, step.why)
-            elif isinstance(step, Kept):
-                self.stored |= step.stored
-                deed = Deed(name, "", "", "", step.why)
-            elif isinstance(step, Mark):
-                self._marks[step.path] = step
-                deed = Deed(name, "", step.path, "" if step.content is None else step.path, step.why)
-            else:
-                key = self.view.at.get(step.path, step.path)
-                if self._refused(name, key, step):
-                    continue
-                to = step.to if isinstance(step, Move) else step.path
-                deed = Deed(name, key, step.path, to, step.why)
-                self._changes[key] = _joined(self._changes.get(key), step)
-                self._targets |= {to} - {step.path}
-            taken.append(step)
-            self.deeds.append(deed)
+            elif isinstance(step, Told):
+                self.told[name, step.memory, step.why] = Deed(name, step.memory, step.path, "", step.why)
+            elif isinstance(step, Case):
+                self._case(name, step)
+            elif isinstance(step, Bundle | Made):
+                taken += self._bundled(name, step.steps if isinstance(step, Bundle) else (step,))
+            elif isinstance(step, Faded | Mark | Kept):
+                self._beside_notes(name, step)
+                taken.append(step)
+            elif not self._refused(name, key := self.view.at.get(step.path, step.path), step):
+                self._put(name, key, step)
+                taken.append(step)
         if taken:
             self.view = self.view.after(taken)
+
+    def _beside_notes(self, name: str, step: Faded | Mark | Kept) -> None:
+        if isinstance(step, Kept):
+            self.stored |= step.stored
+            self.deeds.append(Deed(name, "", "", "", step.why))
+        elif isinstance(step, Faded):
+            self._faded[edge_id(step.edge)] = step.edge
+            self.deeds.append(Deed(name, "", EDGES, EDGES, step.why))
+        else:
+            self._marks[step.path] = step
+            self.deeds.append(Deed(name, "", step.path, "" if step.content is None else step.path, step.why))
+
+    def _put(self, name: str, key: str, step: Change) -> None:
+        to = step.to if isinstance(step, Move) else step.path
+        self.deeds.append(Deed(name, key, step.path, to, step.why))
+        self._changes[key] = _joined(self._changes.get(key), step)
+        self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}
+
+    def _bundled(self, name: str, steps: Iterable[Edit | Move | Made]) -> list[Planned]:
+        """Plan all steps of a bundle, or none of them where one is refused; the steps as the view takes them."""
+        planned: list[tuple[str, Change, Edit | Move | Made]] = []
+        for step in steps:
+            if not isinstance(step, Made):
+                planned.append((self.view.at.get(step.path, step.path), step, step))
+            elif step.fact.id in self._changes:  # planned in the round before
+                return []
+            else:
+                fact = self.births.placed(step.fact, self._targets)
+                planned.append((fact.id, self.births.note(fact, step.why), replace(step, fact=fact)))
+        refusals = [self._refused(name, key, change) for key, change, _ in planned]  # each of them is told
+        if any(refusals):
+            return []
+        together = [key for key, *_ in planned]
+        for key, change, done in planned:
+            self._put(name, key, change)
+            self._bundles.setdefault(key, set()).update(together)
+            if isinstance(done, Made):
+                self.anchors[key] = done.usage
+        return [done for *_, done in planned]
+
+    def _case(self, name: str, case: Case) -> None:
+        """Plan the note that asks, unless the pair was asked about or decided."""
+        note_of = self.births.case(case, self.now)
+        if note_of and not self._refused(name, note_of.path, note_of):
+            self._put(name, note_of.path, note_of)
 
     # -- what is left to a person -------------------------------------------------------------------
 
@@ -189,13 +239,20 @@ class Draft:
             found += [write for mark in self._marks.values() if (write := self._marked(mark))]
         except EngramError as fault:
             self.failures["state"] = str(fault)
-        for key, change in self._changes.items():
+        lost: set[str] = set()
+        for key, change in sorted(self._changes.items(), key=lambda item: not isinstance(item[1], Create)):
             try:
                 found += self._changed(key, change)
             except EngramError as fault:
                 self.put_off[change.path] = fault.what
+                lost.add(key)
         kept = list(_within(found, most))
         self.put_off |= {write.step.before: "too much for one run" for write in found[len(kept) :]}
+        lost |= {write.key for write in found[len(kept) :]}
+        while more := {key for key, together in self._bundles.items() if together & lost} - lost:
+            lost |= more
+        self.put_off |= {write.step.before or write.step.after: TORN for write in kept if write.key in lost}
+        kept = [write for write in kept if write.key not in lost]
         done = {"", *(write.key for write in kept)}  # how vectors are kept is nothing that is written here
         self.deeds = [deed for deed in self.deeds if (deed.memory or deed.path) in done]
         return kept
@@ -210,9 +267,10 @@ class Draft:
         return Write(mark.path, _step(before, after, raw, new), raw, new)
 
     def _changed(self, key: str, change: Change) -> list[Write]:
+        together = frozenset(self._bundles.get(key, ()))
         if isinstance(change, Create):
             new = note.emit(change.keys, change.body)
-            return [Write(key, _step("", change.path, b"", new), b"", new, change)]
+            return [Write(key, _step("", change.path, b"", new), b"", new, change, together)]
         raw = self.vault.read(change.path)
         if files.sha256(raw) != change.sha:
             raise ConflictError("it changed since it was last looked at", where=change.path)
@@ -220,7 +278,7 @@ class Draft:
         after = change.to if isinstance(change, Move) else change.path
         if (after, new) == (change.path, raw):
             return []
-        return [Write(key, _step(change.path, after, raw, new), raw, new, change)]
+        return [Write(key, _step(change.path, after, raw, new), raw, new, change, together)]
 
 
 def _step(before: str, after: str, raw: bytes, new: bytes) -> Step:

@@ -7,35 +7,29 @@ any thread: a worker asks so that a model can be asked in time, the writer asks 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, links, ranking, salience, scale, similar
-from engram.core.dedup import Neighbour
+from engram.beside import Beside
+from engram.core import dedup, links, salience
 from engram.core.entities import slot
 from engram.core.lifecycle import hidden
 from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
-from engram.index.lexical import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.dedup import Verdict
-    from engram.core.records import Edge
-    from engram.core.similar import Statement
+    from engram.core.dedup import Neighbour, Verdict
+    from engram.core.records import Edge, Fact
     from engram.index.index import Index
     from engram.plan import Plan
 
 STATUSES = ("active", "superseded", "invalidated")
 """What may lie beside a statement; the last two tell what a crash left half done."""
-
-STATEMENTS = 4096
-"""Statements that are kept taken apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,7 @@ class Ladder:
         self.ref_of = ref_of
         self._judged = judged
         self._apart: set[frozenset[str]] | None = None
-        self._statement = lru_cache(STATEMENTS)(self._taken_apart)
+        self.beside = Beside(index, settings)
 
     def learn(self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]) -> None:
         """Give statements that are nowhere yet their vectors, so that meaning finds what is near (`A7`).
@@ -75,7 +69,7 @@ class Ladder:
         whose numbers decide nothing yet, changes nothing (`A6`).
         """
         meaning = self.index.meaning
-        if meaning is None or not self._measures():
+        if meaning is None or not self.beside.measures:
             return
         if fresh := [text for text in dict.fromkeys(texts) if meaning.vector(text) is None]:
             with suppress(ModelError, ConfigError):
@@ -92,7 +86,7 @@ class Ladder:
         active = [one for one in near if hidden(one.fact, when) is None][: policy.ladder.neighbours]
         verdict = dedup.relate(active, policy.similarity, calibrated=True, model=model)
         similarities = [one.similarity for one in active if not one.conflict]  # what contradicts is no repetition
-        gain = salience.surprise(similarities, policy.ladder, policy.similarity, novelty=self._measures()).gain
+        gain = salience.surprise(similarities, policy.ladder, policy.similarity, novelty=self.beside.measures).gain
         return Weighed(verdict, tuple(near), salience.surprised(fact.importance, gain, policy.ladder))
 
     def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
@@ -113,53 +107,11 @@ class Ladder:
         near = ((one.fact.id, one.similarity) for one in self._near(fact, now, None) if one.fact.status == "active")
         return links.links(fact.id, near, fact.created or now, self.settings.policy.links)
 
-    def _taken_apart(self, text: str) -> Statement:
-        return similar.statement(text, self.index.lexical.stems)  # the index may have another one by now
-
     def _near(self, fact: Fact, when: datetime, plan: Plan | None) -> list[Neighbour]:
-        """The facts that share words or meaning with `fact` and whose persona sees it, nearest first."""
-        own, slotted = self._statement(fact.text), self._slot(fact)
-        cosines = self._cosines(fact)
-        beside = self._candidates(fact, when, cosines)
-        if plan:
-            beside = [*map(plan.seen, beside), *plan.new]
-        found: list[Neighbour] = []
-        for known in beside:
-            other = self._statement(known.text)
-            words, _ = similar.compared(own, other)
-            found.append(
-                Neighbour(
-                    known,
-                    max(words, cosines.get(known.id, 0.0)),
-                    same_slot=bool(slotted) and slotted == self._slot(known),
-                    conflict=similar.conflict(own, other),
-                    apart=similar.apart(own, other) or _another_time(fact, known),
-                )
-            )
-        return sorted(found, key=lambda one: (-one.similarity, one.fact.id))
-
-    def _candidates(self, fact: Fact, when: datetime, cosines: Mapping[str, float]) -> list[Fact]:
-        question = ranking.ask(fact.text, when)
-        found = self.index.search(question, self._where(fact), self.settings.policy.ladder.pool)
-        units = self.index.units(list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines])))
-        return [unit for unit in units.values() if isinstance(unit, Fact) and unit.id != fact.id]
-
-    def _cosines(self, fact: Fact) -> dict[str, float]:
-        """What vectors say, on the nominal scale; nothing where the model is not calibrated or knows the text not."""
-        meaning = self.index.meaning
-        vector = meaning.vector(fact.text) if meaning and meaning.scale.calibrated else None
-        if meaning is None or vector is None:
-            return {}
-        near = self.index.similar(vector, self._where(fact), self.settings.policy.ladder.pool)
-        return {key: scale.nominal(raw, meaning.scale) for key, raw in near}
-
-    def _measures(self) -> bool:
-        """Whether nearness tells what is new, which words alone do not."""
-        return self.index.meaning is not None and self.index.meaning.scale.calibrated
-
-    def _where(self, fact: Fact) -> Where:
-        """The facts that everybody or its persona sees."""
-        return Where(("fact",), STATUSES, fact.persona or "")
+        """The facts beside `fact`, nearest first, with what shares its slot marked (`E5`)."""
+        slotted = self._slot(fact)
+        near = self.beside.near(fact, when, STATUSES, plan)
+        return [replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact)) for one in near]
 
     def _slot(self, fact: Fact) -> str:
         kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")
@@ -169,9 +121,3 @@ class Ladder:
 def pair_of(one: str, other: str) -> frozenset[str]:
     """Two statements, whatever their order, case and blanks."""
     return frozenset((content_hash(one), content_hash(other)))
-
-
-def _another_time(one: Fact, other: Fact) -> str:
-    """What happened twice is two events."""
-    apart = one.valid_from and other.valid_from and one.valid_from != other.valid_from
-    return "another time" if apart else ""

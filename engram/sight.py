@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.core import trust
+from engram.beside import Beside
+from engram.core import actions, trust
 from engram.core.records import FiledTurn
+from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, View
+from engram.passes import TRASH, Living, View, nobody
+from engram.vault import files
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from engram.core.dedup import Neighbour
     from engram.core.records import Fact
     from engram.filing import Filing
     from engram.using import Using
@@ -29,26 +35,73 @@ class Sight:
 
     def __init__(self, filing: Filing, using: Using, edges: Edges) -> None:
         self.filing = filing
+        self.beside = Beside(filing.index, filing.settings)
+        self._found: tuple[object, Callable[[Fact], Sequence[Neighbour]]] = (None, nobody)
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
         self.edges = edges
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
 
-    def view(self, *, whole: bool = True) -> View:
+    def view(self, now: datetime, *, whole: bool = True) -> View:
         """What the passes see; not `whole`: without what only fading asks for, whose source a memory has."""
-        facts = self.index.catalog.facts()
         self.edges.refresh()
+        memories = {one.fact.id: one for one in self._living(self.index.catalog.facts(), whole=whole)}
         return View(
             self.settings.policy,
             self.settings.zone,
-            {one.fact.id: one for one in self._living(facts, whole=whole)},
+            memories,
             edges=self.edges.all(),
             trash=self.trash(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             read=self.read,
             stored=self.index.stored() if whole else {},
+            near=self._near(now),
+            whole=whole,
+            believed=self.believed,
+            buried=self.index.tombstones,
+            feedback=self._feedback(memories, now) if whole else {},
+            roots=self.settings.drift_roots,
+            disk=self.disk,
         )
+
+    def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:
+        """What is near a memory; asked again of an index that has not changed, it is known."""
+        mark = (self.index.mark, now)
+        if self._found[0] != mark:
+            self._found = (mark, cache(lambda fact: self.beside.near(fact, now, ("active",))))
+        return self._found[1]
+
+    def believed(self, fact: Fact) -> float:
+        """How far the source of a memory is believed, 0–1 (`D6`)."""
+        turns = self.index.units([key for key in (fact.source, *fact.also) if key])
+        said = [filed.turn for filed in turns.values() if isinstance(filed, FiledTurn)]
+        return trust.trust(trust.fact_class(fact, said), self.settings.policy.trust)
+
+    def _feedback(self, memories: Mapping[str, Living], now: datetime) -> dict[str, float]:
+        """What became lately of the memories of each category (`C30`)."""
+
+        def like(memory: str) -> str | None:
+            return memories[memory].fact.category if memory in memories else None
+
+        return actions.feedback(actions.parsed(self.read(ACTIONS)), like, now, self.settings.policy.actions)
+
+    def disk(self, path: str) -> bytes | None:
+        """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).
+
+        b'' for a folder, for what may not or cannot be read, and for what no root that is there covers.
+        """
+        for root in map(Path, self.settings.drift_roots):
+            if not path.startswith(f"{root}/") or not root.is_dir():
+                continue
+            try:
+                there = files.safe_join(root, path.removeprefix(f"{root}/"))
+                return files.read(there, self.settings.policy.insight.drift_bytes)
+            except NotFoundError:
+                return None
+            except EngramError:
+                return b""
+        return b""
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
         for start in range(0, len(facts), _CHUNK):

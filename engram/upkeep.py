@@ -95,6 +95,7 @@ class Upkeep:
 
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
+        from engram.llm import merges  # noqa: F401  its questions
         from engram.llm.answers import answer
 
         failed = 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from engram.core.number import Row
 from engram.core.policies.finding import LexicalPolicy, RecallPolicy, VectorPolicy
 from engram.core.policies.house import FilePolicy, ServePolicy
+from engram.core.policies.insight import ActionPolicy, InsightPolicy
 from engram.core.policies.knowing import (
     BoxPolicy,
     EchoPolicy,
@@ -32,6 +33,7 @@ from engram.core.policies.turns import (
 )
 
 __all__ = [
+    "ActionPolicy",
     "BoxPolicy",
     "BufferPolicy",
     "ConsolidationPolicy",
@@ -40,6 +42,7 @@ __all__ = [
     "ExtractionPolicy",
     "FilePolicy",
     "ImportancePolicy",
+    "InsightPolicy",
     "JournalPolicy",
     "LadderPolicy",
     "LexicalPolicy",
@@ -87,6 +90,8 @@ class Policy:
     usage: UsagePolicy = field(default_factory=UsagePolicy)
     decay: DecayPolicy = field(default_factory=DecayPolicy)
     consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
+    insight: InsightPolicy = field(default_factory=InsightPolicy)
+    actions: ActionPolicy = field(default_factory=ActionPolicy)
 
 
 def rows(policy: Policy) -> list[Row]:

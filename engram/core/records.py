@@ -165,8 +165,8 @@ class Fact:
     """One memory: a Markdown note with a statement (the key table of the vault format).
 
     `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
-    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `path` is
-    vault-relative, `sha` the SHA-256 of the file's bytes.
+    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `derived_from` are
+    the memories that a conclusion rests on (row A23); `path` is vault-relative, `sha` the SHA-256 of the file's bytes.
     """
 
     id: str
@@ -195,6 +195,7 @@ class Fact:
     verification: str = ""
     path: str = ""
     sha: str = ""
+    derived_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

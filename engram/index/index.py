@@ -294,6 +294,11 @@ class Index:
         """'' while the catalogue is begun anew, and nobody can tell what is in the vault; else which one it is."""
         return self.catalog.known
 
+    @property
+    def mark(self) -> tuple[str, object]:
+        """What changes whenever an answer may."""
+        return self._mark, self.meaning and (len(self.meaning.vectors), self.meaning.scale)
+
     def size(self) -> int:
         """How many facts, turns and notes can be found."""
         return len(self.lexical)

@@ -7,18 +7,20 @@ whether, and does it. What one pass plans the next one sees, although nothing is
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay
-from engram.core.records import Change, Create, Edge, Fact, Move, Stored, Usage
+from engram.core.records import Change, Create, Edge, Edit, Fact, Move, Stored, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime, tzinfo
 
+    from engram.core.dedup import Neighbour
     from engram.core.policy import Policy
     from engram.core.records import Vitals
 
@@ -62,6 +64,44 @@ class Ask:
         return hashlib.sha256(f"{self.task}\n{self.material}".encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Plan a note for a memory that was concluded from others; `fact` without path. `by` is the pass, for its limit.
+
+    `usage` is what its use starts with.
+    """
+
+    fact: Fact
+    why: str
+    by: str
+    usage: Usage = Usage()  # noqa: RUF009  frozen
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Plan a note that asks a person which of two memories is true (`X9`); a pair is asked about once."""
+
+    new: Fact
+    old: Fact
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Plan to say something of a memory, and to change nothing."""
+
+    memory: str
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Plan steps that are done together or not at all, what is kept first: no memory goes before its words stand."""
+
+    steps: tuple[Edit | Move | Made, ...]
+
+
 Answer = Mapping[str, Any]
 """What a model said to an `Ask`, read and checked; empty where it said nothing of use."""
 
@@ -74,7 +114,7 @@ class Kept:
     why: str
 
 
-Step = Change | Mark | Faded | Kept | Ask
+Step = Change | Mark | Faded | Kept | Ask | Made | Case | Told | Bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +136,27 @@ def nothing(_path: str) -> bytes:
     return b""
 
 
+def nobody(_fact: Fact) -> Sequence[Neighbour]:
+    """What is near in a vault without an index."""
+    return ()
+
+
+def everybody(_fact: Fact) -> float:
+    """How far a source is believed where nobody knows it."""
+    return 1.0
+
+
 @dataclass(frozen=True)
 class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
 
     `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
-    the key of the question; `stored` says how the vectors of memories are kept that have one of their own.
+    the key of the question; `stored` says how the vectors of memories are kept that have one of their own. `near`
+    finds the active memories near one, the nearest first, on the nominal scale; `believed` is how far the source of
+    one is, 0–1. `buried` are the hashes of statements that must not come back, `feedback` what became of the memories
+    of a category lately, −1…1 (`C30`). `disk` gives what stands at a path below one of the `roots`, which a user
+    named, None where nothing does (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by pass
+    the notes that were made in this run so far, `ended` by status the memories that gave way to others.
     """
 
     policy: Policy
@@ -113,6 +168,15 @@ class View:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     read: Callable[[str], bytes] = nothing
     stored: Mapping[str, Stored] = field(default_factory=dict)
+    near: Callable[[Fact], Sequence[Neighbour]] = nobody
+    believed: Callable[[Fact], float] = everybody
+    buried: Collection[str] = ()
+    feedback: Mapping[str, float] = field(default_factory=dict)
+    roots: Sequence[str] = ()
+    disk: Callable[[str], bytes | None] = nothing
+    whole: bool = True
+    made: Mapping[str, int] = field(default_factory=dict)
+    ended: Mapping[str, int] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -123,7 +187,8 @@ class View:
         """What a memory is worth at `now`; all passes of one run look at the same moment."""
         known = self._vitals.get(one.fact.id)
         if known is None:
-            known = decay.vitals(one.fact, one.usage, now, one.trust, self.policy)
+            feedback = self.feedback.get(one.fact.category, 0.0)
+            known = decay.vitals(one.fact, one.usage, now, one.trust, self.policy, feedback)
             self._vitals[one.fact.id] = known
         return known
 
@@ -136,19 +201,25 @@ class View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
         edges, stored = list(self.edges), dict(self.stored)
+        made, ended = Counter(self.made), Counter(self.ended)
         written: dict[str, bytes | None] = {}
         for step in steps:
-            if isinstance(step, Mark):
+            if isinstance(step, Made):
+                memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream)
+                made[step.by] += 1
+            elif isinstance(step, Mark):
                 written[step.path] = step.content
             elif isinstance(step, Faded):
                 edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
             elif isinstance(step, Kept):
                 stored |= step.stored
-            elif isinstance(step, Ask | Create) or not (name := at.get(step.path)):
+            elif isinstance(step, Ask | Create | Case | Told | Bundle) or not (name := at.get(step.path)):
                 continue
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]
             else:
+                if memories[name].fact.status == "active" and "superseded_by" in step.keys:
+                    ended[str(step.keys.get("status", ""))] += 1
                 memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step))
                 vitals.pop(name, None)
         held = self.read
@@ -159,22 +230,39 @@ class View:
             trash=[path for path in self.trash if written.get(path, b"") is not None],
             read=lambda path: (written[path] or b"") if path in written else held(path),
             stored=stored,
+            made=made,
+            ended=ended,
             _vitals=vitals,
         )
 
 
 Pass = Callable[[View, "datetime"], list[Step]]
 
-_PLAIN = frozenset({"status", "stage", "layer", "end_reason", "verification", "pinned"})
+_PLAIN = frozenset({"status", "stage", "layer", "end_reason", "verification", "pinned", "confidence", "importance"})
+_LISTS = frozenset({"supersedes", "superseded_by"})
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Fact) if item.name in _PLAIN}
 
 
 def _changed(fact: Fact, change: Change) -> Fact:
-    """The fact as its note will tell it, as far as the rules of a life ask."""
+    """The fact as its note will tell it, as far as the passes ask."""
     told: dict[str, Any] = {
         key: _DEFAULTS[key] if value is None else value for key, value in change.keys.items() if key in _PLAIN
     }
+    told |= {key: _names(change.keys[key]) for key in _LISTS & change.keys.keys()}
+    if "source" in change.keys:
+        told |= _sources(change.keys["source"])
     return replace(fact, path=change.to if isinstance(change, Move) else fact.path, **told)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+def _sources(value: object) -> dict[str, Any]:
+    """The turns of a note's `source`, a link or a list of links."""
+    links = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    source, *also = [link.removeprefix("[[").removesuffix("]]") for link in links] or [""]
+    return {"source": source, "also": tuple(also)}
 
 
 def _same(one: Edge, other: Edge) -> bool:

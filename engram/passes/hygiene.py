@@ -68,16 +68,16 @@ def expire(view: View, now: datetime) -> list[Step]:
     for one in view.active():
         fact = replace(one.fact, verification="user_confirmed") if one.kept else one.fact
         if why := lifecycle.trashed(fact, one.usage, now, view.policy):
-            found.append(_aside(one.fact, TRASH, {}, why, now, view.zone))
+            found.append(aside(one.fact, TRASH, {}, why, now, view.zone))
         elif why := lifecycle.expired(fact, now):
-            found.append(_archived(one.fact, why, now, view.zone))
+            found.append(archived(one.fact, why, now, view.zone))
     return found
 
 
 def archive(view: View, now: datetime) -> list[Step]:
     """What is old, unimportant, unused and faded is put away (rows B8, C18, D11)."""
     return [
-        _archived(one.fact, why, now, view.zone)
+        archived(one.fact, why, now, view.zone)
         for one in view.active()
         if (why := lifecycle.archived(one.fact, one.usage, view.vitals(one, now), now, view.policy))
     ]
@@ -86,7 +86,7 @@ def archive(view: View, now: datetime) -> list[Step]:
 def prune(view: View, now: datetime) -> list[Step]:
     """What nobody can rely on any more is given up; its note lies in the archive (`A24`)."""
     return [
-        _aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
+        aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
         for one in view.active()
         if (why := lifecycle.pruned(one.fact, view.vitals(one, now), view.policy))
     ]
@@ -107,11 +107,13 @@ def revive(view: View, now: datetime) -> list[Step]:
     return found
 
 
-def _archived(fact: Fact, why: str, now: datetime, zone: tzinfo) -> Move:
-    return _aside(fact, "archive", {"status": "archived", "stage": "archived", "end_reason": why}, why, now, zone)
+def archived(fact: Fact, why: str, now: datetime, zone: tzinfo, keys: Mapping[str, object] | None = None) -> Move:
+    """The note put away, with further `keys`."""
+    told = {"status": "archived", "stage": "archived", "end_reason": why, **(keys or {})}
+    return aside(fact, "archive", told, why, now, zone)
 
 
-def _aside(fact: Fact, folder: str, keys: Mapping[str, object], why: str, now: datetime, zone: tzinfo) -> Move:
+def aside(fact: Fact, folder: str, keys: Mapping[str, object], why: str, now: datetime, zone: tzinfo) -> Move:
     """The note under its name in the folder of today below `folder`."""
     to = f"{folder}/{now.astimezone(zone):%Y-%m-%d}/{PurePosixPath(fact.path).name}"
     return Move(fact.path, fact.sha, to, keys, why)

@@ -124,6 +124,7 @@ def _run(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"{result['cadence']}: {done or 'nothing to do'}"
     yield from (f"  put off: {path}, {why}" for path, why in result["put_off"].items())
     yield from (f"  left to you: {number}, {why}" for why, number in result["left"].items())
+    yield from (f"  noticed: {one['path'] or one['name']}, {one['why']}" for one in result["findings"])
     yield from (f"  skipped, no model answered: {task} {number}" for task, number in result["unasked"].items())
     yield from (f"  failed: {name}, {why}" for name, why in result["failures"].items())
     if result["run"] and not result["dry_run"]:

@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram import config
+from engram.config import ModelSettings
 from engram.core.records import CATEGORIES
 from engram.memory import Memory
 from engram.vault import note
 from tests.conftest import Clock
+from tests.fakes.judging import all_of, judging
 from tests.fakes.keeping import WORDS, Keeping
+from tests.fakes.openai_server import FakeServer
 
 LIVES = st.lists(
     st.fixed_dictionaries(
@@ -179,3 +182,129 @@ def test_thirty_nights_leave_what_one_night_after_thirty_days_leaves(lives):
         once.clock.advance(days=30)
         once.run()
         assert notes(every) == notes(once)
+
+
+LIKE = st.lists(
+    st.fixed_dictionaries(
+        {
+            "text": st.sampled_from(
+                (
+                    "Anna drinks oat milk.",
+                    "Anna drinks  oat milk!",
+                    "Anna went sailing in Porto.",
+                    "Anna went cycling in Porto.",
+                    "Anna went swimming in Porto.",
+                    "Anna lives in Porto.",
+                    "Anna lives in Lisbon.",
+                    "Ben fixed the train.",
+                    "Ben fixed the violin.",
+                    "Ben fixed the piano.",
+                )
+            ),
+            "days": st.sampled_from((1, 20, 40, 80, 200)),
+            "kind": st.sampled_from(("episode", "note")),
+            "category": st.sampled_from(("fact", "fact", "preference", "moment")),
+            "confidence": st.sampled_from((0.3, 0.6, 0.9)),
+            "importance": st.sampled_from((0.3, 0.5, 0.9)),
+            "about": st.sampled_from((("Anna",), ("Ben",), ())),
+            "source": st.sampled_from(("", "2026-11-01-talk#^t1", "2026-11-02-talk#^t2")),
+            "origin": st.sampled_from(("rules", "rules", "rules", "user", "synthesized")),
+            "verification": st.sampled_from(("", "", "", "user_confirmed")),
+            "pinned": st.sampled_from((False, False, False, True)),
+        }
+    ),
+    min_size=3,
+    max_size=12,
+)
+
+
+def eager(fake):
+    """A model that would merge, end and conclude whatever it is shown."""
+
+    def verdicts(shown):
+        relations = ("same", "contradicts", "independent")
+        return {
+            "verdicts": [
+                {"pair": pair["pair"], "relation": relations[pair["pair"] % 3], "confidence": 0.95}
+                for pair in shown["pairs"]
+            ]
+        }
+
+    judging(
+        fake,
+        compare=verdicts,
+        fold=all_of("Anna was in Porto, all in all."),
+        principle=all_of("Anna likes Porto."),
+        insights=lambda shown: {
+            "insights": [
+                {"text": f"Ben fixed it {'again ' * one['n']}.", "from": [one["n"]]} for one in shown["memories"]
+            ]
+        },
+        probe=lambda shown: {"invalid": [{"memory": one["n"], "quote": one["text"]} for one in shown["memories"]]},
+    )
+
+
+@contextmanager
+def judged(lives):
+    """A vault with these lives in it, and an eager model."""
+    with FakeServer() as fake, kept(()) as (keeping, _):
+        eager(fake)
+        keeping.memory.settings = replace(keeping.memory.settings, model=ModelSettings("fake", fake.url))
+        keeping.memory.upkeep.settings = keeping.memory.extractor.settings = keeping.memory.settings
+        made = []
+        for number, life in enumerate(lives):
+            asked = dict(life)
+            text, days = asked.pop("text"), asked.pop("days")
+            made.append(keeping.made(text, days=days + number / 24, **asked))
+        keeping.plant(*made)
+        yield keeping, fake
+
+
+# row: X22
+# row: X23
+# row: X6
+@settings(max_examples=8, deadline=None)
+@given(LIKE)
+def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
+    """However eager it is: never more active, none without its link, no source lost, a person's bytes kept, undone."""
+    with judged(lives) as (keeping, _):
+        facts = {one.id: one for one in keeping.memory.index.catalog.facts()}
+        theirs = {one.id for one in facts.values() if one.verification == "user_confirmed"}
+        raw = {name: (keeping.root / facts[name].path).read_bytes() for name in theirs}
+        before, active, known = keeping.tree(), actives(keeping), set(ids(keeping))
+        runs = []
+        for cadence in ("light", "nightly"):
+            count = len(actives(keeping))
+            runs.append(keeping.memory.call("consolidate", {"cadence": cadence})["run"])
+            assert len(actives(keeping)) <= count
+        assert set(ids(keeping)) >= known
+        now = {one.id: one for one in keeping.memory.index.catalog.facts()}
+        for name in active - actives(keeping):
+            gone = now[name]
+            assert not facts[name].pinned
+            if gone.end_reason.startswith(("absorbed", "says the same", "judged the same")):
+                (last,) = gone.superseded_by[-1:]
+                held = now[last]
+                sources = {key for key in (gone.source, *gone.also) if key}
+                assert held.verification == "user_confirmed" or sources <= {held.source, *held.also}
+                assert facts.get(last, held).origin != "synthesized" or last not in facts
+        for name in theirs:
+            assert (keeping.root / now[name].path).read_bytes() == raw[name]
+        for run in filter(None, reversed(runs)):
+            assert keeping.memory.call("undo", {"id": run})["put_off"] == {}
+        assert keeping.tree() == before
+
+
+# row: X22
+# row: X10
+@settings(max_examples=6, deadline=None)
+@given(LIKE, st.sampled_from(("light", "nightly")))
+def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
+    with judged(lives) as (keeping, fake):
+        call = keeping.memory.call
+        told = call("consolidate", {"cadence": cadence, "dry_run": True})
+        done = call("consolidate", {"cadence": cadence})
+        assert (told["deeds"], told["put_off"], told["findings"]) == (done["deeds"], done["put_off"], done["findings"])
+        before, asked = keeping.everything(), len(fake.asked)
+        assert call("consolidate", {"cadence": cadence})["deeds"] == ()
+        assert (keeping.everything(), len(fake.asked)) == (before, asked)

@@ -46,9 +46,11 @@ def deeds(report):
 def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """The curve of forgetting first, the old logs last."""
     names = [one.__name__ for one in NIGHTLY]
-    puts_away = ["stage", "promote", "expire", "archive", "prune", "revive"]
-    assert names == [*puts_away, "tier", "precision", "topics", "trash", "logs"]
-    assert [one.__name__ for one in (*LIGHT, *WEEKLY)] == ["expire", "topics", "edges"]
+    assert names[:6] == ["stage", "promote", "expire", "archive", "prune", "revive"]
+    assert names[6:14] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
+    assert names[14:] == ["probe", "drift", "topics", "trash", "logs"]
+    assert [one.__name__ for one in LIGHT] == ["merge", "compare", "expire", "topics", "guidelines"]
+    assert [one.__name__ for one in WEEKLY] == ["guidelines", "edges"]
 
 
 # row: C18

@@ -278,7 +278,7 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     assert [one.similarity for one in near] == sorted((one.similarity for one in near), reverse=True)
     assert len(near) == 8
     few = replace(held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3))
-    held.climb.ladder.settings = replace(held.settings, policy=few)
+    held.climb.ladder.beside.settings = replace(held.settings, policy=few)
     assert len(weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours) == 3
 
 

@@ -147,6 +147,7 @@ class ConsolidationPolicy:
     """When the vault is put in order, and what is kept of what was done to it (design of the model §5)."""
 
     light_extractions: int = number(3, "batches", 1, 1000, "C12", "batches filed that make a light run")
+    light_minutes: float = number(10.0, "minutes", 0, 1440, "C12", "time between two light runs at least")
     nightly_hour: int = number(3, "hour", 0, 23, "D9", "local hour of the nightly run", "consolidation.hour")
     nightly_facts: int = number(25, "memories", 1, 100000, "D9", "new memories that make a nightly run before its hour")
     weekly_day: int = number(6, "day", 0, 6, "C34", "day of the weekly run; Monday is 0")

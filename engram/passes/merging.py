@@ -1,0 +1,250 @@
+"""Memories that say the same, or that cannot both hold (rows A21, A22, A28, C12, X22, X23).
+
+By words alone only equal words are one. What a model says is carried out where it is sure and no person stands by
+the memory that would end; else a person is asked. No file goes, no memory is made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from engram.core import actions, decay, dedup
+from engram.core.actions import Eligibility
+from engram.core.dedup import Claim, Judgement, Neighbour, Verdict
+from engram.core.records import Edit
+from engram.core.text import content_hash
+from engram.passes import Bundle, Case, Told
+from engram.passes.groups import Pair, asked, beside, is_theirs, listed, pairs, refused, seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime, tzinfo
+
+    from engram.core.dedup import Effect
+    from engram.core.records import Fact
+    from engram.passes import Living, Step, View
+
+SAME = "says the same as another"
+
+
+# -- what says the same ---------------------------------------------------------------------------
+
+
+def merge(view: View, now: datetime) -> list[Step]:
+    """Of memories that say the same one stays, with the evidence of all; the others are superseded by it (`A22`)."""
+    left = view.policy.insight.merges - view.ended.get("superseded", 0)
+    found: list[Step] = []
+    for winner, losers in _doubles(view, now):
+        if losers := losers[: max(0, left)]:
+            found.append(_merged(view, winner, losers, SAME))
+            left -= len(losers)
+    return found
+
+
+def reflect(view: View, now: datetime) -> list[Step]:
+    """Say which memories say the same, and which nobody could rely on any more; nothing is changed (`A21`)."""
+    found: list[Step] = [
+        Told(one.fact.id, one.fact.path, f"says the same as {winner.fact.path}")
+        for winner, losers in _doubles(view, now)
+        for one in losers
+    ]
+    least = view.policy.lifecycle.stale_confidence
+    return found + [
+        Told(one.fact.id, one.fact.path, f"stale: its confidence has faded to {worth:.2f}")
+        for one in view.active()
+        if (worth := view.vitals(one, now).confidence) < least and not one.fact.pinned
+    ]
+
+
+def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]:
+    """Each memory with those that say the same and may give way to it; a person's first, then the surest."""
+    groups: dict[tuple[str | None, str], list[Living]] = defaultdict(list)
+    some = seeds(view)
+    for one in some:
+        groups[one.fact.persona, content_hash(one.fact.text)].append(one)
+    twins = [group for group in groups.values() if len(group) > 1]
+    compared = view.policy.insight.reflected if view.whole else view.policy.insight.newest
+    near = {one.fact.id: one for one in some[:compared]}
+    chosen = {one.fact.id: one for group in twins for one in group} | near
+
+    def rank(one: Living) -> tuple[bool, float, float, str]:
+        worth = decay.effective_confidence(one.fact, one.usage, now, view.policy)
+        born = one.fact.created.timestamp() if one.fact.created else 0.0
+        return (not is_theirs(one), -worth, born, one.fact.id)
+
+    used: set[str] = set()
+    for winner in sorted(chosen.values(), key=rank):
+        if winner.fact.id in used:
+            continue
+        alike = {one.fact.id: one for one in groups[winner.fact.persona, content_hash(winner.fact.text)]}
+        if winner.fact.id in near:
+            alike |= {
+                other.fact.id: other
+                for other, one in beside(view, winner, view.policy.similarity.same)
+                if one.similarity > view.policy.similarity.same and not (one.apart or one.conflict)
+            }
+        losers = [
+            one
+            for name, one in sorted(alike.items())
+            if name not in used | {winner.fact.id} and not is_theirs(one) and not _another_time(winner.fact, one.fact)
+        ]
+        if losers:
+            used |= {winner.fact.id, *(one.fact.id for one in losers)}
+            yield winner, losers
+
+
+def _another_time(one: Fact, other: Fact) -> bool:
+    return one.valid_from != other.valid_from and bool(one.valid_from and other.valid_from)
+
+
+def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> Bundle:
+    """The winner gains what the losers rest on and is reinforced; they are superseded by it (`A8`, `A22`)."""
+    fact = winner.fact
+    ends = [
+        Edit(
+            one.fact.path,
+            one.fact.sha,
+            {"status": "superseded", "superseded_by": _with(one.fact.superseded_by, fact.id), "end_reason": why},
+            f"{why}: {fact.path}",
+        )
+        for one in losers
+    ]
+    if winner.kept:
+        return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
+    keys = _evidence(fact, [one.fact for one in losers])
+    keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
+    raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.believed(fact)))
+    if raised != fact.confidence:
+        keys["confidence"] = raised
+    if (most := max(one.fact.importance for one in losers)) > fact.importance and not fact.pinned:
+        keys["importance"] = most
+    if fact.expires and not all(one.fact.expires for one in losers):
+        keys["expires"] = None
+    return Bundle((Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends))
+
+
+def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
+    """The key `source` with the turns of all, where that is more than there is."""
+    own = [key for key in (fact.source, *fact.also) if key]
+    every = list(dict.fromkeys([*own, *(key for one in others for key in (one.source, *one.also) if key)]))
+    links = [f"[[{key}]]" for key in every]
+    return {"source": links if len(links) > 1 else links[0]} if len(every) > len(own) else {}
+
+
+def _with(names: Sequence[str], *more: str) -> list[str]:
+    return list(dict.fromkeys([*names, *more]))
+
+
+# -- what a model says of pairs -------------------------------------------------------------------
+
+
+def compare(view: View, now: datetime) -> list[Step]:
+    """The newest memories beside the rest: a model says which are the same and which contradict (`C12`)."""
+    policy = view.policy.insight
+    some = seeds(view)
+    if len(some) < policy.least_memories:
+        return []
+    newest = sorted(some, key=lambda one: (-_born(one), one.fact.id))[: policy.newest]
+    return _judged(view, pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared), now)
+
+
+def contradict(view: View, now: datetime) -> list[Step]:
+    """The most alike pairs that are not the same, for contradictions nobody has noticed: one question (`A28`)."""
+    policy, cuts = view.policy.insight, view.policy.similarity
+    return _judged(view, pairs(view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned), now)
+
+
+def _born(one: Living) -> float:
+    return one.fact.created.timestamp() if one.fact.created else 0.0
+
+
+def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
+    """One question about pairs, or what follows from its answer; a memory is in one step at most."""
+    if not some:
+        return []
+    material = {"pairs": [_shown(view, number, pair) for number, pair in enumerate(some, 1)]}
+    ask, said = asked(view, "compare", material, f"{len(some)} pairs are alike")
+    if said is None:
+        return [ask]
+    found: list[Step] = [*refused("compare", said)]
+    used: set[str] = set()
+    left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
+    for number, (newer, older) in enumerate(some, 1):
+        relation, sure = said.get("verdicts", {}).get(str(number), ("independent", 0.0))
+        names = {newer.fact.id, older.fact.id}
+        if relation == "independent" or names & used:
+            continue
+        steps = (
+            _agreed(view, newer, older, sure, now)
+            if relation == "same"
+            else _contradicted(view, newer, older, sure, left, now)
+        )
+        left -= sum(isinstance(step, Bundle) for step in steps if relation == "contradicts")
+        used |= names if steps else set()
+        found += steps
+    return found
+
+
+def _shown(view: View, number: int, pair: Pair) -> dict[str, object]:
+    newer, older = listed(view, pair)
+    return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
+
+
+def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime) -> list[Step]:
+    """Judged the same: the surer one stays. In doubt both do, for a double does no harm."""
+    if sure < view.policy.insight.sure or _another_time(newer.fact, older.fact):
+        return []
+
+    def rank(one: Living) -> tuple[bool, float, str]:
+        return (is_theirs(one), decay.effective_confidence(one.fact, one.usage, now, view.policy), one.fact.id)
+
+    loser, winner = sorted((newer, older), key=rank)
+    return [] if is_theirs(loser) else [_merged(view, winner, [loser], "judged the same as another")]
+
+
+def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
+    """Judged a contradiction: the rule of the write ladder where the model is sure, else a person is asked."""
+    new, old, policy = newer.fact, older.fact, view.policy
+    ask = Case(new, old, "a model finds that both cannot be true")
+    if sure < policy.insight.sure:
+        return [ask]
+    gone, _ = actions.ruling("discard", _known(older), policy.actions)
+    ready, why = actions.ruling("update_note", _known(newer, stage="candidate"), policy.actions)
+    if ready != "allow":
+        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {why}")]
+    if gone != "allow":
+        return [ask]
+    lower = view.believed(new) < view.believed(old)
+    barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
+    claim = Claim(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)
+    verdict = Verdict("judge", "judged a contradiction", old.id, (Neighbour(old, policy.similarity.grey),))
+    decision = dedup.decide(verdict, claim, policy.ladder, Judgement("contradicts", 1))
+    return [step for effect in decision.effects for step in _effect(view, newer, older, effect, now)]
+
+
+def _effect(view: View, newer: Living, older: Living, effect: Effect, now: datetime) -> list[Step]:
+    new, old = newer.fact, older.fact
+    if effect.deed == "ask":
+        return [Case(new, old, effect.why)]
+    keys: dict[str, object] = {"superseded_by": _with(old.superseded_by, new.id)}
+    if effect.deed == "weaken":
+        keys["confidence"] = effect.confidence
+    else:
+        status = "invalidated" if effect.deed == "invalidate" else "superseded"
+        until = _local(new.valid_from or new.created or now, view.zone)
+        keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
+    steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
+    if not newer.kept:
+        linked = {"supersedes": _with(new.supersedes, old.id)}
+        steps.insert(0, Edit(new.path, new.sha, linked, f"it takes the place of {old.path}"))
+    return [Bundle(tuple(steps))]
+
+
+def _known(one: Living, stage: str = "") -> Eligibility:
+    fact = one.fact
+    return Eligibility(fact.confidence, stage or fact.stage or "candidate", fact.importance, "consolidation")
+
+
+def _local(when: datetime, zone: tzinfo) -> str:
+    return f"{when.astimezone(zone):%Y-%m-%dT%H:%M:%S}"

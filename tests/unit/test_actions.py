@@ -1,0 +1,213 @@
+"""What may be done to a memory by itself, and what the log of actions teaches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core import actions, decay
+from engram.core.actions import Eligibility
+from engram.core.policy import ActionPolicy, Policy
+from engram.core.records import Fact, Usage
+from engram.passes import insight
+from tests.fakes.keeping import Keeping
+
+POLICY = ActionPolicy()
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+SOUND = Eligibility(0.9, "active", 0.5, "extraction")
+
+
+def row(action, memory="M", days=0.0, **more):
+    return {"at": (NOW - timedelta(days=days)).isoformat(), "action": action, "memory": memory, **more}
+
+
+# -- what may be done ---------------------------------------------------------------------------------------
+
+
+# row: C22
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        ("store_note", "store_note"),
+        ("link_graph", "link_graph"),
+        ("delete", "discard"),
+        (None, "discard"),
+        (["x"], "discard"),
+    ],
+)
+def test_what_is_no_action_is_discard(said, action):
+    assert actions.action_of(said) == action
+
+
+# row: C22
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        {},
+        {"confidence": 0.9, "stage": "active", "importance": 0.5},
+        {"confidence": 0.9, "stage": "active", "importance": 0.5, "source": "manual", "more": 1},
+        {"confidence": 1.1, "stage": "active", "importance": 0.5, "source": "manual"},
+        {"confidence": True, "stage": "active", "importance": 0.5, "source": "manual"},
+        {"confidence": "0.9", "stage": "active", "importance": 0.5, "source": "manual"},
+        {"confidence": 0.9, "stage": "gone", "importance": 0.5, "source": "manual"},
+        {"confidence": 0.9, "stage": "active", "importance": 0.5, "source": "nobody"},
+    ],
+)
+def test_an_eligibility_without_the_form_counts_for_nothing(said):
+    assert actions.eligibility_of(said) == Eligibility(0.0, "candidate", 0.0, "unknown")
+
+
+# row: C22
+def test_an_eligibility_with_the_form_is_read():
+    said = {"confidence": 0.9, "stage": "active", "importance": 1, "source": "manual"}
+    assert actions.eligibility_of(said) == Eligibility(0.9, "active", 1.0, "manual")
+
+
+# row: C22
+@pytest.mark.parametrize(
+    ("action", "known", "more", "verdict"),
+    [
+        ("store_note", SOUND, {"enabled": False}, "deny"),
+        ("summarize_node", SOUND, {"tokens": 0}, "defer"),
+        ("summarize_node", SOUND, {"tokens": 1}, "allow"),
+        ("store_note", SOUND, {"tokens": 0}, "allow"),
+        ("discard", replace(SOUND, importance=0.8), {}, "deny"),
+        ("discard", replace(SOUND, importance=0.79), {}, "allow"),
+        ("update_note", replace(SOUND, stage="stale"), {}, "deny"),
+        ("create_artifact", replace(SOUND, stage="archived"), {}, "deny"),
+        ("link_graph", replace(SOUND, stage="stale"), {}, "deny"),
+        ("store_note", replace(SOUND, stage="stale"), {}, "allow"),
+        ("store_note", replace(SOUND, confidence=0.34), {}, "defer"),
+        ("store_note", replace(SOUND, confidence=0.35), {}, "allow"),
+        ("store_note", replace(SOUND, confidence=0.34, source="unknown"), {}, "allow"),
+        ("discard", replace(SOUND, confidence=0.34), {}, "allow"),
+        ("update_note", replace(SOUND, stage="stale", confidence=0.1), {}, "deny"),
+    ],
+)
+def test_the_first_rule_that_fits_decides(action, known, more, verdict):
+    assert actions.ruling(action, known, POLICY, **more)[0] == verdict
+
+
+# -- what became of a memory's like -------------------------------------------------------------------------
+
+
+def felt(*rows):
+    return actions.feedback(rows, {"M": "fact", "P": "preference"}.get, NOW, POLICY)
+
+
+# row: C30
+def test_feedback_is_the_weighted_mean_of_what_the_events_say():
+    assert felt(row("drop"), row("forget")) == {"fact": -1.0}
+    assert felt(row("store"), row("store", "P")) == {"fact": 0.2667, "preference": 0.2667}
+    assert felt(row("dispute")) == {"fact": round(-0.22 / 0.30, 4)}
+    assert felt(row("store"), row("drop")) == {"fact": round((0.08 - 0.30) / 2 / 0.30, 4)}
+    half = felt(row("store", days=7), row("drop"))["fact"]
+    assert half == round((0.5 * 0.08 - 0.30) / 1.5 / 0.30, 4)
+
+
+# row: C30
+def test_what_is_old_or_unknown_or_to_come_teaches_nothing():
+    assert felt(row("drop", days=14), row("drop", days=-1), row("drop", "gone"), row("look")) == {}
+    many = [row("drop")] + [row("store")] * POLICY.prior_events
+    assert felt(*many) == {"fact": 0.2667}
+
+
+# row: C30
+# row: C25
+def test_feedback_goes_into_heat(memory):
+    """Categories of which much was forgotten are colder."""
+    keeping = Keeping(memory)
+    name, other = keeping.fact("Anna plays the violin."), keeping.fact("Anna likes tea.", category="preference")
+    at = keeping.clock().isoformat()
+    keeping.memory.vault.log([{"at": at, "action": "drop", "outcome": "applied", "memory": name, "by": "user"}])
+    now = keeping.clock()
+    view = keeping.order.sight.view(now)
+    assert view.feedback == {"fact": -1.0}
+    one, two = view.memories[name], view.memories[other]
+    plain = decay.heat(one.fact, one.usage, now, view.policy)
+    assert view.vitals(one, now).heat == pytest.approx(plain - 0.05)
+    assert view.vitals(two, now).heat == decay.heat(two.fact, two.usage, now, view.policy)
+
+
+def test_feedback_neither_lifts_nor_lowers_without_events():
+    fact, usage = Fact("M", "Anna."), Usage()
+    policy = Policy()
+    assert decay.heat(fact, usage, NOW, policy, 0.0) == decay.heat(fact, usage, NOW, policy)
+
+
+# -- guidelines ---------------------------------------------------------------------------------------------
+
+
+def advised(*rows):
+    return {one.action: one for one in actions.advice(rows, POLICY)}
+
+
+# row: C21
+def test_fewer_than_five_events_suggest_nothing():
+    assert advised(*[row("store")] * 4)["store"].delta is None
+    assert advised(*[row("store")] * 5)["store"].delta == 0.12
+
+
+# row: C21
+def test_the_suggestion_is_the_formula_of_the_seed():
+    """Six of ten failed: −.024; two proved good and one poor: +.02; the rest of nobody's doing."""
+    rows = [row("store", f"M{n}", outcome="failed" if n < 6 else "applied") for n in range(10)]
+    rows += [row("confirm", "M0"), row("keep", "M1"), row("forget", "M2")]
+    one = advised(*rows)["store"]
+    assert (one.total, one.good, one.poor) == (10, 2, 1)
+    assert one.delta == round(0.12 * (4 - 6) / 10 + 0.06 * (2 - 1) / 3, 4)
+    assert one.certainty == "low"
+
+
+# row: C21
+@pytest.mark.parametrize(
+    ("good", "poor", "delta", "certainty"), [(5, 0, 0.15, "high"), (0, 5, 0.06, "medium"), (1, 4, 0.084, "medium")]
+)
+def test_a_suggestion_is_clamped_and_labelled(good, poor, delta, certainty):
+    rows = [row("store", f"M{n}") for n in range(5)]
+    rows += [row("keep", f"M{n}") for n in range(good)] + [row("drop", f"M{good + n}") for n in range(poor)]
+    one = advised(*rows)["store"]
+    assert (one.delta, one.certainty) == (delta, certainty)
+
+
+# row: C21
+def test_only_the_latest_events_count_and_none_of_a_run():
+    raw = b"\n".join(
+        json.dumps(one).encode()
+        for one in [*[row("old")] * 9, *[row("store")] * POLICY.events, row("merge", run="R"), {"action": 7}]
+    )
+    rows = actions.parsed(raw + b"\nno json\n[1]\n")
+    assert set(advised(*rows)) == {"store"}
+
+
+# row: C21
+def test_guidelines_are_written_once_for_the_same_events(memory):
+    """With distributions and suggestions; a run adds nothing to them."""
+    keeping = Keeping(memory)
+    names = keeping.plant(*(keeping.made(f"Anna saw bird {n}.") for n in range(6)))
+    at = keeping.clock().isoformat()
+    keeping.memory.vault.log([{"at": at, "action": "store", "outcome": "applied", "memory": name} for name in names])
+    keeping.memory.call("update", {"id": names[0], "pinned": True})
+    keeping.run("weekly")
+    path = keeping.root / insight.GUIDELINES
+    text = path.read_text()
+    assert text.startswith("# Compression guidelines\n\nGenerated: 2026-11-20T20:00:00+00:00\nEvents: 7\n")
+    assert "- store: 6" in text
+    assert "- store: do more (+0.15, high certainty, 6 events, 1 proved good, 0 poor)" in text
+    assert "- pin: hold, only 1 events" in text
+    keeping.clock.advance(days=8)
+    keeping.run("weekly")
+    assert path.read_text() == text
+
+
+# row: C21
+def test_a_log_that_cannot_be_read_holds_nothing_up(memory):
+    keeping = Keeping(memory)
+    (keeping.root / "state").mkdir(exist_ok=True)
+    (keeping.root / "state" / "memory-actions.jsonl").write_bytes(b"\xff\xfe{}\nnull\n")
+    assert keeping.run("weekly").failures == {}
+    assert not (keeping.root / insight.GUIDELINES).exists()

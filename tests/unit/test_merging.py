@@ -1,0 +1,422 @@
+"""Memories that say the same or contradict: merged, compared by a model, left to a person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from engram.config import ModelSettings
+from engram.core.records import Fact
+from engram.core.text import ulid
+from tests.fakes.judging import every, judging, tasks
+from tests.fakes.keeping import Keeping
+from tests.fakes.openai_server import FakeServer, garbage, page, refusal, shape, status, truncated
+
+OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
+FILLER = ["Ben plays chess.", "The garden has a pond.", "Carla paints boats.", "Trains leave at noon."]
+
+
+@pytest.fixture(scope="module")
+def running():
+    with FakeServer() as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake(running):
+    judging(running)
+    running.requests.clear()
+    return running
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+@pytest.fixture
+def asking(opened, fake, settings):
+    """A vault with a model."""
+
+    def start(**model):
+        policy = replace(settings.policy, model=replace(settings.policy.model, **model))
+        return Keeping(opened(model=ModelSettings("fake", fake.url), policy=policy))
+
+    return start
+
+
+def turn(number):
+    return f"2026-11-0{number}-talk#^t{number}"
+
+
+def told(keeping, *texts, **changes):
+    """Memories, an hour apart, the first the oldest; each from a conversation of its own."""
+    made = [
+        keeping.made(text, days=3 - number / 24, source=turn(number), **OURS | changes)
+        for number, text in enumerate(texts, 1)
+    ]
+    return keeping.plant(*made)
+
+
+def light(keeping, **more):
+    return keeping.memory.call("consolidate", {"cadence": "light", **more})
+
+
+def statuses(keeping, names):
+    return [keeping.seen(name).status for name in names]
+
+
+# -- what says the same ---------------------------------------------------------------------------------
+
+
+# row: A22
+# row: X22
+def test_equal_statements_become_one_with_the_evidence_of_all(keeping):
+    """The surest stays and is reinforced; the others are superseded, in their place, and no file goes."""
+    names = told(keeping, "Anna drinks oat milk.", "Anna  drinks oat milk!", "Anna really drinks oat milk.")
+    sure = keeping.fact("Anna drinks oat milk", **OURS | {"confidence": 0.7})
+    before = {keeping.seen(name).path for name in names}
+    report = light(keeping, only="merge")
+    winner = keeping.seen(sure)
+    assert statuses(keeping, names) == ["superseded"] * 3
+    assert {keeping.seen(name).superseded_by for name in names} == {(sure,)}
+    assert {keeping.seen(name).end_reason for name in names} == {"says the same as another"}
+    assert {keeping.seen(name).path for name in names} == before
+    assert {winner.source, *winner.also} == {turn(1), turn(2), turn(3)}
+    assert set(winner.supersedes) == set(names)
+    assert winner.confidence == 0.8
+    assert report["counts"] == {"merge": 4}
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna has 2 cats.", "Anna has 12 cats."),
+        ("Anna loves C.", "Anna loves C++."),
+        ("Anna likes tea.", "Anna does not like tea."),
+        ("Anna lives in Porto.", "Ben lives in Porto."),
+        ("Anna bought a red car.", "Anna bought a blue car."),
+        ("安娜喜欢茶。", "安娜不喜欢茶。"),
+    ],
+)
+def test_by_words_alone_nothing_else_is_merged(keeping, one, other):
+    names = told(keeping, one, other)
+    light(keeping, only="merge")
+    assert statuses(keeping, names) == ["active", "active"]
+
+
+def test_what_happened_at_two_times_and_what_two_personas_know_is_not_one(keeping):
+    day = keeping.clock()
+    names = keeping.plant(
+        keeping.made("Anna ran ten miles.", days=1, valid_from=day - timedelta(days=9), **OURS),
+        keeping.made("Anna ran ten miles.", days=2, valid_from=day - timedelta(days=2), **OURS),
+        keeping.made("Anna is fond of jazz.", days=3, persona="work", **OURS),
+        keeping.made("Anna is fond of jazz.", days=4, **OURS),
+    )
+    light(keeping, only="merge")
+    assert statuses(keeping, names) == ["active"] * 4
+
+
+# row: X23
+@pytest.mark.parametrize("how", ["confirm", "edit", "pin", "origin"])
+def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
+    """However weak it is; its own bytes stay as well."""
+    names = told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.")
+    theirs, ours = names
+    path = keeping.root / keeping.seen(theirs).path
+    if how == "confirm":
+        keeping.memory.call("confirm", {"id": theirs})
+    elif how == "pin":
+        keeping.memory.call("update", {"id": theirs, "pinned": True})
+    else:
+        change = ("0.6", "0.3") if how == "edit" else ("origin: rules", "origin: user")
+        path.write_text(path.read_text().replace(*change).replace("drinks", "drinks" if how == "origin" else " drinks"))
+        keeping.memory.rescan(None)
+    before = path.read_bytes()
+    light(keeping, only="merge")
+    assert statuses(keeping, [theirs, ours]) == ["active", "superseded"]
+    if how in {"confirm", "edit"}:
+        assert path.read_bytes() == before
+
+
+# row: X23
+def test_two_that_persons_stand_by_both_stay(keeping):
+    names = told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user")
+    light(keeping, only="merge")
+    assert statuses(keeping, names) == ["active", "active"]
+
+
+# row: A22
+# row: X6
+# row: X10
+def test_a_merge_is_tried_made_repeated_and_taken_back(keeping):
+    """Dry is wet, twice is once, and what was undone is not merged again."""
+    names = told(keeping, *["Anna drinks oat milk."] * 3)
+    before = keeping.tree()
+    told_of = light(keeping, dry_run=True)
+    assert keeping.tree() == before
+    done = light(keeping)
+    assert done["deeds"] == told_of["deeds"]
+    assert sorted(statuses(keeping, names)) == ["active", "superseded", "superseded"]
+    bytes_now = keeping.everything()
+    assert light(keeping)["deeds"] == ()
+    assert keeping.everything() == bytes_now
+    keeping.memory.call("undo", {"id": done["run"]})
+    assert keeping.tree() == before
+    keeping.clock.advance(days=1)
+    light(keeping)
+    assert statuses(keeping, names) == ["active"] * 3
+
+
+def test_one_run_merges_only_so_many(opened, settings):
+    policy = replace(settings.policy, insight=replace(settings.policy.insight, merges=3))
+    keeping = Keeping(opened(policy=policy))
+    names = told(keeping, *["Anna drinks oat milk."] * 6)
+    light(keeping)
+    assert statuses(keeping, names).count("superseded") == 3
+
+
+# row: A22
+def test_no_memory_goes_where_the_one_that_stays_cannot_be_written(keeping):
+    """All or nothing."""
+    names = told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.")
+    strong = keeping.fact("Anna drinks oat milk.", **OURS | {"confidence": 0.9})
+    path = keeping.root / keeping.seen(strong).path
+    path.write_text(path.read_text() + "\nAnd seen by nobody yet.\n")
+    report = light(keeping, only="merge")
+    assert statuses(keeping, names) == ["active", "active"]
+    assert report["put_off"]
+
+
+# row: A21
+def test_reflect_tells_of_doubles_and_of_what_is_stale_and_changes_nothing(keeping):
+    names = told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.")
+    faded = keeping.fact("Anna may like jazz.", days=100, **OURS)
+    fresh = keeping.fact("Anna may like rock.", days=70, **OURS)
+    before = keeping.everything()
+    report = keeping.memory.call("consolidate", {"only": "reflect"})
+    assert keeping.everything() == before
+    said = {one["memory"]: one["why"] for one in report["findings"]}
+    assert set(said) == {next(name for name in names if name in said), faded}
+    assert said[faded] == "stale: its confidence has faded to 0.06"
+    assert fresh not in said
+    assert (report["deeds"], report["run"]) == ((), "")
+
+
+# row: A21
+def test_reflect_is_no_part_of_any_night(keeping):
+    told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user")
+    assert keeping.memory.call("consolidate", {})["findings"] == ()
+
+
+# -- what a model says ----------------------------------------------------------------------------------
+
+
+def compared(keeping, *texts, **changes):
+    """Two memories that are alike, the older first, among others."""
+    told(keeping, *FILLER)
+    return told(keeping, *texts, **changes)
+
+
+PORTO, LISBON = "Anna lives in Porto.", "Anna lives in Lisbon."
+
+
+# row: C12
+# row: A11
+def test_a_contradiction_that_the_model_is_sure_of_ends_the_older(asking, fake):
+    keeping = asking()
+    old, new = compared(keeping, PORTO, LISBON)
+    judging(fake, compare=every("contradicts", 0.95))
+    light(keeping, only="compare")
+    was, now = keeping.seen(old), keeping.seen(new)
+    assert (was.status, was.superseded_by, now.supersedes) == ("invalidated", (new,), (old,))
+    assert was.valid_until == now.created.replace(microsecond=0)
+    assert now.status == "active"
+
+
+# row: C12
+# row: X9
+def test_a_contradiction_in_doubt_waits_for_a_person_and_is_asked_once(asking, fake):
+    keeping = asking()
+    names = compared(keeping, PORTO, LISBON)
+    judging(fake, compare=every("contradicts", 0.89))
+    light(keeping, only="compare")
+    assert statuses(keeping, names) == ["active", "active"]
+    (case,) = keeping.memory.call("review", {})["cases"]
+    assert [one["text"] for one in case["statements"]] == [LISBON, PORTO]
+    before = keeping.everything()
+    light(keeping, only="compare")
+    assert keeping.everything() == before
+    keeping.memory.call("decide", {"id": case["id"], "decision": "both"})
+    keeping.clock.advance(days=1)
+    light(keeping, only="compare")
+    assert keeping.memory.call("review", {})["cases"] == []
+
+
+# row: X23
+def test_a_model_never_ends_what_a_person_confirmed(asking, fake):
+    keeping = asking()
+    old, new = compared(keeping, PORTO, LISBON)
+    keeping.memory.call("confirm", {"id": old})
+    before = (keeping.root / keeping.seen(old).path).read_bytes()
+    judging(fake, compare=every("contradicts", 1.0))
+    light(keeping, only="compare")
+    assert (keeping.root / keeping.seen(old).path).read_bytes() == before
+    assert statuses(keeping, [old, new]) == ["active", "active"]
+    assert len(keeping.memory.call("review", {})["cases"]) == 1
+
+
+# row: A10
+def test_what_three_conversations_told_is_only_weakened(asking, fake):
+    keeping = asking()
+    told(keeping, *FILLER)
+    also = (turn(2), turn(3))
+    old = keeping.fact(PORTO, days=3, source=turn(1), also=also, **OURS)
+    new = keeping.fact(LISBON, days=2, source=turn(4), **OURS)
+    judging(fake, compare=every("contradicts", 0.95))
+    light(keeping, only="compare")
+    was = keeping.seen(old)
+    assert (was.status, was.confidence, was.superseded_by) == ("active", 0.4, (new,))
+
+
+# row: C22
+def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
+    """The first is for a person, the second waits."""
+    keeping = asking()
+    old, new = compared(keeping, PORTO, LISBON, importance=0.8)
+    judging(fake, compare=every("contradicts", 1.0))
+    light(keeping, only="compare")
+    assert statuses(keeping, [old, new]) == ["active", "active"]
+    assert len(keeping.memory.call("review", {})["cases"]) == 1
+    weak = compared(keeping, "Mira owns a violin.", "Mira does not own a violin.", confidence=0.3)
+    report = light(keeping, only="compare")
+    assert statuses(keeping, weak) == ["active", "active"]
+    assert any("waits: confidence below 0.35" in one["why"] for one in report["findings"])
+
+
+# row: C12
+def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fake):
+    keeping = asking()
+    names = compared(keeping, "Anna takes the tram to the office.", "Anna rides the tram to the office.")
+    judging(fake, compare=every("same", 0.8))
+    light(keeping, only="compare")
+    assert statuses(keeping, names) == ["active", "active"]
+    keeping.memory.upkeep.order.sight.answers.clear()
+    judging(fake, compare=every("same", 0.95))
+    light(keeping, only="compare")
+    assert sorted(statuses(keeping, names)) == ["active", "superseded"]
+    (winner,) = [name for name in names if keeping.seen(name).status == "active"]
+    assert len({keeping.seen(winner).source, *keeping.seen(winner).also}) == 2
+
+
+# row: C12
+def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_once(asking, fake):
+    keeping = asking()
+    told(keeping, PORTO, LISBON)
+    light(keeping, only="compare")
+    assert tasks(fake) == []
+    told(keeping, *FILLER)
+    light(keeping, only="compare")
+    before = keeping.everything()
+    light(keeping, only="compare")
+    assert tasks(fake) == ["compare"]
+    assert keeping.everything() == before
+
+
+# row: C12
+def test_light_runs_keep_ten_minutes_apart(keeping, clock):
+    upkeep = keeping.memory.upkeep
+    upkeep.tend(busy=False)
+    for minutes, runs in ((0, ["light"]), (9, []), (1, ["light"])):
+        clock.advance(minutes=minutes)
+        for _ in range(3):
+            upkeep.agenda.filed(0)
+        assert [report.cadence for report in upkeep.tend(busy=False)] == runs
+
+
+# row: A28
+def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(asking, fake):
+    """Between .40 and .85, at most 20; what is found goes the way of all contradictions."""
+    keeping = asking()
+    old, new = told(keeping, PORTO, LISBON)
+    told(keeping, *(f"Anna painted boat {number} in harbour {number}." for number in range(9)))
+    seen = []
+    judging(fake, compare=lambda shown: seen.append(shown) or every("contradicts", 0.95)({"pairs": shown["pairs"][:1]}))
+    keeping.memory.call("consolidate", {"only": "contradict"})
+    assert len(seen[0]["pairs"]) == 20
+    assert seen[0]["pairs"][0]["newer"]["text"] == LISBON
+    assert statuses(keeping, [old, new]) == ["invalidated", "active"]
+
+
+# row: A28
+# row: X2
+def test_without_a_model_the_question_is_shown_as_skipped(keeping):
+    compared(keeping, PORTO, LISBON)
+    report = light(keeping)
+    assert report["unasked"] == {"compare": 1}
+
+
+# row: C12
+@pytest.mark.parametrize(
+    "reply",
+    [
+        garbage(),
+        page(),
+        status(500),
+        refusal(),
+        truncated('{"verdicts": [{"pair": 1, "relation": "contradicts", "confidence": 1}]}'),
+        shape([1, 2]),
+        {"verdicts": "all of them"},
+        {"verdicts": [{"pair": 99, "relation": "contradicts", "confidence": 1}]},
+        {"verdicts": [{"pair": "1", "relation": "contradicts", "confidence": 1}]},
+        {"verdicts": [{"pair": 1, "relation": "delete", "confidence": 1}]},
+        {"verdicts": [{"pair": 1, "relation": "contradicts", "confidence": "very"}]},
+        {"verdicts": [{"pair": 1, "relation": "contradicts", "confidence": 7}]},
+        {"verdicts": [{"pair": 0, "relation": "same", "confidence": 1}] * 10_000},
+        {"delete": [1, 2, 3]},
+        "",
+        "null",
+    ],
+)
+def test_a_bad_reply_changes_no_memory(asking, fake, reply):
+    keeping = asking(attempts=1, re_asks=0)
+    names = compared(keeping, PORTO, LISBON)
+    before = {name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names}
+    fake.script(reply)
+    light(keeping, only="compare")
+    assert {name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names} == before
+
+
+# row: X24
+def test_a_spent_budget_stops_the_questions_and_is_told(asking, fake):
+    keeping = asking(calls_per_day=0)
+    compared(keeping, PORTO, LISBON)
+    report = light(keeping)
+    assert fake.asked == []
+    assert report["unasked"] == {"compare": 1}
+    assert "budget" in keeping.memory.call("status", {})["faults"]["consolidation"]
+
+
+# row: X27
+def test_a_statement_of_less_standing_ends_nothing(asking, fake):
+    """What an import says newly waits beside what the user said."""
+    keeping = asking()
+    told(keeping, *FILLER)
+    old = keeping.fact(PORTO, days=3, **OURS)  # without a source it is a person's
+    new = keeping.fact(LISBON, days=2, source="2026-11-09-nowhere#^t1", **OURS)
+    judging(fake, compare=every("contradicts", 1.0))
+    light(keeping, only="compare")
+    assert statuses(keeping, [old, new]) == ["active", "active"]
+    assert len(keeping.memory.call("review", {})["cases"]) == 1
+
+
+def test_a_conclusion_confirms_nothing(keeping):
+    """It neither wins nor loses against what was said."""
+    names = told(keeping, "Anna drinks oat milk.")
+    made = Fact(ulid(keeping.clock(), "x"), "Anna drinks oat milk.", created=keeping.clock(), origin="synthesized")
+    names += keeping.plant(made)
+    light(keeping, only="merge")
+    assert statuses(keeping, names) == ["active", "active"]
