@@ -22,6 +22,7 @@ from engram.core.policies.knowing import (
     TrustPolicy,
 )
 from engram.core.policies.living import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, UsagePolicy
+from engram.core.policies.talking import TalkPolicy, TodoPolicy
 from engram.core.policies.turns import (
     BufferPolicy,
     ExtractionPolicy,
@@ -53,6 +54,8 @@ __all__ = [
     "ServePolicy",
     "SignalPolicy",
     "SimilarityPolicy",
+    "TalkPolicy",
+    "TodoPolicy",
     "TrustPolicy",
     "UsagePolicy",
     "VectorPolicy",
@@ -87,6 +90,8 @@ class Policy:
     usage: UsagePolicy = field(default_factory=UsagePolicy)
     decay: DecayPolicy = field(default_factory=DecayPolicy)
     consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
+    talks: TalkPolicy = field(default_factory=TalkPolicy)
+    todos: TodoPolicy = field(default_factory=TodoPolicy)
 
 
 def rows(policy: Policy) -> list[Row]:
