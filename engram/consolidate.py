@@ -18,7 +18,7 @@ from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene
+from engram.passes import hygiene, talks
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -49,7 +49,13 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.logs,
 )
 WEEKLY: tuple[Pass, ...] = (hygiene.edges,)
-PASSES: Mapping[Cadence, tuple[Pass, ...]] = {"light": LIGHT, "nightly": NIGHTLY, "weekly": WEEKLY}
+TALK: tuple[Pass, ...] = (talks.rolling, talks.episodes, talks.summary, talks.spine)
+PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
+    "talk": TALK,
+    "light": LIGHT,
+    "nightly": (*TALK, *NIGHTLY),
+    "weekly": WEEKLY,
+}
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
 
 _SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
@@ -114,7 +120,7 @@ class Consolidation:
         now, passes = self.clock(), _chosen(cadence, only)
         if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
             return Report("", cadence, now, now, frozen=why, dry_run=dry_run)
-        failures = {} if dry_run else self._flushed(now, compact=cadence != "light")
+        failures = {} if dry_run else self._flushed(now, compact=cadence in {"nightly", "weekly"})
         draft = self._planned(cadence, passes, now)
         writes = draft.writes(self.edges, self._limits.history_bytes)
         failures |= draft.failures
@@ -132,7 +138,7 @@ class Consolidation:
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        draft = Draft(self.sight.view(whole=cadence != "light"), now, self.vault, self.sight.quiet(now))
+        draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now))
         draft.plan(passes)
         return draft
 
@@ -318,7 +324,7 @@ class Consolidation:
         """
         now, policy = self.clock(), self.settings.policy
         found: list[dict[str, Any]] = []
-        for one in self.sight.view().active():
+        for one in self.sight.view(now).active():
 
             def at(moment: datetime, one: Living = one) -> Vitals:
                 return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)

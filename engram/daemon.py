@@ -291,6 +291,7 @@ class Daemon:
             for batch in self.memory.due(self.memory.clock()):
                 self._batches.put(batch)
         finally:  # whatever one batch met, the others have their time
+            self._untidy.set()  # a talk may have its fourth turn
             due = self.memory.next_due()
             if due is not None:
                 due = max(due, datetime.now(UTC) + timedelta(seconds=self.policy.beat_seconds))  # what fails may rest

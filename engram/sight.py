@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.conversations import Conversations
 from engram.core import trust
 from engram.core.records import FiledTurn
+from engram.core.talks import SPINE, over
 from engram.llm.answers import Answers
 from engram.passes import TRASH, Living, View
 from engram.vault.store import ACTIONS
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
+    from engram.agenda import Cadence
     from engram.core.records import Fact
     from engram.filing import Filing
     from engram.using import Using
@@ -32,11 +35,22 @@ class Sight:
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
         self.edges = edges
+        self.talks = Conversations(self.vault, self.index, self.settings)
+        self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
 
-    def view(self, *, whole: bool = True) -> View:
-        """What the passes see; not `whole`: without what only fading asks for, whose source a memory has."""
-        facts = self.index.catalog.facts()
+    def view(self, now: datetime, cadence: Cadence | None = None) -> View:
+        """What the passes see at `now`: by day and night without what only fading asks for, whose source a memory has.
+
+        A talk that goes on needs no memories but promises.
+        """
+        whole = cadence not in {"light", "talk"}
+        telling = cadence in {"talk", "nightly"}
+        talks = self.talks.view(now) if telling else ()
+        gap = self.settings.policy.buffer.session_gap_minutes
+        few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
+        few = few and SPINE not in self.talks.due(now)
+        facts = self.index.catalog.facts("commitment" if few else "")
         self.edges.refresh()
         return View(
             self.settings.policy,
@@ -47,6 +61,11 @@ class Sight:
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             read=self.read,
+            talks=talks,
+            messages=self.talks.messages() if telling else {},
+            summaries=self.talks.latest(None) if telling else (),
+            model=self.talks.model,
+            failed=self.failed,
         )
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:

@@ -84,15 +84,36 @@ def between(body: str, name: str, new: str) -> str:
     >>> between("Mine.\n", "list", "- ours")
     'Mine.\n\n%% engram:begin list %%\n- ours\n%% engram:end list %%\n'
     """
-    first, last = (f"%% engram:{edge} {name} %%" for edge in ("begin", "end"))
-    marker = re.compile(rf"^(?:{re.escape(first)}|{re.escape(last)})(?=[ \t]*\r?$)", re.MULTILINE)
-    pairs = pairwise(marker.finditer(body))
+    first, last = _markers(name)
     inner = f"{text}\n" if (text := new.strip("\n")) else ""
-    for begin, end in pairs:
-        if (begin[0], end[0]) == (first, last):
-            start = body.index("\n", begin.end()) + 1
-            sign = "\r\n" if body[start - 2] == "\r" else "\n"
-            return body[:start] + inner.replace("\n", sign) + body[end.start() :]
+    if found := _pair(body, name):
+        start, end = found
+        sign = "\r\n" if body[start - 2] == "\r" else "\n"
+        return body[:start] + inner.replace("\n", sign) + body[end:]
     sign = "\r\n" if "\r\n" in body else "\n"
     gap = "" if not body or body.endswith(sign * 2) else "\n" if body.endswith("\n") else "\n\n"
     return body + f"{gap}{first}\n{inner}{last}\n".replace("\n", sign)
+
+
+def inside(body: str, name: str) -> str | None:
+    r"""What stands between the two lines of `name` in `body`, None where no such pair stands (`between`).
+
+    >>> inside("%% engram:begin list %%\n- ours\n%% engram:end list %%\n", "list")
+    '- ours'
+    """
+    found = _pair(body, name)
+    return body[slice(*found)].strip("\r\n") if found else None
+
+
+def _markers(name: str) -> tuple[str, str]:
+    return f"%% engram:begin {name} %%", f"%% engram:end {name} %%"
+
+
+def _pair(body: str, name: str) -> tuple[int, int] | None:
+    """Where what stands between the two lines of `name` begins and ends."""
+    lines = _markers(name)
+    marker = re.compile(rf"^(?:{re.escape(lines[0])}|{re.escape(lines[1])})(?=[ \t]*\r?$)", re.MULTILINE)
+    for begin, end in pairwise(marker.finditer(body)):
+        if (begin[0], end[0]) == lines:
+            return body.index("\n", begin.end()) + 1, end.start()
+    return None

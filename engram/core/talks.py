@@ -102,6 +102,14 @@ def due(stand: Stand, now: datetime, minutes: float, policy: TalkPolicy, *, mode
     return tuple(found)
 
 
+def rows(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
+    """A part of `state/sessions.json`, by its keys; nothing where it cannot be read (`E9`)."""
+    try:
+        return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
 # -- what a summary rests on ------------------------------------------------------------------------------
 
 

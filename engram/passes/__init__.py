@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay
-from engram.core.records import Change, Create, Edge, Fact, Move, Usage
+from engram.core.records import Change, Create, Edge, Edit, Fact, Move, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import Policy
     from engram.core.records import Vitals
+    from engram.core.talks import Talk
 
 
 TRASH = ".trash"
@@ -92,7 +93,9 @@ class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
 
     `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
-    the key of the question.
+    the key of the question; `model` says whether there is one, `failed` which questions it could not answer, and why.
+    `talks` are the conversations of which something is to be told, `messages` counts the turns by persona, and
+    `summaries` are those of the latest conversations that are nobody's in particular.
     """
 
     policy: Policy
@@ -103,6 +106,11 @@ class View:
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     read: Callable[[str], bytes] = nothing
+    talks: Sequence[Talk] = ()
+    messages: Mapping[str, int] = field(default_factory=dict)
+    summaries: Sequence[Mapping[str, object]] = ()
+    model: bool = False
+    failed: Mapping[str, str] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -125,13 +133,15 @@ class View:
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        edges = list(self.edges)
+        edges, talks = list(self.edges), list(self.talks)
         written: dict[str, bytes | None] = {}
         for step in steps:
             if isinstance(step, Mark):
                 written[step.path] = step.content
             elif isinstance(step, Faded):
                 edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
+            elif isinstance(step, Edit) and step.path not in at:
+                talks = [_retold(talk, step) if talk.path == step.path else talk for talk in talks]
             elif isinstance(step, Ask | Create) or not (name := at.get(step.path)):
                 continue
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
@@ -144,6 +154,7 @@ class View:
             self,
             memories=memories,
             edges=edges,
+            talks=talks,
             trash=[path for path in self.trash if written.get(path, b"") is not None],
             read=lambda path: (written[path] or b"") if path in written else held(path),
             _vitals=vitals,
@@ -152,7 +163,7 @@ class View:
 
 Pass = Callable[[View, "datetime"], list[Step]]
 
-_PLAIN = frozenset({"status", "stage", "layer", "end_reason", "verification", "pinned"})
+_PLAIN = frozenset({"category", "status", "stage", "layer", "end_reason", "verification", "pinned"})
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Fact) if item.name in _PLAIN}
 
 
@@ -161,7 +172,14 @@ def _changed(fact: Fact, change: Change) -> Fact:
     told: dict[str, Any] = {
         key: _DEFAULTS[key] if value is None else value for key, value in change.keys.items() if key in _PLAIN
     }
+    if "tags" in change.keys:
+        named = change.keys["tags"]
+        told["tags"] = tuple(named) if isinstance(named, list) else ()
     return replace(fact, path=change.to if isinstance(change, Move) else fact.path, **told)
+
+
+def _retold(talk: Talk, edit: Edit) -> Talk:
+    return replace(talk, keys={**talk.keys, **edit.keys}, body=talk.body if edit.body is None else edit.body)
 
 
 def _same(one: Edge, other: Edge) -> bool:
