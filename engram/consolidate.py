@@ -18,7 +18,7 @@ from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene, talks
+from engram.passes import hygiene, talks, todos
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -49,7 +49,7 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.logs,
 )
 WEEKLY: tuple[Pass, ...] = (hygiene.edges,)
-TALK: tuple[Pass, ...] = (talks.rolling, talks.episodes, talks.summary, talks.spine)
+TALK: tuple[Pass, ...] = (todos.ticked, todos.promises, talks.rolling, talks.episodes, talks.summary, talks.spine)
 PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
     "talk": TALK,
     "light": LIGHT,

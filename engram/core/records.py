@@ -162,8 +162,8 @@ class Fact:
     """One memory: a Markdown note with a statement (the key table of the vault format).
 
     `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
-    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `path` is
-    vault-relative, `sha` the SHA-256 of the file's bytes.
+    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `done` is when a
+    promise was kept or given up (row E16); `path` is vault-relative, `sha` the SHA-256 of the file's bytes.
     """
 
     id: str
@@ -190,6 +190,7 @@ class Fact:
     layer: str = ""
     stage: str = ""
     verification: str = ""
+    done: datetime | None = None
     path: str = ""
     sha: str = ""
 

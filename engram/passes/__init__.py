@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from engram.core.records import Change, Create, Edge, Edit, Fact, Move, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from engram.core.policy import Policy
     from engram.core.records import Vitals
@@ -147,7 +148,7 @@ class View:
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]
             else:
-                memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step))
+                memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step, self.zone))
                 vitals.pop(name, None)
         held = self.read
         return replace(
@@ -167,11 +168,13 @@ _PLAIN = frozenset({"category", "status", "stage", "layer", "end_reason", "verif
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Fact) if item.name in _PLAIN}
 
 
-def _changed(fact: Fact, change: Change) -> Fact:
+def _changed(fact: Fact, change: Change, zone: tzinfo) -> Fact:
     """The fact as its note will tell it, as far as the rules of a life ask."""
     told: dict[str, Any] = {
         key: _DEFAULTS[key] if value is None else value for key, value in change.keys.items() if key in _PLAIN
     }
+    if change.keys.get("done"):
+        told["done"] = datetime.fromisoformat(str(change.keys["done"])).replace(tzinfo=zone).astimezone(UTC)
     if "tags" in change.keys:
         named = change.keys["tags"]
         told["tags"] = tuple(named) if isinstance(named, list) else ()

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.config import ModelSettings
-from engram.core.talks import Stand, due
 from engram.core.policy import TalkPolicy
+from engram.core.talks import Stand, due
 from engram.vault import note
 from tests.fakes.openai_server import FakeServer, facts_from, garbage, prompt_text, refusal, status
 
