@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import lifecycle, ranking
 from engram.core.echo import own_words
 from engram.core.records import Fact, FiledTurn, Hit, Recalled
+from engram.core.salience import mentioned
 from engram.core.talks import EPISODES, cover
 from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.lexical import Where
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from engram.config import Settings
-    from engram.core.policy import TalkPolicy
+    from engram.core.policy import LadderPolicy, TalkPolicy
     from engram.index.index import Index
     from engram.index.rows import Unit
 
@@ -84,7 +85,7 @@ def recall(
     filtered = Counter(found.filtered)
     units = index.units([one.key for one in best])
     known = {
-        key: _ranked(unit)
+        key: _ranked(unit, settings.policy.ladder)
         for key, unit in units.items()
         if not _left_out(unit, ask, index.tombstones, filtered)
         and not _far(unit, question, close, settings.policy.talks, filtered)
@@ -158,9 +159,10 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
     return why is not None
 
 
-def _ranked(unit: Unit) -> ranking.Unit:
+def _ranked(unit: Unit, policy: LadderPolicy) -> ranking.Unit:
     if isinstance(unit, Fact):
-        return ranking.Unit(unit.id, unit.source, unit.importance, unit.created)
+        weight = mentioned(unit.importance, len(unit.also), policy)
+        return ranking.Unit(unit.id, unit.source, weight, unit.created)
     if isinstance(unit, FiledTurn):
         return ranking.Unit(unit.key, when=unit.turn.occurred_at)
     return ranking.Unit(unit.path, when=unit.changed)

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from engram.core.entities import is_owner, key
 from engram.core.markdown import between, inert, inside
 from engram.core.records import Create, Edit
+from engram.core.salience import mentioned
 from engram.core.talks import EPISODES, KEYS, LISTS, SPINE, STATE, cut, due, either, rows, shown, telling, who, window
 from engram.core.text import ulid
+from engram.core.trust import MADE
 from engram.passes import Ask, Mark, Step
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from engram.core.policies.talking import TalkPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.talks import Talk
-    from engram.passes import Answer, View
+    from engram.passes import Answer, Living, View
 
 SECTIONS = {"profile": "Profile", "projects": "Projects", "people": "People", "open_loops": "Open loops"}
 """The parts of the spine and their headings (row E12)."""
@@ -310,8 +312,13 @@ def _episode(talk: Talk, some: Sequence[FiledTurn], number: int, text: str, view
 def _known(view: View, policy: TalkPolicy) -> dict[str, list[Fact]]:
     """The weightiest memories of each part of the spine; nothing that is a persona's own (`E14`)."""
     parts: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
-    facts = [one.fact for one in view.active() if one.fact.persona is None and one.fact.origin != "consolidation"]
-    for fact in sorted(facts, key=lambda fact: (not fact.pinned, -fact.importance, fact.id)):
+    heard = [one for one in view.active() if one.fact.persona is None and one.fact.origin not in MADE]
+
+    def weight(one: Living) -> float:
+        again = len(one.fact.also) + one.usage.confirmations
+        return mentioned(one.fact.importance, again, view.policy.ladder)
+
+    for fact in (one.fact for one in sorted(heard, key=lambda one: (not one.fact.pinned, -weight(one), one.fact.id))):
         match fact.category:
             case "preference" | "correction" | "principle" | "skill":
                 part = "profile"

@@ -332,6 +332,32 @@ def test_what_is_told_of_a_talk_is_no_evidence_and_not_found(told, clock):
     assert not any("Rolling over" in text or "plans a move" in text for text in texts)
 
 
+# row: A29
+def test_an_episode_enters_an_answer_only_where_it_is_near(told):
+    """By words: more than three in ten of the question's."""
+    say(told, *STORY)
+    tend(told)
+
+    def found(query):
+        hits = told.call("recall", {"query": query, "k": 30})["hits"]
+        return [hit for hit in hits if hit["path"].startswith("episodes/")]
+
+    assert [hit["kind"] for hit in found("the move to Porto with Vera")] == ["note"]
+    far = "Porto wine tasting notes vintage cellar barrel tannin"
+    assert found(far) == []
+    assert told.call("recall", {"query": far, "explain": True})["filtered"]["episodes too far away"] == 1
+
+
+# row: A29
+# row: E14
+def test_an_episode_is_for_the_persona_whose_talk_it_was(told):
+    say(told, *STORY, persona="Muse")
+    tend(told)
+    query = {"query": "the move to Porto with Vera", "kinds": ["note"]}
+    assert told.call("recall", query)["hits"] == []
+    assert len(told.call("recall", {**query, "persona": "Muse"})["hits"]) == 1
+
+
 # row: A27
 def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     """One to three sentences as a note of their own, once, with the turns they come from; no belief."""
