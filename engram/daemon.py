@@ -226,7 +226,7 @@ class Daemon:
     def start(self) -> None:
         """Listen, say READY, then read the vault and begin all other work."""
         self.writer.start()
-        self.memory.on_turns = self.look
+        self.memory.on_turns = self._heard
         self.memory.upkeep.as_writer = lambda job: self.writer.ask("consolidate", job).result()
         threading.Thread(target=self._tend, name="tend", daemon=True).start()
         for number in range(self.policy.workers):
@@ -270,6 +270,11 @@ class Daemon:
 
     # -- turns become notes ---------------------------------------------------------------------------
 
+    def _heard(self) -> None:
+        """Turns came in: a batch may be due, and a talk may have its fourth turn."""
+        self._untidy.set()
+        self.look()
+
     def look(self) -> None:
         """Have the writer look for batches that are due; many calls before it does so are one."""
         self._wordy.set()
@@ -291,7 +296,6 @@ class Daemon:
             for batch in self.memory.due(self.memory.clock()):
                 self._batches.put(batch)
         finally:  # whatever one batch met, the others have their time
-            self._untidy.set()  # a talk may have its fourth turn
             due = self.memory.next_due()
             if due is not None:
                 due = max(due, datetime.now(UTC) + timedelta(seconds=self.policy.beat_seconds))  # what fails may rest

@@ -141,6 +141,7 @@ def test_the_thirty_first_minute_has_one_meaning(told, clock):
     first = say(told, "The tram in Porto was late.")
     clock.advance(minutes=30)
     work(told)
+    assert "one_liner" not in file(told, first)
     assert say(told, "It was number 22.") == first
     clock.advance(minutes=30, seconds=1)
     work(told)

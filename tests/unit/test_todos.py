@@ -100,12 +100,12 @@ def test_a_word_for_done_counts_for_what_was_open_when_it_was_said(memory):
     """Heard again later, when one promise is left, it keeps nothing."""
     agency = promise(memory, "I will call the agency about the flat.")
     cake = promise(memory, "I promise to bake Anna a cake.")
-    say(memory, "All done!")
-    over(memory)
+    say(memory, "All done!", *(f"The tide was {number} metres." for number in range(3)))
+    run(memory)
     assert set(stages(memory).values()) == {"open"}
     memory.call("settle", {"id": agency})
-    say(memory, "Nice weather today.")
-    over(memory)
+    say(memory, *(f"The wind was {number} knots." for number in range(4)))
+    run(memory)
     assert stages(memory) == {agency: "fulfilled", cake: "open"}
 
 
