@@ -211,7 +211,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/consolidate",
         "put the vault in order now: what has faded, ended or doubled",
         (
-            Param("cadence", "text", "light, nightly or weekly", default="nightly"),
+            Param("cadence", "text", "talk, light, nightly or weekly", default="nightly"),
             Param("only", "text", "only this pass"),
             Param("dry_run", "bool", "say what it would do, change nothing", default=False),
         ),

@@ -10,6 +10,7 @@ import pytest
 from engram.core import todos
 from engram.core.records import Fact
 from engram.errors import BadRequestError
+from engram.serve.output import shown
 from engram.vault import note
 
 AGENCY = Fact("A", "The user will call the agency about the flat on Monday.", "commitment", about=("user",))
@@ -191,3 +192,18 @@ def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
     say(memory, *(f"The wind was {number} knots." for number in range(20)))
     run(memory)
     assert "call the agency" not in spine.read_text()
+
+
+# row: E16
+# row: E18
+def test_the_command_line_lists_settles_and_tells(memory):
+    """A line for each promise; the context as an assistant gets it."""
+    name = promise(memory, "I will call the agency about the flat.")
+    listed = shown("todos", memory.call("todos", {}))
+    assert listed == f"open      I will call the agency about the flat. · {name}"
+    told = shown("context", memory.call("context", {}))
+    assert told.startswith("<memory-notes ")
+    assert "Open promises:\n- [seeded, 2026-11-20, confidence 1.00] I will call the agency about the flat.\n" in told
+    memory.call("settle", {"id": name})
+    assert shown("todos", memory.call("todos", {})) == "There is nothing of that kind."
+    assert shown("context", {"text": ""}) == "Nothing is known yet."
