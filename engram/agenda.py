@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ConsolidationPolicy
 
-Cadence = Literal["light", "nightly", "weekly"]
-CADENCES: tuple[Cadence, ...] = ("light", "nightly", "weekly")
+Cadence = Literal["talk", "light", "nightly", "weekly"]
+CADENCES: tuple[Cadence, ...] = ("talk", "light", "nightly", "weekly")
+TIMED: tuple[Cadence, ...] = ("nightly", "weekly")
+"""Those that are due by the clock."""
 _WEEK = 7
 
 
@@ -29,9 +31,12 @@ def due(
 ) -> str | None:
     """Why a run is due at `now`, or None; `events` are batches filed (light) or new memories since the last one.
 
+    Talk: a conversation got 4 turns or fell silent, `events` of them (rows E9, E10).
     Light: 3 batches, and 10 minutes since the last (`C12`). Nightly: 25 memories, or 03:00 has passed since the
     last. Weekly: Sunday 02:00 has. A last run from after `now` was dated by a wrong clock and does not count.
     """
+    if cadence == "talk":
+        return f"{events} conversations have more to tell" if events else None
     enough = {"light": policy.light_extractions, "nightly": policy.nightly_facts}.get(cadence)
     early = cadence == "light" and last and timedelta() <= now - last < timedelta(minutes=policy.light_minutes)
     if enough is not None and events >= enough and not early:
@@ -45,8 +50,8 @@ def due(
 
 
 def following(now: datetime, cadence: Cadence, zone: tzinfo, policy: ConsolidationPolicy) -> datetime | None:
-    """The next moment after `now` at which a run is due by the clock, in UTC; None for light."""
-    if cadence == "light":
+    """The next moment after `now` at which a run is due by the clock, in UTC; None for others."""
+    if cadence not in TIMED:
         return None
     step = timedelta(days=1 if cadence == "nightly" else _WEEK)
     return _turn(now, cadence, zone, policy, step)

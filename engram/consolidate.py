@@ -19,7 +19,7 @@ from engram.core.text import ulid
 from engram.draft import TORN, Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene, insight, merging, storage
+from engram.passes import hygiene, insight, merging, storage, talks, todos
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -61,9 +61,15 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.logs,
 )
 WEEKLY: tuple[Pass, ...] = (insight.guidelines, hygiene.edges)
+TALK: tuple[Pass, ...] = (todos.ticked, todos.promises, talks.rolling, talks.episodes, talks.summary, talks.spine)
 ASKED: tuple[Pass, ...] = (merging.reflect,)
 """What is done only where somebody asks for it by name."""
-PASSES: Mapping[Cadence, tuple[Pass, ...]] = {"light": LIGHT, "nightly": NIGHTLY, "weekly": WEEKLY}
+PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
+    "talk": TALK,
+    "light": LIGHT,
+    "nightly": (*TALK, *NIGHTLY),
+    "weekly": WEEKLY,
+}
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
 
 _SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
@@ -129,7 +135,7 @@ class Consolidation:
         now, passes = self.clock(), _chosen(cadence, only)
         if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
             return Report("", cadence, now, now, frozen=why, dry_run=dry_run)
-        failures = {} if dry_run else self._flushed(now, compact=cadence != "light")
+        failures = {} if dry_run else self._flushed(now, compact=cadence in {"nightly", "weekly"})
         draft = self._planned(cadence, passes, now)
         writes = draft.writes(self.edges, self._limits.history_bytes)
         failures |= draft.failures
@@ -150,8 +156,7 @@ class Consolidation:
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        view = self.sight.view(now, whole=cadence != "light")
-        draft = Draft(view, now, self.vault, self.sight.quiet(now), Births(self.filing))
+        draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now), Births(self.filing))
         draft.plan(passes)
         return draft
 

@@ -229,7 +229,7 @@ class Daemon:
     def start(self) -> None:
         """Listen, say READY, then read the vault and begin all other work."""
         self.writer.start()
-        self.memory.on_turns = self.look
+        self.memory.on_turns = self._heard
         self.memory.upkeep.as_writer = lambda job: self.writer.ask("consolidate", job).result()
         threading.Thread(target=self._tend, name="tend", daemon=True).start()
         for number in range(self.policy.workers):
@@ -272,6 +272,11 @@ class Daemon:
         return f"{state}, {self.writer.waiting()} jobs" + (f", degraded: {faults}" if faults else "")
 
     # -- turns become notes ---------------------------------------------------------------------------
+
+    def _heard(self) -> None:
+        """Turns came in: a batch may be due, and a talk may have its fourth turn."""
+        self._untidy.set()
+        self.look()
 
     def look(self) -> None:
         """Have the writer look for batches that are due; many calls before it does so are one."""

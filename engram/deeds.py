@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
-from engram.core import classify, decay, dedup, lifecycle, links, salience, trust
+from engram.core import classify, decay, dedup, lifecycle, links, salience, todos, trust
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
 from engram.filing import deed
 from engram.llm import rules
+from engram.vault.forms import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -213,6 +214,21 @@ class Deeds:
                 self.using.attested(fact.id, now)
                 self.filing.seed()
         return {"id": fact.id, "path": self.index.find(fact.id).path, "changed": sorted(keys)}
+
+    def settle(self, id: str, stage: str) -> dict[str, Any]:  # noqa: A002  the argument's name is shown to people
+        """Say that a promise was kept, has run out, or is open again (`E16`)."""
+        fact, known = self._found(id), (todos.FULFILLED, todos.EXPIRED)
+        if stage not in {*known, "open"}:
+            raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(known)}, open.")
+        if fact.category != "commitment" or fact.status != "active":
+            raise BadRequestError("this is no promise that counts", where=fact.path)
+        if todos.stage(fact) != stage:
+            tags = [tag for tag in fact.tags if tag not in known]
+            settled = {"done": time_text(self.clock(), self.settings.zone), "end_reason": YOU_ASKED}
+            ended = dict.fromkeys(settled) if stage == "open" else settled
+            tags += [stage] if stage in known else []
+            self._change(fact, {"tags": tags or None, **ended}, "edit", YOU_ASKED)
+        return {"id": fact.id, "path": fact.path, "stage": stage}
 
     # -- by hand ----------------------------------------------------------------------------------
 

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from engram import doctor, ingest, recall
 from engram.agenda import Agenda
+from engram.briefing import Briefing
 from engram.climb import Climb
 from engram.clockwatch import Clockwatch, boottime
 from engram.commits import Commits
 from engram.consolidate import Consolidation
+from engram.conversations import Conversations
 from engram.core import trust
 from engram.core.echo import Injected
 from engram.deeds import Deeds
@@ -135,6 +137,8 @@ class Memory(Stream):
         order = Consolidation(self.filing, self.using, edges, self.clock, self.frozen, self.commits.git)
         agenda = Agenda(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
         self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
+        talks = Conversations(self.vault, self.index, settings)
+        self.briefing = Briefing(talks, self.injected, self.clock, lambda **ask: self.call("recall", ask))
         self.index.tombstones = self.vault.tombstones()
         with suppress(NotFoundError, ValueError, AttributeError):
             self.injected.load(json.loads(files.read(settings.state / INJECTED)))
@@ -209,7 +213,8 @@ class Memory(Stream):
         stale = alone and time.monotonic() - self._looked > self.settings.policy.files.look_seconds
         if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
             self.rescan(None)
-        verb = next(getattr(room, name) for room in (self, self.deeds, self.upkeep) if hasattr(room, name))
+        rooms = (self, self.deeds, self.upkeep, self.briefing)
+        verb = next(getattr(room, name) for room in rooms if hasattr(room, name))
         result: dict[str, Any] = verb(**arguments)
         if BY_NAME[name].writes:
             self.commits.called(name, result)

@@ -80,6 +80,39 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        "context",
+        "POST",
+        "/v1/context",
+        "what to know before the next answer: foundation, last conversation, promises, what is relevant",
+        (
+            Param("query", "text", "what the user just said", positional=True),
+            Param("session", "text", "the conversation that asks"),
+            Param("persona", "text", "whose memories besides everybody's"),
+            Param("budget", "int", "most tokens"),
+        ),
+    ),
+    Operation(
+        "todos",
+        "GET",
+        "/v1/todos",
+        "what was promised: open, fulfilled, expired, and habits",
+        (
+            Param("stage", "text", "open, fulfilled, expired, habit or all", default="open"),
+            Param("persona", "text", "whose promises besides everybody's"),
+        ),
+    ),
+    Operation(
+        "settle",
+        "POST",
+        "/v1/todos/{id}",
+        "say what became of a promise",
+        (
+            _ID,
+            Param("stage", "text", "fulfilled, expired, or open again", positional=True, default="fulfilled"),
+        ),
+        writes=True,
+    ),
+    Operation(
         "remember",
         "POST",
         "/v1/memories",
@@ -179,7 +212,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/consolidate",
         "put the vault in order now: what has faded, ended or doubled",
         (
-            Param("cadence", "text", "light, nightly or weekly", default="nightly"),
+            Param("cadence", "text", "talk, light, nightly or weekly", default="nightly"),
             Param("only", "text", "only this pass"),
             Param("dry_run", "bool", "say what it would do, change nothing", default=False),
         ),

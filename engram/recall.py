@@ -13,6 +13,8 @@ from engram.core import lifecycle, ranking, trust
 from engram.core.echo import own_words
 from engram.core.entities import Names, subject_match
 from engram.core.records import Fact, FiledTurn, Hit, Recalled
+from engram.core.salience import mentioned
+from engram.core.talks import EPISODES, cover
 from engram.core.words import words
 from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.lexical import Where
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.config import Settings
+    from engram.core.policy import TalkPolicy
     from engram.core.records import Edge
     from engram.index.index import Index
     from engram.index.rows import Unit
@@ -133,9 +136,12 @@ def _found(
     statuses = REMEMBERED_STATUSES if ask.as_of else ("active", "archived") if ask.archive else ("active",)
     where = Where(ask.kinds, statuses, ask.persona or "", ask.as_of.timestamp() if ask.as_of else None)
     found = index.search(question, where, max(settings.policy.recall.pool, ask.k))
-    best, lack = _with_meaning(index, settings, question, where, found.hits, embed) if embed else (found.hits, "")
+    alone = (found.hits, "", None)
+    best, lack, close = _with_meaning(index, settings, question, where, found.hits, embed) if embed else alone
     filtered = Counter(found.filtered)
     units = _recallable(index, [one.key for one in best], ask, filtered)
+    talks = settings.policy.talks
+    units = {key: unit for key, unit in units.items() if not _far(unit, question, close, talks, filtered)}
     scored = [one for one in best if one.key in units]
     ties = {} if ask.as_of else _ties(index, settings, scored, units, known, where, ask)
     enough = settings.policy.links.enough
@@ -176,19 +182,38 @@ def _with_meaning(
     where: Where,
     found: Sequence[ranking.Scored],
     embed: Callable[[str], bytes],
-) -> tuple[Sequence[ranking.Scored], str]:
-    """What words found, mixed with what is near by meaning (`A14`, `A17`); or as it was, and why."""
+) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
+    """What words found, mixed with what is near by meaning (`A14`, `A17`); or as it was, and why.
+
+    And which units are near enough for an episode (`A29`), None where words alone decide.
+    """
     policy, pool = settings.policy, max(settings.policy.recall.pool, len(found))
     if lack := index.words_alone():
-        return found, f"vectors not used: {lack}"
+        return found, f"vectors not used: {lack}", None
     try:
         vector = embed(ranking.nameless(question.text, index.lexical.naming(question)))
     except (ModelError, ConfigError) as fault:
-        return found, f"vectors not used: {fault.what}"
+        return found, f"vectors not used: {fault.what}", None
     near = index.near(vector, where, pool, [one.key for one in found])
     if not near:
-        return found, "vectors not used: those of this model are not made yet"
-    return ranking.mixed(found, near, policy.vectors.weight, policy.similarity.floor), ""
+        return found, "vectors not used: those of this model are not made yet", None
+    close = {one.key for one in near if (one.similarity or 0.0) > policy.similarity.episode}
+    return ranking.mixed(found, near, policy.vectors.weight, policy.similarity.floor), "", close
+
+
+def _far(
+    unit: Unit,
+    question: ranking.Question,
+    close: Collection[str] | None,
+    policy: TalkPolicy,
+    filtered: Counter[str],
+) -> bool:
+    """Whether an episode is too far from the question to enter an answer (`A29`): by meaning, else by words."""
+    if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
+        return False
+    near = cover(question.words, unit.text) > policy.episode_cover if close is None else unit.path in close
+    filtered.update([] if near else ["episodes too far away"])
+    return not near
 
 
 def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter[str]) -> bool:
@@ -212,7 +237,7 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
         return ranking.Unit(
             unit.id,
             unit.source,
-            unit.importance,
+            mentioned(unit.importance, len(unit.also), settings.policy.ladder),
             unit.created,
             subject=any(map(named, unit.about)),
             ties=ties,

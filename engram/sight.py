@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.beside import Beside
+from engram.conversations import Conversations
 from engram.core import actions, trust
 from engram.core.records import FiledTurn
+from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
 from engram.passes import TRASH, Living, View, nobody
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from engram.agenda import Cadence
     from engram.core.dedup import Neighbour
     from engram.core.records import Fact
     from engram.filing import Filing
@@ -40,12 +43,24 @@ class Sight:
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
         self.edges = edges
+        self.talks = Conversations(self.vault, self.index, self.settings)
+        self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
 
-    def view(self, now: datetime, *, whole: bool = True) -> View:
-        """What the passes see; not `whole`: without what only fading asks for, whose source a memory has."""
+    def view(self, now: datetime, cadence: Cadence | None = None) -> View:
+        """What the passes see at `now`: by day and night without what only fading asks for, whose source a memory has.
+
+        A talk that goes on needs no memories but promises.
+        """
+        whole = cadence not in {"light", "talk"}
+        telling = cadence in {"talk", "nightly"}
+        talks = self.talks.view(now) if telling else ()
+        gap = self.settings.policy.buffer.session_gap_minutes
+        few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
+        few = few and SPINE not in self.talks.due(now)
+        facts = self.index.catalog.facts("commitment" if few else "")
         self.edges.refresh()
-        memories = {one.fact.id: one for one in self._living(self.index.catalog.facts(), whole=whole)}
+        memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return View(
             self.settings.policy,
             self.settings.zone,
@@ -63,6 +78,11 @@ class Sight:
             feedback=self._feedback(memories, now) if whole else {},
             roots=self.settings.drift_roots,
             disk=self.disk,
+            talks=talks,
+            messages=self.talks.messages() if telling else {},
+            summaries=self.talks.latest(None) if telling else (),
+            model=self.talks.model,
+            failed=self.failed,
         )
 
     def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:

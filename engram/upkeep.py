@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,6 @@ from engram.sight import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from engram.agenda import Agenda, Cadence
     from engram.config import Settings
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MOST_DAYS = 3650
+UNREAD = "some answers could not be read"
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 POINTS = 31
 """Points of a curve, as many as fit beside each other on a terminal."""
 
@@ -53,6 +55,7 @@ class Upkeep:
         self.clock = clock
         self.as_writer: Callable[[Callable[[], Any]], Any] = _at_once
         self._one = threading.Lock()
+        self._talks_after = LONG_AGO
 
     def consolidate(self, cadence: str, *, dry_run: bool, only: str | None) -> dict[str, Any]:
         """Make a run, or one pass of it; with `dry_run` say what it would do. A whole one counts as the one due."""
@@ -65,9 +68,12 @@ class Upkeep:
         return report.plain()
 
     def tend(self, *, busy: bool) -> list[Report]:
-        """Make the runs that are due; a light one waits while there are turns to distil. What failed is in `faults`."""
+        """Make the runs that are due; a light one waits while there are turns to distil. What failed is in `faults`.
+
+        Talks wait a while after a model could not tell of them.
+        """
         reports = []
-        for cadence, _why in self.as_writer(lambda: self.agenda.due(self.clock())):
+        for cadence, _why in self.as_writer(self._due):
             if busy and cadence == "light":
                 continue
             report = self._made(cadence)
@@ -80,44 +86,57 @@ class Upkeep:
         if not report.frozen:
             self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
 
+    def _due(self) -> list[tuple[Cadence, str]]:
+        now = self.clock()
+        ready = now >= self._talks_after and self.order.index.known and not self.order.frozen()
+        self.agenda.events["talk"] = len(self.order.sight.talks.due(now)) if ready else 0
+        return self.agenda.due(now)
+
     def _made(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
         """A run, one at a time. Its questions are answered first, as far as there is a model and a budget."""
         with self._one:
             fault = ""
             for _ in range(self.settings.policy.consolidation.rounds):
                 asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
-                if not asks or self.settings.model is None or fault:
+                if not asks or self.settings.model is None or fault not in {"", UNREAD}:
                     break
                 fault = self._answered(asks)
             report: Report = self.as_writer(lambda: self.order.run(cadence, dry_run=dry_run, only=only))
+            if fault not in {"", UNREAD} and cadence == "talk":
+                rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
+                self._talks_after = self.clock() + rest
             self._told(report, fault)
             return report
 
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
-        from engram.llm import merges  # noqa: F401  its questions
+        from engram.llm import merges, summaries  # noqa: F401  from here on their questions are known
         from engram.llm.answers import answer
 
-        failed = 0
+        failed, failures = 0, len(self.order.sight.failed)
         for ask in asks[: self.settings.policy.consolidation.questions]:
             try:
                 said = answer(self.extractor.model(), ask.task, ask.material, self.settings.policy.model)
             except ModelError as fault:
+                if not fault.retryable:  # it will never have the form
+                    self.as_writer(partial(self.order.sight.failed.__setitem__, ask.key, fault.what))
+                    continue
                 failed += 1
                 if isinstance(fault, BudgetSpentError) or failed >= self.settings.policy.model.attempts:
                     return str(fault)
                 continue
             self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))
-        return "some questions were not answered" if failed else ""
+        unread = len(self.order.sight.failed) > failures
+        return "some questions were not answered" if failed else UNREAD if unread else ""
 
     def _told(self, report: Report, fault: str) -> None:
         """What is degraded after a run stands in the faults until one succeeds."""
         words = "; ".join([*(f"{name}: {what}" for name, what in report.failures.items()), *filter(None, [fault])])
-        faults = self.order.filing.faults
+        faults, name = self.order.filing.faults, "talks" if report.cadence == "talk" else "consolidation"
         if words:
-            faults["consolidation"] = words
+            faults[name] = words
         else:
-            faults.pop("consolidation", None)
+            faults.pop(name, None)
 
     def runs(self, last: int) -> dict[str, Any]:
         """The latest runs, the last one first: what each did, and whether it can be taken back."""

@@ -23,6 +23,7 @@ from engram.core.policies.knowing import (
     TrustPolicy,
 )
 from engram.core.policies.living import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, UsagePolicy
+from engram.core.policies.talking import TalkPolicy, TodoPolicy
 from engram.core.policies.turns import (
     BufferPolicy,
     ExtractionPolicy,
@@ -56,6 +57,8 @@ __all__ = [
     "ServePolicy",
     "SignalPolicy",
     "SimilarityPolicy",
+    "TalkPolicy",
+    "TodoPolicy",
     "TrustPolicy",
     "UsagePolicy",
     "VectorPolicy",
@@ -92,6 +95,8 @@ class Policy:
     consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
     insight: InsightPolicy = field(default_factory=InsightPolicy)
     actions: ActionPolicy = field(default_factory=ActionPolicy)
+    talks: TalkPolicy = field(default_factory=TalkPolicy)
+    todos: TodoPolicy = field(default_factory=TodoPolicy)
 
 
 def rows(policy: Policy) -> list[Row]:

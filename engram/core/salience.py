@@ -52,6 +52,11 @@ def surprised(importance: float, gain: float, policy: LadderPolicy) -> float:
     return round(min(1.0, max(policy.least_importance, importance + gain)), 4)
 
 
+def mentioned(importance: float, mentions: int, policy: LadderPolicy) -> float:
+    """Importance, 0–1, as it rises with each time that a statement was heard again (`E14`); the base stays (`D2`)."""
+    return round(min(1.0, importance + policy.mention_gain * math.log1p(mentions)), 4)
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """What is known of a memory when it is weighed. All of it may be 0, as at the moment of writing.

@@ -31,7 +31,7 @@ MADE = frozenset(("dream", "synthesized"))
 DEEDS = {"pin": "pinned", "core": "core", "principle": "a principle", "profile": "part of the profile"}
 """What nothing from outside may become: kept for ever, foundation, a rule, the picture of the user."""
 
-ADDING = frozenset(("observe", "flush", "recall", "remember", "show", "why", "stats", "status"))
+ADDING = frozenset(("observe", "flush", "recall", "context", "todos", "remember", "show", "why", "stats", "status"))
 """The operations that an importer or a tool may call: they read and add, and change nothing that is there."""
 
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.records import Problem
+from engram.core.talks import EPISODES
 from engram.index.rows import OwnNote, SessionFile
 from engram.vault.facts import fact_from
 from engram.vault.note import read
@@ -108,7 +109,9 @@ def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
 def _session(conversation: Conversation, problems: tuple[Problem, ...], path: str, sha: str, stat: Stat) -> Entry:
     turns, session, started = conversation.turns, conversation.session, conversation.started
     last = max((int(turn.block[1:]) for turn in turns), default=0)
-    file = SessionFile(path, session, conversation.persona, started, conversation.ended, len(turns), last)
+    users = sum(filed.turn.role == "user" for filed in turns)
+    told = (users, conversation.rolled, conversation.episodes, conversation.summarised)
+    file = SessionFile(path, session, conversation.persona, started, conversation.ended, len(turns), last, *told)
     return Entry(path, "session", stat, sha, f"{session} {started.isoformat()}", turns, file, problems)
 
 
@@ -118,5 +121,6 @@ def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
     if problems and not note.body:
         return Entry(path, "note", stat, sha, problems=problems)
     changed = datetime.fromtimestamp(stat.mtime / 1e9, zone)
-    unit = OwnNote(path, path.rpartition("/")[2][:-3], note.body, changed, sha)
+    persona = str(note.keys.get("persona") or "") or None if path.startswith(EPISODES) else None
+    unit = OwnNote(path, path.rpartition("/")[2][:-3], note.body, changed, sha, persona)
     return Entry(path, "note", stat, sha, path, (unit,), None, problems)

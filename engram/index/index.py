@@ -256,6 +256,11 @@ class Index:
         """The turn that the caller knows as `turn_id` of `session`, if its file holds it."""
         return self.catalog.turn_by(session, turn_id)
 
+    def waiting(self) -> list[FiledTurn]:
+        """The turns that wait for their file."""
+        with self._following:
+            return list(self._pending.values())
+
     def conversations(self, session: str, persona: str | None) -> list[SessionFile]:
         """The files of a conversation, oldest first."""
         return [known for known in self.catalog.sessions(session) if known.persona == persona]
@@ -340,7 +345,8 @@ def _doc(unit: Unit) -> Doc:
             valid_until=min(filter(None, (_stamp(unit.valid_until), _expiry(unit))), default=None),
             created=_stamp(unit.created),
         )
-    return Doc(unit.path, "note", f"{unit.title}\n{unit.text}", when=unit.changed.timestamp())
+    text = f"{unit.title}\n{unit.text}"
+    return Doc(unit.path, "note", text, when=unit.changed.timestamp(), persona=unit.persona or "")
 
 
 def _expiry(fact: Fact) -> float | None:

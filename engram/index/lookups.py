@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from engram.core import links
-from engram.core.records import Fact, FiledTurn, Problem
+from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
 from engram.index.rows import NAME, SessionFile, unpack
 
@@ -66,9 +66,10 @@ class Lookups:
             raise ConflictError("several memories begin like this", where=name, fix=f"Give more of the id: {ids}.")
         return found[0]
 
-    def facts(self) -> list[Fact]:
-        """Every fact, by path."""
-        found = self.rows.ask("SELECT record FROM unit WHERE kind = 'fact' ORDER BY path")
+    def facts(self, holding: str = "") -> list[Fact]:
+        """Every fact, by path; only those whose record holds these letters."""
+        question = "SELECT record FROM unit WHERE kind = 'fact' AND instr(record, ?) ORDER BY path"
+        found = self.rows.ask(question, (holding,))
         return [cast("Fact", unpack("fact", record)) for (record,) in found]
 
     def active(self, content_hash: str) -> tuple[str, ...]:
@@ -128,11 +129,34 @@ class Lookups:
 
     def sessions(self, session: str) -> list[SessionFile]:
         """The files of a conversation, oldest first; the last one is where the next turn may go."""
-        question = "SELECT * FROM session WHERE session = ? ORDER BY started, path"
+        return self._sessions("session = ? ORDER BY started, path", session)
+
+    def untold(self, users: int) -> list[SessionFile]:
+        """The files of conversations without a summary of all they hold, or, where there are `users` turns of a
+        user for each, without as many episodes (0: that is not asked); the latest first (rows E11, A27).
+        """
+        short = "summarised < turns OR (? > 0 AND episodes < users / max(?, 1))"
+        return self._sessions(f"session <> ? AND ({short}) ORDER BY ended DESC, path", REMEMBERED, users, users)
+
+    def latest(self, persona: str | None, most: int) -> list[SessionFile]:
+        """The files of the conversations of this persona that ended last, the last one first."""
+        return self._sessions(
+            "session <> ? AND persona IS ? ORDER BY ended DESC, path DESC LIMIT ?", REMEMBERED, persona, most
+        )
+
+    def messages(self) -> dict[str, int]:
+        """How many turns were said, by persona; '' is nobody's in particular (row E9)."""
+        question = "SELECT ifnull(persona, ''), sum(turns) FROM session WHERE session <> ? GROUP BY persona"
+        return dict(self.rows.ask(question, (REMEMBERED,)))
+
+    def _sessions(self, where: str, *values: object) -> list[SessionFile]:
         moment = datetime.fromisoformat
         return [
-            SessionFile(path, name, persona, moment(started), moment(ended), turns, last_block)
-            for path, name, persona, started, ended, turns, last_block in self.rows.ask(question, (session,))
+            SessionFile(path, name, persona, moment(started), moment(ended), *numbers)
+            for path, name, persona, started, ended, *numbers in self.rows.ask(
+                f"SELECT * FROM session WHERE {where}",  # noqa: S608  our own words
+                values,
+            )
         ]
 
     def counts(self) -> dict[str, int]:

@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Fact, FiledTurn, Turn
+from engram.core.talks import Stand
 from engram.errors import EngramError, StorageError
 from engram.vault import files
 
@@ -27,18 +28,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnNote:
-    """A note of the user's own: its title is the file's stem; `changed` is when it was last written."""
+    """A note of the user's own, or an episode, which may be a persona's: its title is the file's stem.
+
+    `changed` is when it was last written.
+    """
 
     path: str
     title: str
     text: str
     changed: datetime
     sha: str = ""
+    persona: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file of a conversation: how many turns it holds and the number of its last block (`t12` → 12)."""
+    """A file of a conversation: how many turns it holds, and users' turns, and the number of its last block.
+
+    (`t12` → 12.) `rolled`, `episodes` and `summarised` as in its front matter.
+    """
 
     path: str
     session: str
@@ -47,6 +55,15 @@ class SessionFile:
     ended: datetime
     turns: int
     last_block: int
+    users: int = 0
+    rolled: int = 0
+    episodes: int = 0
+    summarised: int = 0
+
+    @property
+    def stand(self) -> Stand:
+        """How far it is told in short."""
+        return Stand(self.turns, self.users, self.ended, self.rolled, self.episodes, self.summarised)
 
 
 Unit = Fact | FiledTurn | OwnNote
@@ -79,7 +96,8 @@ CREATE INDEX strand_key ON strand (key);
 CREATE TABLE gone (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE session (
     path TEXT PRIMARY KEY, session TEXT NOT NULL, persona TEXT, started TEXT NOT NULL, ended TEXT NOT NULL,
-    turns INTEGER NOT NULL, last_block INTEGER NOT NULL
+    turns INTEGER NOT NULL, last_block INTEGER NOT NULL, users INTEGER NOT NULL,
+    rolled INTEGER NOT NULL, episodes INTEGER NOT NULL, summarised INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX session_name ON session (session);
 CREATE TABLE problem (path TEXT NOT NULL, line INTEGER, code TEXT NOT NULL, message TEXT NOT NULL);
@@ -87,7 +105,7 @@ CREATE INDEX problem_path ON problem (path);
 """
 
 _FACT = tuple(field.name for field in fields(Fact))
-_FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid_until")))
+_FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid_until", "done")))
 _FACT_LISTS = tuple(map(_FACT.index, ("about", "tags", "also", "supersedes", "superseded_by", "derived_from")))
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
@@ -113,7 +131,7 @@ def pack(unit: Unit) -> str:
         return _json(_fact_values(unit))
     if isinstance(unit, FiledTurn):
         return _json((unit.note, unit.block, *_turn_values(unit.turn)))
-    return _json((unit.path, unit.title, unit.text, unit.changed, unit.sha))
+    return _json((unit.path, unit.title, unit.text, unit.changed, unit.sha, unit.persona))
 
 
 def unpack(kind: str, record: str) -> Unit:

@@ -188,12 +188,13 @@ def _write_files(db: sqlite3.Connection, files: Sequence[tuple[Entry, Stat, str,
     problems = [(entry.path, fault.line, fault.code, fault.message) for entry, *_ in files for fault in entry.problems]
     db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
     sessions = [_session_row(entry.session) for entry, _, _, holds in files if holds and entry.session]
-    db.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", sessions)
+    db.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", sessions)
 
 
 def _session_row(file: SessionFile) -> tuple[object, ...]:
     times = (file.started.isoformat(), file.ended.isoformat())
-    return (file.path, file.session, file.persona, *times, file.turns, file.last_block)
+    told = (file.users, file.rolled, file.episodes, file.summarised)
+    return (file.path, file.session, file.persona, *times, file.turns, file.last_block, *told)
 
 
 def _forget_file(db: sqlite3.Connection, path: str) -> None:

@@ -54,7 +54,7 @@ def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answe
             return known.read(_object(reply), json.loads(material))
         except ModelError as fault:
             if not re_asks:
-                raise
+                raise ModelError(fault.what, retryable=False) from fault
             re_asks -= 1
             question += f"\n\nYour last answer could not be used: {fault.what}. Answer in the form that was asked for."
 

@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,12 @@ from engram.core.records import Change, Create, Edge, Edit, Fact, Move, Stored, 
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from engram.core.dedup import Neighbour
     from engram.core.policy import Policy
     from engram.core.records import Vitals
+    from engram.core.talks import Talk
 
 
 TRASH = ".trash"
@@ -151,12 +153,15 @@ class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
 
     `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
-    the key of the question; `stored` says how the vectors of memories are kept that have one of their own. `near`
-    finds the active memories near one, the nearest first, on the nominal scale; `believed` is how far the source of
-    one is, 0–1. `buried` are the hashes of statements that must not come back, `feedback` what became of the memories
-    of a category lately, −1…1 (`C30`). `disk` gives what stands at a path below one of the `roots`, which a user
-    named, None where nothing does (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by pass
-    the notes that were made in this run so far, `ended` by status the memories that gave way to others.
+    the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
+    says how the vectors of memories are kept that have one of their own. `near` finds the active memories near one,
+    the nearest first, on the nominal scale; `believed` is how far the source of one is, 0–1. `buried` are the hashes
+    of statements that must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`).
+    `disk` gives what stands at a path below one of the `roots`, which a user named, None where nothing does (`D10`).
+    Where it is not `whole`, nothing dear is to be done. `made` counts by pass the notes that were made in this run so
+    far, `ended` by status the memories that gave way to others. `talks` are the conversations of which something is to
+    be told, `messages` counts the turns by persona, and `summaries` are those of the latest conversations that are
+    nobody's in particular.
     """
 
     policy: Policy
@@ -177,6 +182,11 @@ class View:
     whole: bool = True
     made: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[str, int] = field(default_factory=dict)
+    talks: Sequence[Talk] = ()
+    messages: Mapping[str, int] = field(default_factory=dict)
+    summaries: Sequence[Mapping[str, object]] = ()
+    model: bool = False
+    failed: Mapping[str, str] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -200,7 +210,7 @@ class View:
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        edges, stored = list(self.edges), dict(self.stored)
+        edges, stored, talks = list(self.edges), dict(self.stored), list(self.talks)
         made, ended = Counter(self.made), Counter(self.ended)
         written: dict[str, bytes | None] = {}
         for step in steps:
@@ -213,6 +223,8 @@ class View:
                 edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
             elif isinstance(step, Kept):
                 stored |= step.stored
+            elif isinstance(step, Edit) and step.path not in at:
+                talks = [_retold(talk, step) if talk.path == step.path else talk for talk in talks]
             elif isinstance(step, Ask | Create | Case | Told | Bundle) or not (name := at.get(step.path)):
                 continue
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
@@ -220,13 +232,14 @@ class View:
             else:
                 if memories[name].fact.status == "active" and "superseded_by" in step.keys:
                     ended[str(step.keys.get("status", ""))] += 1
-                memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step))
+                memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step, self.zone))
                 vitals.pop(name, None)
         held = self.read
         return replace(
             self,
             memories=memories,
             edges=edges,
+            talks=talks,
             trash=[path for path in self.trash if written.get(path, b"") is not None],
             read=lambda path: (written[path] or b"") if path in written else held(path),
             stored=stored,
@@ -238,17 +251,21 @@ class View:
 
 Pass = Callable[[View, "datetime"], list[Step]]
 
-_PLAIN = frozenset({"status", "stage", "layer", "end_reason", "verification", "pinned", "confidence", "importance"})
-_LISTS = frozenset({"supersedes", "superseded_by"})
+_PLAIN = frozenset(
+    {"category", "status", "stage", "layer", "end_reason", "verification", "pinned", "confidence", "importance"}
+)
+_LISTS = frozenset({"supersedes", "superseded_by", "tags"})
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Fact) if item.name in _PLAIN}
 
 
-def _changed(fact: Fact, change: Change) -> Fact:
+def _changed(fact: Fact, change: Change, zone: tzinfo) -> Fact:
     """The fact as its note will tell it, as far as the passes ask."""
     told: dict[str, Any] = {
         key: _DEFAULTS[key] if value is None else value for key, value in change.keys.items() if key in _PLAIN
     }
     told |= {key: _names(change.keys[key]) for key in _LISTS & change.keys.keys()}
+    if change.keys.get("done"):
+        told["done"] = datetime.fromisoformat(str(change.keys["done"])).replace(tzinfo=zone).astimezone(UTC)
     if "source" in change.keys:
         told |= _sources(change.keys["source"])
     return replace(fact, path=change.to if isinstance(change, Move) else fact.path, **told)
@@ -263,6 +280,10 @@ def _sources(value: object) -> dict[str, Any]:
     links = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     source, *also = [link.removeprefix("[[").removesuffix("]]") for link in links] or [""]
     return {"source": source, "also": tuple(also)}
+
+
+def _retold(talk: Talk, edit: Edit) -> Talk:
+    return replace(talk, keys={**talk.keys, **edit.keys}, body=talk.body if edit.body is None else edit.body)
 
 
 def _same(one: Edge, other: Edge) -> bool:

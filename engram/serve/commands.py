@@ -214,6 +214,7 @@ _update("demote", "Let a memory pass like an episode.", layer="down")
 
 
 @tree.command()
+@click.option("--talk", "cadence", flag_value="talk", help="conversations told in short, and promises")
 @click.option("--light", "cadence", flag_value="light", help="what is done after every few batches")
 @click.option("--nightly", "cadence", flag_value="nightly", default=True, help="what is done every night; the default")
 @click.option("--weekly", "cadence", flag_value="weekly", help="what is done every week")

@@ -153,8 +153,29 @@ def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
             yield f"            {''.join(_BARS[round(worth * (len(_BARS) - 1))] for worth in row['curve'])}"
 
 
+def _context(result: Mapping[str, Any]) -> Iterator[str]:
+    """The text as an assistant gets it."""
+    yield str(result["text"]) or "Nothing is known yet."
+
+
+def _todos(result: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each promise."""
+    if not result["todos"]:
+        yield "There is nothing of that kind."
+    for row in result["todos"]:
+        due = f" · due {row['due'][:10]}" if row["due"] else ""
+        yield f"{row['stage']:<9} {row['text'][:HIT_CHARACTERS]}{due} · {row['id']}"
+
+
 _BARS = "▁▂▃▄▅▆▇█"
-_LISTED = {"consolidate": _run, "undo": _run, "runs": _runs, "forecast": _forecast}
+_LISTED = {
+    "consolidate": _run,
+    "undo": _run,
+    "runs": _runs,
+    "forecast": _forecast,
+    "context": _context,
+    "todos": _todos,
+}
 
 
 def _why_empty(result: Mapping[str, Any]) -> str:

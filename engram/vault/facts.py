@@ -116,6 +116,7 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
         layer=reader.text("layer"),
         stage=reader.text("stage"),
         verification=reader.text("verification"),
+        done=reader.time("done"),
         path=path,
         sha=sha,
     )
@@ -143,6 +144,7 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
         "expires": _time(fact.expires, zone),
         "valid_from": _time(fact.valid_from, zone),
         "valid_until": _time(fact.valid_until, zone),
+        "done": _time(fact.done, zone),
         "supersedes": list(fact.supersedes),
         "superseded_by": list(fact.superseded_by),
         "derived_from": list(fact.derived_from),

@@ -35,13 +35,20 @@ _LIMITS = FilePolicy()
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a session file holds. `session` is the caller's name of the thread; times are aware."""
+    """What a session file holds. `session` is the caller's name of the thread; times are aware.
+
+    Its rolling text covers the first `rolled` turns, its summary the first `summarised`, and so many `episodes`
+    were thought of (rows E9, E11, A27).
+    """
 
     session: str
     persona: str | None
     started: datetime
     ended: datetime
     turns: tuple[FiledTurn, ...]
+    rolled: int = 0
+    episodes: int = 0
+    summarised: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +161,12 @@ def _conversation(
         turns[block.number] = _turn(block, session, persona or None, when)
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
     ended = time_value(note.keys.get("ended"), zone) or max([started, *(turn.occurred_at for turn in turns.values())])
-    return Conversation(session, persona or None, started, ended, filed), tuple(problems)
+    counts = (_count(note.keys.get(key)) for key in ("rolled", "episodes", "summarised"))
+    return Conversation(session, persona or None, started, ended, filed, *counts), tuple(problems)
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
 
 
 def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:

@@ -314,3 +314,16 @@ def test_a_catalogue_found_damaged_is_read_again_without_anybody_asking(begin):
     until(lambda: ask(path, READY)[0] == 200)
     assert wire.call(path, "observe", {"turns": [said]})["duplicates"] == 1
     assert wire.call(path, "recall", {"query": "Berlin"})["complete"]
+
+
+# row: E9
+# row: E13
+def test_a_conversation_is_told_in_short_without_anybody_asking(begin):
+    """At the fourth turn, before any of them is filed."""
+    daemon = begin()
+    for number in range(4):
+        daemon.call("observe", {"turns": [{"session": "porto", "text": f"The tram in Porto was number {number}."}]})
+    state = daemon.settings.vault / "state/sessions.json"
+    until(state.exists)
+    assert "The tram in Porto was number 0." in state.read_text()
+    assert not list((daemon.settings.vault / "sessions").rglob("*.md"))

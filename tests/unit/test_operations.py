@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engram.briefing import Briefing
 from engram.deeds import Deeds
 from engram.errors import BadRequestError
 from engram.memory import Memory
@@ -15,7 +16,9 @@ def test_every_operation_is_a_method_of_memory():
     """The table promises nothing that nobody does."""
     names = {operation.name for operation in OPERATIONS}
     assert not {
-        name for name in names if not any(callable(getattr(home, name, None)) for home in (Memory, Deeds, Upkeep))
+        name
+        for name in names
+        if not any(callable(getattr(home, name, None)) for home in (Memory, Deeds, Upkeep, Briefing))
     }
 
 

@@ -15,11 +15,12 @@ import yaml
 
 from engram.config import _flat, keys
 from engram.core.records import Fact
+from engram.core.talks import KEYS
 from engram.vault import facts, note
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
 BASES = sorted(TEMPLATE.glob("views/*.base"))
-SESSION_KEYS = {"session", "started", "ended", "turns"}
+SESSION_KEYS = {"session", "started", "ended", "turns", *KEYS, "rolled", "episodes", "summarised"}
 BOX_KEYS = {"session", "opened", "sealed", "seen", "end_reason", "topics", "trace"}
 FACT_KEYS = {*Fact.__dataclass_fields__} - {"text", "also", "path", "sha"}
 

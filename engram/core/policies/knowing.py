@@ -26,6 +26,7 @@ class LadderPolicy:
     surprise_span: float = number(0.6, "share", 0, 2, "D3", "importance between no surprise and full surprise")
     surprise_empty: float = number(0.15, "share", 0, 1, "D3", "importance gained in an empty store")
     least_importance: float = number(0.05, "share", 0, 1, "D3", "importance that no surprise goes below")
+    mention_gain: float = number(0.1, "share", 0, 1, "E14", "importance for each e-fold of times it was heard again")
     artifact_confidence: float = number(0.8, "share", 0, 1, "C9", "confidence from which words are kept verbatim")
     weigh_base: float = number(0.25, "share", 0, 1, "D2", "weight of the base importance")
     weigh_access: float = number(0.12, "share", 0, 1, "D2", "weight of how often it was recalled")

@@ -1,0 +1,116 @@
+"""Promises: which are open, and what somebody says who has kept one or does it again and again (row E16).
+
+Words are read with more care than hope: a question, a plan, a condition or a denial keeps nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from engram.core.echo import own_words
+from engram.core.grammar import sentences
+from engram.core.words import content, fold, language, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.core.records import Fact
+
+FULFILLED, EXPIRED, HABIT, THREAD = "fulfilled", "expired", "habit", "thread"
+
+_DONE = re.compile(
+    r"\b(?:(?:it|that|this)(?:'s| is| has been)? (?:all |finally |now |already )?(?:done|finished|sorted|taken care of)"
+    r"|all done|^done|(?:i|we)(?:'m| am|'ve| have| are)? (?:\w+ )?(?:did (?:it|that|this)|finished|completed|done)"
+    r"|took care of|taken care of|got (?:it|that|this) (?:done|sorted)|crossed (?:it|that) off|mission accomplished"
+    r"|erledigt|geschafft|c'est fait|j'ai (?:fini|terminé)|ya está(?: hecho)?|he terminado|lo hice|fatto|feito|gedaan"
+    r"|готово|сделал[аи]?)\b|完成了|做完了|終わった|終わりました",
+)
+_PAST = re.compile(
+    r"\b(?:i|we)(?:'ve| have)? (?:(?:just|already|finally|now|also|even|then) ){0,2}"
+    r"(?:(?!wanted|needed|planned|hoped|promised|intended|tried|decided|started|liked|loved|asked|wished|missed|wondered"
+    r"|considered|delayed|postponed|cancelled|canceled|skipped|stopped|failed|refused)\w{2,}ed|sent|paid"
+    r"|bought|brought|wrote|written|did|made|got|gave|given|took|taken|told|met|went|built|found|put|set|read|sold|made)\b"
+    r"|\b(?:habe|hab|haben) (?:\w+ ){1,8}(?:ge\w+t|ge\w+en|\w+ge\w+t|\w+ge\w+en|bezahlt|erledigt|besorgt)\b",
+)
+_NOT = re.compile(
+    r"\b(?:not|never|haven't|hasn't|didn't|isn't|wasn't|won't|couldn't|yet to|will|'ll|going to|gonna|would|should"
+    r"|if|when|once|until|unless|before|almost|nearly|half|partly|wish|hope|nicht|noch|nie|kein|keine|wenn|sobald|werde"
+    r"|fast|pas|jamais|quand|si|nunca|cuando|non|mai|não|niet)\b|n't\b",
+)
+_AGAIN = re.compile(
+    r"\b(?:(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|month|year|weekend|monday|tuesday|wednesday"
+    r"|thursday|friday|saturday|sunday)|daily|weekly|monthly|(?:once|twice|three times) a (?:day|week|month)|regularly"
+    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days|jeden (?:\w+ )?(?:tag|morgen|abend|monat|montag|dienstag"
+    r"|mittwoch|donnerstag|freitag|samstag|sonntag)|jede woche|täglich|wöchentlich|chaque (?:jour|semaine|mois)"
+    r"|tous les jours|cada (?:día|semana|mes)|todos los días|ogni (?:giorno|settimana)|todos os dias|elke (?:dag|week)"
+    r"|каждый день|каждую неделю)\b|每天|每周|毎日|毎週",
+)
+_NO_MORE = re.compile(r"\b(?:not|never|no longer|stopped|used to|nicht|nie|jamais|nunca|mai|niet|не)\b|n't\b")
+_PREFIX = 4
+_LONGEST = 400
+
+
+def is_open(fact: Fact) -> bool:
+    """Whether it is a promise that nobody has kept or given up."""
+    return fact.category == "commitment" and fact.status == "active" and not {FULFILLED, EXPIRED} & set(fact.tags)
+
+
+def stage(fact: Fact) -> str:
+    """`open`, `fulfilled`, `expired` or `habit`; '' for what is no promise."""
+    if HABIT in fact.tags:
+        return HABIT
+    if fact.category != "commitment":
+        return ""
+    return next((tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), "open")
+
+
+def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
+    """The open promise of `promises` that somebody says they kept, or None (`E16`).
+
+    The one whose words they repeat most, at least the share `overlap`; of two alike neither. A single one needs
+    no words of its own where somebody says outright that it is done.
+    """
+    for said in _asserted(text, _NOT):
+        done = bool(_DONE.search(said))
+        if not done and not _PAST.search(said):
+            continue
+        shares = sorted(((shared(promise, said), promise.id, promise) for promise in promises), reverse=True)
+        best = [one for one in shares if one[0] >= overlap]
+        if best and (len(best) == 1 or best[0][0] > best[1][0]):
+            return best[0][2]
+        if done and len(promises) == 1:
+            return promises[0]
+    return None
+
+
+def recurs(text: str, promise: Fact, overlap: float) -> bool:
+    """Whether somebody says that they do again and again what they promised (`E16`)."""
+    return any(_AGAIN.search(said) and shared(promise, said) >= overlap for said in _asserted(text, _NO_MORE))
+
+
+def shared(promise: Fact, text: str) -> float:
+    """The share of a promise's words, names aside, that `text` has in some form, 0–1."""
+    names = {word for name in promise.about for word in words(name)} | {"user", "promised", "plans", "owner"}
+    own = {word for word in _terms(promise.text) if word not in names}
+    said = set(_terms(text))
+    return sum(any(_alike(word, other) for other in said) for word in own) / len(own) if own else 0.0
+
+
+def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
+    """The sentences that state something, folded; not those in which `unless` is found, nor endless ones."""
+    own = own_words(text)
+    for start, end in sentences(own):
+        said = fold(own[start:end]).strip() if end - start <= _LONGEST else ""
+        if said and not said.endswith(("?", "？")) and not unless.search(said):
+            yield said
+
+
+def _alike(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return one == other or (len(short) >= _PREFIX and long.startswith(short))
+
+
+def _terms(text: str) -> list[str]:
+    found = words(text)
+    return content(found, language(found))

@@ -1,0 +1,280 @@
+"""Sessions, personas and context from the first message on: the timeline of the seed and the gaps it declares."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engram.config import ModelSettings
+from engram.core import salience
+from engram.core.policy import LadderPolicy
+from engram.errors import BadRequestError
+from engram.vault import note
+from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
+
+SUMMARY = {
+    "one_liner": "Mira plans a trip to Porto.",
+    "what_mattered": ["the tram"],
+    "open_loops": ["which hotel"],
+    "commitments": [],
+    "people": [],
+    "tone": "calm",
+}
+
+
+def answers(body):
+    asked = prompt_text(body)
+    if "running summary" in asked:
+        turns = asked.count('"said"')
+        return {"summary": f"So far {turns} turns."}
+    if "sum up a conversation" in asked:
+        return SUMMARY
+    if "one page on a person" in asked:
+        return {"profile": ["Mira"], "projects": [], "people": [], "open_loops": []}
+    if "as one would in a diary" in asked:
+        return {"summary": "NONE"}
+    return facts_from(body)
+
+
+@pytest.fixture
+def told(opened):
+    """A memory with a model whose turns are distilled when they are due, as in the daemon."""
+    with FakeServer() as fake:
+        fake.script(answers)
+        memory = opened(model=ModelSettings("fake", fake.url))
+        memory.on_turns = lambda: None
+        yield memory
+
+
+def work(memory):
+    """What the daemon does whenever it looks."""
+    for batch in memory.due(memory.clock()):
+        memory.file(batch, memory.distil(batch))
+    memory.tend()
+
+
+def say(memory, text, session="trip", role="user", **more):
+    keys = memory.call("observe", {"turns": [{"session": session, "role": role, "text": text, **more}]})["keys"]
+    work(memory)
+    return keys[0].partition("#")[0]
+
+
+def context(memory, **more):
+    return memory.call("context", {"session": "trip", **more})
+
+
+def file(memory, stem):
+    (path,) = (memory.settings.vault / "sessions").rglob(f"{stem}.md")
+    return path.read_text()
+
+
+# row: E13
+# row: E9
+# row: E10
+# row: E11
+# row: E12
+def test_the_timeline_of_the_seed(told, clock):
+    """First message, fourth, silence, next session, and past twenty: everything happens when the seed says."""
+    # t = 0: the first message makes the session, and it counts at once.
+    first = say(told, "The tram in Porto was number 1.")
+    assert context(told)["state"]["messageCount"] == 1
+    # The fourth message: a rolling summary, although its turns still wait for their file.
+    for number in (2, 3, 4):
+        clock.advance(minutes=1)
+        assert say(told, f"The tram in Porto was number {number}.") == first
+    assert not list((told.settings.vault / "sessions").rglob("*.md"))
+    assert context(told)["state"]["rollingSummary"] == "So far 4 turns."
+    assert "So far 4 turns." in context(told)["text"]
+    # The fifth makes a batch: the file comes, and with it the text.
+    clock.advance(minutes=1)
+    say(told, "The tram in Porto was number 5.")
+    assert note.read(file(told, first).encode()).keys["rolled"] == 4
+    # 30 minutes of silence: it goes on. 31: it has ended, and is summed up.
+    clock.advance(minutes=30)
+    work(told)
+    assert "one_liner" not in file(told, first)
+    clock.advance(minutes=1)
+    work(told)
+    assert note.read(file(told, first).encode()).keys["one_liner"] == SUMMARY["one_liner"]
+    # 35 minutes: the next message begins another session, the count goes on, the last summary is known.
+    clock.advance(minutes=4)
+    second = say(told, "Hello again.")
+    assert second != first
+    known = context(told)
+    assert known["state"]["messageCount"] == 6
+    assert SUMMARY["one_liner"] in known["text"]
+    # The rolling text of a session that has ended stays in its file, whatever the next one says.
+    for number in range(7, 21):
+        clock.advance(minutes=1)
+        say(told, f"The boat in Porto was number {number}.")
+    clock.advance(minutes=16)
+    work(told)
+    assert "So far 4 turns." in file(told, first)
+    assert "So far 6 turns." in file(told, second)
+    # Past twenty messages there is a spine, past forty its second version.
+    spine = told.settings.vault / "spine.md"
+    assert note.read(spine.read_bytes()).keys["version"] == 1
+    for number in range(21, 42):
+        clock.advance(minutes=1)
+        say(told, f"The bus in Porto was number {number}.")
+    found = note.read(spine.read_bytes()).keys
+    assert (found["version"], found["messages"]) == (2, 40)
+    assert context(told)["state"]["messageCount"] == 41
+
+
+# row: E13
+def test_what_was_told_outlives_the_process(told, clock, opened):
+    for number in range(5):
+        say(told, f"The tram in Porto was number {number}.")
+    clock.advance(minutes=31)
+    work(told)
+    before = context(told)
+    again = opened()
+    after = context(again)
+    assert (after["parts"], after["state"]) == (before["parts"], before["state"])
+
+
+# row: E14
+def test_the_thirty_first_minute_has_one_meaning(told, clock):
+    """A turn after exactly 30 minutes goes on in its session; it is not summed up before, nor begun anew."""
+    first = say(told, "The tram in Porto was late.")
+    clock.advance(minutes=30)
+    work(told)
+    assert "one_liner" not in file(told, first)
+    assert say(told, "It was number 22.") == first
+    clock.advance(minutes=30, seconds=1)
+    work(told)
+    assert note.read(file(told, first).encode()).keys["summarised"] == 2
+    assert say(told, "The boat was better.") != first
+
+
+# row: E14
+def test_two_sessions_side_by_side_do_not_overwrite_each_other(told):
+    """Each rolling text is in the file of its own talk, and in the context of its own session."""
+    for number in range(5):
+        say(told, f"The tram in Porto was number {number}.", "trip")
+        say(told, f"The oven in the hall was at {number}.", "cake")
+    for number in range(5, 10):
+        say(told, f"The oven in the hall was at {number}.", "cake")
+    assert context(told, session="trip")["parts"]["rolling"] == ["- [this conversation so far] So far 4 turns."]
+    assert context(told, session="cake")["parts"]["rolling"] == ["- [this conversation so far] So far 6 turns."]
+
+
+# row: E14
+def test_the_same_said_in_two_sessions_at_once_is_one_memory(told):
+    """Both batches are distilled before either is filed; the second confirms."""
+    said = "I live in the harbour district of Porto with my old dog."
+    for session in ("trip", "cake"):
+        told.call("observe", {"turns": [{"session": session, "text": said}]})
+    told.call("flush", {"background": True})
+    batches = told.due(told.clock())
+    assert len(batches) == 2
+    found = [told.distil(batch) for batch in batches]
+    filed = [told.file(batch, outcome) for batch, outcome in zip(batches, found, strict=True)]
+    assert [len(one.created) for one in filed] == [1, 0]
+    assert len(list((told.settings.vault / "facts").rglob("*.md"))) == 1
+
+
+# row: E14
+def test_a_name_heard_in_other_writings_is_one_entity(memory):
+    """Case, blanks and hyphens; a writing that sounds alike is another until somebody says it is the same."""
+    for text in ("Anna-Müller sings in the choir.", "ANNA MÜLLER sings on Mondays."):
+        memory.call("remember", {"text": text, "about": [text.partition(" sings")[0]]})
+    people = list((memory.settings.vault / "entities").rglob("*.md"))
+    assert len(people) == 1
+    people[0].write_bytes(note.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]}))
+    memory.climb.entering.refresh()
+    memory.call("remember", {"text": "Hanna Miller sings in the rain.", "about": ["Hanna Miller"]})
+    assert list((memory.settings.vault / "entities").rglob("*.md")) == people
+
+
+# row: E14
+def test_importance_rises_with_each_mention_and_its_base_stays(memory):
+    """In recall and in the spine; the note keeps what it was given (`D2`)."""
+    policy = LadderPolicy()
+    values = [salience.mentioned(0.5, mentions, policy) for mentions in range(5)]
+    assert values == sorted(set(values))
+    assert (values[0], salience.mentioned(1.0, 9, policy)) == (0.5, 1.0)
+    for text in ("I love oat milk.", "I love strong tea."):
+        memory.call("remember", {"text": text, "category": "preference", "importance": 0.5})
+    memory.call("remember", {"text": "I love strong tea!"})
+    memory.using.flush()
+    for number in range(20):
+        memory.call("observe", {"turns": [{"session": "trip", "text": f"The tide was {number} metres."}]})
+    memory.call("consolidate", {"cadence": "talk"})
+    spine = (memory.settings.vault / "spine.md").read_text()
+    assert spine.index("strong tea") < spine.index("oat milk")
+    assert {fact.importance for fact in memory.index.catalog.facts()} == {0.5}
+
+
+# row: E14
+def test_sessions_state_and_reads_are_the_personas_memories_are_everybodys(told, clock):
+    """A write may be private to a persona; what is not, all know."""
+    told.call("remember", {"text": "I sing in the choir.", "pinned": True})
+    told.call("remember", {"text": "I am afraid of geese.", "pinned": True, "persona": "Muse"})
+    for number in range(5):
+        say(told, f"The tram in Porto was number {number}.", persona="Muse")
+    clock.advance(minutes=31)
+    work(told)
+    muse, iris = (context(told, persona=name) for name in ("Muse", "Iris"))
+    assert "choir" in muse["text"]
+    assert "choir" in iris["text"]
+    assert "geese" in muse["text"]
+    assert "geese" not in iris["text"]
+    assert SUMMARY["one_liner"] in muse["text"]
+    assert SUMMARY["one_liner"] not in iris["text"]
+    assert (muse["state"]["messageCount"], iris["state"]["messageCount"]) == (5, 0)
+    assert list(json.loads((told.settings.vault / "state/sessions.json").read_text())["personas"]) == ["Muse"]
+
+
+# row: E18
+def test_a_context_keeps_its_budget_and_drops_what_matters_least_first(memory, clock):
+    """What is relevant, then the last summary, then threads; foundation and promises stay."""
+    memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
+    memory.call("remember", {"text": "I will call the agency about the flat.", "category": "commitment"})
+    for number in range(12):
+        text = f"The harbour of Porto has {number} lovely old boats and many trams going uphill."
+        memory.call("observe", {"turns": [{"session": "trip", "text": text}]})
+    clock.advance(minutes=31)
+    memory.call("consolidate", {"cadence": "talk"})
+    seen = []
+    for budget in (1200, 500, 260, 160, 120):
+        found = memory.call("context", {"query": "harbour of Porto", "budget": budget})
+        assert found["tokens"] <= budget
+        seen.append(set(found["parts"]))
+    assert seen == sorted(seen, key=len, reverse=True)
+    assert {"foundation", "promises", "summary", "relevant"} <= seen[0]
+    assert {"foundation", "promises"} <= seen[-1]
+    gone = [name for name in ("relevant", "summary") if name not in seen[-2]]
+    assert "relevant" in gone
+    whole = memory.call("context", {"query": "harbour of Porto"})
+    assert whole["tokens"] <= 1200
+    with pytest.raises(BadRequestError):
+        memory.call("context", {"budget": 5})
+
+
+# row: E18
+def test_facts_in_a_context_say_where_they_come_from(memory):
+    """Seeded by the user's own word, or observed; and what was handed out is not learned again (X7)."""
+    memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
+    memory.call("observe", {"turns": [{"session": "trip", "text": "My name is Mira and I live in Lisbon."}]})
+    (name,) = [fact.id for fact in memory.index.catalog.facts() if "Lisbon" in fact.text]
+    memory.call("update", {"id": name, "pinned": True})
+    found = memory.call("context", {"session": "trip"})
+    labels = {line.partition("]")[2].strip(): line[3 : line.index(",")] for line in found["parts"]["foundation"]}
+    assert {label for text, label in labels.items() if "walnuts" in text} == {"seeded"}
+    assert {label for text, label in labels.items() if "Lisbon" in text} == {"observed"}
+    facts = len(memory.index.catalog.facts())
+    memory.call("observe", {"turns": [{"session": "trip", "text": found["text"]}]})
+    assert len(memory.index.catalog.facts()) == facts
+
+
+# row: E16
+def test_a_promise_that_was_kept_is_shown_for_two_days(memory, clock):
+    name = memory.call("remember", {"text": "I will call the agency about the flat.", "category": "commitment"})["id"]
+    assert "wins" not in memory.call("context", {})["parts"]
+    memory.call("settle", {"id": name})
+    assert "agency" in memory.call("context", {})["parts"]["wins"][0]
+    clock.advance(hours=49)
+    assert "wins" not in memory.call("context", {})["parts"]

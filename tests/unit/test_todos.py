@@ -1,0 +1,209 @@
+"""Promises: kept, run out, done again and again; listed, settled, ticked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from engram.core import todos
+from engram.core.records import Fact
+from engram.errors import BadRequestError
+from engram.serve.output import shown
+from engram.vault import note
+
+AGENCY = Fact("A", "The user will call the agency about the flat on Monday.", "commitment", about=("user",))
+CAKE = Fact("B", "The user promised Anna a cake.", "commitment", about=("Anna",))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("I called the agency about the flat.", AGENCY),
+        ("I've finally called that agency, they have a flat for us.", AGENCY),
+        ("The cake for Anna is baked. All done!", None),
+        ("I baked the cake for Anna.", CAKE),
+        ("Ich habe die cake schon gebracht.", CAKE),
+        ("Done!", None),
+        ("Did I call the agency?", None),
+        ("I haven't called the agency about the flat yet.", None),
+        ("I will have called the agency about the flat.", None),
+        ("If I called the agency about the flat, they would laugh.", None),
+        ("I wanted to call the agency about the flat.", None),
+        ("I saw a red car.", None),
+    ],
+)
+# row: E16
+def test_of_several_promises_the_one_whose_words_are_repeated_is_kept(text, kept):
+    """Doubt keeps nothing: a question, a plan, a denial, a condition, or words that fit none."""
+    assert todos.kept(text, [AGENCY, CAKE], 0.34) == kept
+
+
+# row: E16
+@pytest.mark.parametrize("text", ["Done!", "It's done.", "I did it.", "Erledigt.", "C'est fait !", "完成了"])
+def test_a_single_open_promise_is_kept_by_any_word_for_done(text):
+    assert todos.kept(text, [AGENCY], 0.34) == AGENCY
+    assert todos.kept("Not done yet.", [AGENCY], 0.34) is None
+
+
+# row: E16
+def test_two_promises_of_the_same_words_are_kept_by_name_only():
+    other = replace(AGENCY, id="C")
+    assert todos.kept("I called the agency about the flat.", [AGENCY, other], 0.34) is None
+
+
+def promise(memory, text, **more):
+    return memory.call("remember", {"text": text, "category": "commitment", **more})["id"]
+
+
+def say(memory, *texts, session="porto", **more):
+    for text in texts:
+        memory.clock.advance(minutes=1)
+        turn = {"session": session, "text": text, **more}
+        memory.call("observe", {"turns": [turn]})
+
+
+def run(memory):
+    memory.call("consolidate", {"cadence": "talk"})
+
+
+def over(memory):
+    memory.clock.advance(minutes=31)
+    run(memory)
+
+
+def stages(memory, **more):
+    return {row["id"]: row["stage"] for row in memory.call("todos", {"stage": "all", **more})["todos"]}
+
+
+# row: E16
+# row: C16
+def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
+    """The note says when and by which words, and goes to the trash by rule when it is old enough."""
+    agency = promise(memory, "I will call the agency about the flat.")
+    cake = promise(memory, "I promise to bake Anna a cake.")
+    say(memory, "I called the agency, the flat is ours.")
+    over(memory)
+    assert stages(memory) == {agency: "fulfilled", cake: "open"}
+    fact = memory.index.find(agency)
+    assert fact.end_reason == "kept, as said in 2026-11-20-porto#^t1"
+    assert fact.done == datetime(2026, 11, 20, 20, 1, tzinfo=UTC)
+    memory.clock.advance(days=91)
+    report = memory.call("consolidate", {})
+    (gone,) = [deed for deed in report["deeds"] if deed["name"] == "expire"]
+    assert gone["to"].startswith(".trash/")
+
+
+# row: E16
+# row: X22
+def test_a_word_for_done_counts_for_what_was_open_when_it_was_said(memory):
+    """Heard again later, when one promise is left, it keeps nothing."""
+    agency = promise(memory, "I will call the agency about the flat.")
+    cake = promise(memory, "I promise to bake Anna a cake.")
+    say(memory, "All done!", *(f"The tide was {number} metres." for number in range(3)))
+    run(memory)
+    assert set(stages(memory).values()) == {"open"}
+    memory.call("settle", {"id": agency})
+    say(memory, *(f"The wind was {number} knots." for number in range(4)))
+    run(memory)
+    assert stages(memory) == {agency: "fulfilled", cake: "open"}
+
+
+# row: E16
+@pytest.mark.parametrize("more", [{"role": "assistant"}, {"origin": "import"}, {"persona": "Muse"}])
+def test_only_the_users_own_words_in_the_personas_own_talk_keep_a_promise(memory, more):
+    """What an assistant or an import says does not; nor does Muse know of a promise made to Iris."""
+    name = promise(memory, "I will call the agency about the flat.", persona="Iris")
+    say(memory, "I called the agency about the flat.", "It is done.", **more)
+    over(memory)
+    assert stages(memory, persona="Iris")[name] == "open"
+    assert name not in stages(memory, persona="Muse")
+
+
+# row: E16
+def test_what_recurs_within_a_day_becomes_a_habit(memory, clock):
+    """A fact with a tag, no promise any more; said two days later it is none."""
+    plants = promise(memory, "I will water the plants in the hall.")
+    agency = promise(memory, "I will call the agency about the flat.")
+    say(memory, "I water the plants in the hall every Sunday.")
+    clock.advance(hours=24)
+    say(memory, "I call the agency about the flat every week now.", session="later")
+    over(memory)
+    assert stages(memory) == {plants: "habit", agency: "open"}
+    assert (memory.index.find(plants).category, memory.index.find(plants).tags) == ("fact", ("habit",))
+
+
+# row: E16
+def test_a_promise_whose_time_is_over_is_given_up(memory, clock):
+    name = promise(memory, "I will call the agency about the flat.")
+    path = memory.settings.vault / memory.index.find(name).path
+    path.write_bytes(note.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"}))
+    memory.index.wrote({memory.index.find(name).path: path.read_bytes()})
+    clock.advance(days=1)
+    run(memory)
+    assert memory.index.find(name).tags == ("expired",)
+
+
+# row: E16
+# row: X22
+def test_a_run_about_promises_repeated_changes_no_byte(memory):
+    promise(memory, "I will call the agency about the flat.")
+    say(memory, "I called the agency.")
+    over(memory)
+    before = {path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")}
+    run(memory)
+    assert {path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")} == before
+
+
+# row: E16
+def test_promises_are_listed_and_settled_by_hand(memory):
+    """And opened again; what a person settled no words change."""
+    name = promise(memory, "I will call the agency about the flat.")
+    assert [row["id"] for row in memory.call("todos", {})["todos"]] == [name]
+    assert memory.call("settle", {"id": name})["stage"] == "fulfilled"
+    assert memory.call("todos", {})["todos"] == []
+    memory.call("settle", {"id": name, "stage": "open"})
+    fact = memory.index.find(name)
+    assert (fact.tags, fact.done, fact.end_reason) == ((), None, "")
+    say(memory, "I called the agency about the flat.")
+    over(memory)
+    assert stages(memory) == {name: "open"}
+    with pytest.raises(BadRequestError, match="fulfilled, expired, open"):
+        memory.call("settle", {"id": name, "stage": "gone"})
+    with pytest.raises(BadRequestError, match="no promise"):
+        memory.call("settle", {"id": memory.call("remember", {"text": "I like tea."})["id"]})
+    with pytest.raises(BadRequestError, match="open, fulfilled"):
+        memory.call("todos", {"stage": "gone"})
+
+
+# row: E16
+# row: E12
+def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
+    name = promise(memory, "I will call the agency about the flat.")
+    say(memory, *(f"The tide was {number} metres." for number in range(20)))
+    run(memory)
+    spine = memory.settings.vault / "spine.md"
+    (task,) = [line for line in spine.read_text().splitlines() if line.startswith("- [ ]")]
+    assert "call the agency" in task
+    spine.write_text(spine.read_text().replace(task, task.replace("[ ]", "[x]")))
+    run(memory)
+    assert stages(memory) == {name: "fulfilled"}
+    say(memory, *(f"The wind was {number} knots." for number in range(20)))
+    run(memory)
+    assert "call the agency" not in spine.read_text()
+
+
+# row: E16
+# row: E18
+def test_the_command_line_lists_settles_and_tells(memory):
+    """A line for each promise; the context as an assistant gets it."""
+    name = promise(memory, "I will call the agency about the flat.")
+    listed = shown("todos", memory.call("todos", {}))
+    assert listed == f"open      I will call the agency about the flat. · {name}"
+    told = shown("context", memory.call("context", {}))
+    assert told.startswith("<memory-notes ")
+    assert "Open promises:\n- [seeded, 2026-11-20, confidence 1.00] I will call the agency about the flat.\n" in told
+    memory.call("settle", {"id": name})
+    assert shown("todos", memory.call("todos", {})) == "There is nothing of that kind."
+    assert shown("context", {"text": ""}) == "Nothing is known yet."
