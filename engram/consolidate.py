@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from engram.agenda import Cadence
     from engram.core.policy import ConsolidationPolicy
+    from engram.entering import Entering
     from engram.filing import Filing
     from engram.passes import Ask, Living, Pass
     from engram.using import Using
-    from engram.vault.edges import Edges
     from engram.vault.git import Git
 
 
@@ -92,7 +92,7 @@ class Consolidation:
         self,
         filing: Filing,
         using: Using,
-        edges: Edges,
+        entering: Entering,
         clock: Callable[[], datetime],
         frozen: Callable[[], str],
         git: Git | None = None,
@@ -100,11 +100,11 @@ class Consolidation:
         self.filing = filing
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
-        self.edges = edges
+        self.entering, self.edges = entering, entering.edges
         self.clock = clock
         self.frozen = frozen
         self.git = git
-        self.sight = Sight(filing, using, edges)
+        self.sight = Sight(filing, using, entering)
         self.history = history.History(self.settings.state / "history", self._limits.history_bytes)
 
     # -- a run --------------------------------------------------------------------------------------
@@ -177,6 +177,7 @@ class Consolidation:
                 return {"history": str(fault)}
             met = self._written(run, now, writes, deeds)
             self.filing.seed()
+            self.entering.wrote(path for write in writes for path in _paths(write))
         if writes or failures:
             stands = [one for one in deeds if one.path not in met]
             met |= self._record(run, cadence, now, stands, {**failures, **met})

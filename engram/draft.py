@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.records import Create, Edit, Move
+from engram.core.records import Amend, Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.passes import Ask, Faded, Mark, View
-from engram.vault import files, note
+from engram.passes import Ask, Faded, Mark, Tie, View
+from engram.vault import files, note, pages
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.history import Step
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROUNDS = 8
 """Times that all passes are asked; two are enough for the passes there are."""
 
-OBEDIENT = frozenset({"expire"})
+OBEDIENT = frozenset({"expire", "unite"})
 """Passes that do what a person's own keys ask for; no other touches what a person edited or confirmed."""
 
 
@@ -72,6 +72,7 @@ class Draft:
         self._changes: dict[str, Change] = {}
         self._targets: set[str] = set()
         self._marks: dict[str, Mark] = {}
+        self._amended: dict[str, list[Amend]] = {}
         self._faded: dict[str, Edge] = {}
         self._checked: dict[str, str | None] = {}
         self._passed: set[tuple[str, str]] = set()
@@ -105,7 +106,12 @@ class Draft:
                 if step.key not in self.view.answers:
                     self.questions[step.key] = step
                 continue
-            if isinstance(step, Faded):
+            if isinstance(step, Amend):
+                if self._held(step.path):
+                    continue
+                self._amended.setdefault(step.path, []).append(step)
+                deed = Deed(name, step.path, step.path, step.path, step.why)
+            elif isinstance(step, Faded | Tie):
                 self._faded[edge_id(step.edge)] = step.edge
                 deed = Deed(name, "", EDGES, EDGES, step.why)
             elif isinstance(step, Mark):
@@ -139,7 +145,7 @@ class Draft:
                 self.left[one.kept] += 1
             return True
         why = None
-        if one and known is None and not isinstance(step, Create):
+        if known is None and not isinstance(step, Create):
             if key not in self._checked:
                 self._checked[key] = self._check(key, step)
             why = self._checked[key]
@@ -156,9 +162,17 @@ class Draft:
             return fault.what
         if files.sha256(raw) != step.sha:
             return "it changed since it was last looked at"
-        if note.read(raw, self.view.policy.files).keys.get("id") != key:
+        if key != step.path and note.read(raw, self.view.policy.files).keys.get("id") != key:
             return "a note without an id of ours is its writer's alone"
         return self.quiet(step.path)
+
+    def _held(self, path: str) -> bool:
+        """Whether a note that is no memory is not to be touched now, and why is told."""
+        if path not in self._checked:
+            self._checked[path] = self.quiet(path)
+        if why := self._checked[path]:
+            self.put_off[path] = why
+        return bool(why)
 
     def _taken(self, step: Change) -> str | None:
         """Why a note cannot go where it is to go; never is anything renamed to make room."""
@@ -185,6 +199,11 @@ class Draft:
             found += [write for mark in self._marks.values() if (write := self._marked(mark))]
         except EngramError as fault:
             self.failures["state"] = str(fault)
+        for path, steps in self._amended.items():
+            try:
+                found += self._told(path, steps)
+            except EngramError as fault:
+                self.put_off[path] = fault.what
         for key, change in self._changes.items():
             try:
                 found += self._changed(key, change)
@@ -204,6 +223,13 @@ class Draft:
         if (before, raw) == (after, new) or not (before or after):
             return None
         return Write(mark.path, _step(before, after, raw, new), raw, new)
+
+    def _told(self, path: str, steps: Iterable[Amend]) -> list[Write]:
+        there = self.vault.exists(path)
+        raw = new = self.vault.read(path) if there else b""
+        for step in steps:
+            new = pages.amended(new, step, self.view.policy.files)
+        return [] if new == raw else [Write(path, _step(path if there else "", path, raw, new), raw, new)]
 
     def _changed(self, key: str, change: Change) -> list[Write]:
         if isinstance(change, Create):

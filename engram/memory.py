@@ -125,7 +125,7 @@ class Memory:
         self.reviewing = Reviewing(self.vault, self.index, self.filing, settings)
         self.deeds = Deeds(self.climb, self.reviewing, self.using, self.intake, self.clock, self.rescan)
         git = Git.of(settings.vault, settings.state / "git-waiting.json")
-        order = Consolidation(self.filing, self.using, self.climb.entering.edges, self.clock, self._frozen, git)
+        order = Consolidation(self.filing, self.using, self.climb.entering, self.clock, self._frozen, git)
         agenda = Agenda(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
         self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
         self.index.tombstones = self.vault.tombstones()

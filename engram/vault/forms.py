@@ -45,6 +45,10 @@ _REFERENCES = {
 _SIGNS = {reference: sign for sign, reference in _REFERENCES.items()}
 _REFERENCE = re.compile("|".join(_SIGNS))
 
+_BLOCK = re.compile(
+    r"^%% engram:begin (?P<name>[a-z]+) %%[ \t]*\r?\n(?P<text>.*?)^%% engram:end (?P=name) %%[ \t]*\r?$\n?",
+    re.MULTILINE | re.DOTALL,
+)
 _TITLE_SIGN = re.compile(r"[\\<>\[\]&`]")
 _TITLE_ESCAPE = re.compile(r"\\(.)|&#(\d{1,7});")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -154,6 +158,16 @@ def between(body: str, name: str, new: str) -> str:
     sign = "\r\n" if "\r\n" in body else "\n"
     gap = "" if not body or body.endswith(sign * 2) else "\n" if body.endswith("\n") else "\n\n"
     return body + f"{gap}{first}\n{inner}{last}\n".replace("\n", sign)
+
+
+def blocks(body: str) -> dict[str, str]:
+    """What stands between the markers in `body`, by their names."""
+    return {found["name"]: found["text"] for found in reversed([*_BLOCK.finditer(body)])}
+
+
+def outside(body: str, name: str = "") -> str:
+    """`body` without its blocks and their markers, or without those of one name."""
+    return _BLOCK.sub(lambda found: "" if name in {"", found["name"]} else found[0], body)
 
 
 def _sign(found: re.Match[str]) -> str:

@@ -47,7 +47,7 @@ class Keeping:
         self.order = Consolidation(
             memory.filing,
             self.using,
-            memory.climb.entering.edges,
+            memory.climb.entering,
             self.clock,
             lambda: self.frozen,
             Git.of(self.root, memory.settings.state / "git-waiting.json") if git else None,
