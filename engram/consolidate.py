@@ -18,7 +18,7 @@ from engram.core.text import ulid
 from engram.draft import Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene
+from engram.passes import hygiene, people, selves, stories
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from engram.vault.git import Git
 
 
-LIGHT: tuple[Pass, ...] = (hygiene.expire, hygiene.topics)
+LIGHT: tuple[Pass, ...] = (
+    people.unite,
+    people.retire,
+    people.describe,
+    selves.profile,
+    people.cleanup,
+    hygiene.expire,
+    hygiene.topics,
+)
 NIGHTLY: tuple[Pass, ...] = (
     hygiene.stage,
     hygiene.promote,
@@ -44,11 +52,21 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.archive,
     hygiene.prune,
     hygiene.revive,
+    people.unite,
+    people.retire,
+    people.subjects,
+    people.describe,
+    people.cards,
+    people.bridges,
+    stories.storylines,
+    selves.profile,
+    selves.identity,
+    people.cleanup,
     hygiene.topics,
     hygiene.trash,
     hygiene.logs,
 )
-WEEKLY: tuple[Pass, ...] = (hygiene.edges,)
+WEEKLY: tuple[Pass, ...] = (stories.macros, people.cleanup, hygiene.edges)
 PASSES: Mapping[Cadence, tuple[Pass, ...]] = {"light": LIGHT, "nightly": NIGHTLY, "weekly": WEEKLY}
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
 

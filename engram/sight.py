@@ -117,8 +117,8 @@ class Sight:
 
     def pages(self, folder: str) -> list[str]:
         """The paths of the notes in a folder of the vault."""
-        found = (self.settings.vault / folder).glob("*.md")
-        return sorted(f"{folder}/{path.name}" for path in found if path.is_file() and not path.name.startswith("."))
+        found = (self.settings.vault / folder).glob("[!.]*.md")
+        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
 
     def linking(self, name: str) -> list[str]:
         """The paths of the notes, other than memories and entities, that link to the note of this name.

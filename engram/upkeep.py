@@ -88,6 +88,7 @@ class Upkeep:
 
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
+        from engram.llm import portraits  # noqa: F401  it makes its questions known
         from engram.llm.answers import answer
 
         failed = 0

@@ -21,7 +21,7 @@ from engram.core.policies.knowing import (
     SimilarityPolicy,
     TrustPolicy,
 )
-from engram.core.policies.living import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, UsagePolicy
+from engram.core.policies.living import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, PortraitPolicy, UsagePolicy
 from engram.core.policies.turns import (
     BufferPolicy,
     ExtractionPolicy,
@@ -47,6 +47,7 @@ __all__ = [
     "LinkPolicy",
     "ModelPolicy",
     "Policy",
+    "PortraitPolicy",
     "RecallPolicy",
     "ReviewPolicy",
     "Row",
@@ -87,6 +88,7 @@ class Policy:
     usage: UsagePolicy = field(default_factory=UsagePolicy)
     decay: DecayPolicy = field(default_factory=DecayPolicy)
     consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
+    portraits: PortraitPolicy = field(default_factory=PortraitPolicy)
 
 
 def rows(policy: Policy) -> list[Row]:

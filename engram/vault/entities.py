@@ -40,7 +40,7 @@ FOLDERS = {
 
 STEM_BYTES = 120
 
-OURS = frozenset({"archive", "artifacts", "boxes", "facts", FOLDER, "review", "sessions", "state", "traces"})
+OURS = frozenset({"archive", "artifacts", "boxes", "facts", FOLDER, "macros", "review", "sessions", "state", "traces"})
 """The folders whose notes have names of a form of their own, or are entities."""
 
 FURNITURE = ("Home.md", "templates/", "views/")
