@@ -335,16 +335,22 @@ def _bridge(
 def _strangers(view: View, known: Mapping[str, Sequence[Living]]) -> list[tuple[str, str]]:
     """Pairs without a relation whose memories have telling words in common; the most alike first."""
     terms = {path: _terms(told, view.entities[path]) for path, told in known.items()}
-    spread = Counter(term for held in terms.values() for term in held)
+    policy = view.policy.portraits
+    spread: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(terms):
+        for term in terms[path]:
+            spread[term].append(path)
+    common = Counter(
+        pair for paths in spread.values() if len(paths) <= policy.bridge_spread for pair in combinations(paths, 2)
+    )
     related = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "relation"}
     scores = {}
-    for one, other in combinations(sorted(terms), 2):
-        common = [term for term in terms[one] & terms[other] if spread[term] <= max(5, len(terms) // 4)]
+    for (one, other), words_in_common in common.items():
         together = {fact.fact.id for fact in known[one]} & {fact.fact.id for fact in known[other]}
-        if len(common) < view.policy.portraits.bridge_words or together:
+        if words_in_common < policy.bridge_words or together:
             continue
         if frozenset((_ref(view, one), _ref(view, other))) not in related and not _told_related(view, one, other):
-            scores[one, other] = len(common) / len(terms[one] | terms[other])
+            scores[one, other] = words_in_common / len(terms[one] | terms[other])
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
 
 

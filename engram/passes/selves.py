@@ -7,6 +7,7 @@ profile leaves out what tells least, and the other stops growing.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner
@@ -149,13 +150,17 @@ def _rewritten(
 
 def _apart(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
     """The lines without those that another one holds: equal, or most of it; the longer stays, of equals the first."""
-    kept: list[tuple[str, Line]] = []
+    kept: set[Line] = set()
+    by_word: defaultdict[str, list[str]] = defaultdict(list)
     for one in sorted(lines, key=lambda one: -len(normalise(one.text))):
         text = normalise(one.text)
-        if not any(_covers(known, text, policy) for known, _ in kept):
-            kept.append((text, one))
-    left = {one for _, one in kept}
-    return [one for one in lines if one in left]
+        held = text.split()
+        near = min((by_word[word] for word in held), key=len, default=[])  # whatever holds it holds its rarest word
+        if not any(_covers(known, text, policy) for known in near):
+            kept.add(one)
+            for word in set(held):
+                by_word[word].append(text)
+    return [one for one in lines if one in kept]
 
 
 def _covers(known: str, text: str, policy: PortraitPolicy) -> bool:

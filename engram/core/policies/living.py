@@ -179,6 +179,7 @@ class PortraitPolicy:
     identity_bytes: int = number(15000, "bytes", 100, 1000000, "C19", "size at which nothing is added to it")
     bridge_memories: int = number(3, "memories", 1, 100, "D9", "memories about an entity from which it may be bridged")
     bridge_words: int = number(2, "words", 1, 100, "D9", "telling words that the memories about two have in common")
+    bridge_spread: int = number(5, "entities", 2, 1000, "D9", "entities with which a telling word stands, at most")
     bridges: int = number(5, "pairs", 0, 1000, "D9", "pairs that are looked at in one day")
     bridge_confidence: float = number(0.6, "share", 0, 1, "D9", "confidence of a bridge")
     story_sources: int = number(5, "conversations", 1, 1000, "B1", "conversations that make a storyline")
