@@ -102,7 +102,7 @@ def _items(said: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _line(value: object) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return " ".join(value.split()).lstrip("-*#> ") if isinstance(value, str) else ""
 
 
 def _numbers(value: object, known: Mapping[int, object]) -> list[int]:

@@ -498,3 +498,22 @@ def test_the_state_of_what_was_told_may_be_damaged_or_lost(told, fake):
         consolidate(told)
         assert json.loads((told.root / "state/portraits.json").read_text())
     assert (text(told, path), len(fake.asked)) == (before, calls)
+
+
+# row: X23
+def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(opened, settings, fake, clock):
+    """As long as `files.quiet_seconds` after their last word; what engram itself wrote last need not rest."""
+    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    keeping = Keeping(opened(model=ModelSettings("m", fake.url, api="chat"), policy=policy))
+    path = entity(keeping, "Anna", more="Mine.\n")
+    clock.now = clock.now.fromtimestamp((keeping.root / path).stat().st_mtime, clock.now.tzinfo)
+    plant(keeping, ANNA[0])
+    assert consolidate(keeping)["put_off"][path] == "somebody is at it"
+    assert "engram:begin description" not in text(keeping, path)
+    clock.advance(seconds=61)
+    consolidate(keeping)
+    assert "So it is said: Anna is a nurse." in text(keeping, path)
+    clock.now = clock.now.fromtimestamp((keeping.root / path).stat().st_mtime, clock.now.tzinfo)
+    plant(keeping, ANNA[1])
+    assert path not in consolidate(keeping)["put_off"]
+    assert "So it is said: Anna lives in Porto." in text(keeping, path)
