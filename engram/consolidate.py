@@ -19,7 +19,7 @@ from engram.core.text import ulid
 from engram.draft import TORN, Deed, Draft, Write
 from engram.errors import BadRequestError, EngramError, NotFoundError
 from engram.filing import deed
-from engram.passes import hygiene, insight, merging, storage, talks, todos
+from engram.passes import hygiene, insight, merging, people, selves, storage, stories, talks, todos
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
@@ -31,14 +31,25 @@ if TYPE_CHECKING:
     from engram.agenda import Cadence
     from engram.core.policy import ConsolidationPolicy
     from engram.core.records import Stored, Usage
+    from engram.entering import Entering
     from engram.filing import Filing
     from engram.passes import Ask, Living, Pass
     from engram.using import Using
-    from engram.vault.edges import Edges
     from engram.vault.git import Git
 
 
-LIGHT: tuple[Pass, ...] = (merging.merge, merging.compare, hygiene.expire, hygiene.topics, insight.guidelines)
+LIGHT: tuple[Pass, ...] = (
+    merging.merge,
+    merging.compare,
+    people.unite,
+    people.retire,
+    people.describe,
+    selves.profile,
+    people.cleanup,
+    hygiene.expire,
+    hygiene.topics,
+    insight.guidelines,
+)
 NIGHTLY: tuple[Pass, ...] = (
     hygiene.stage,
     hygiene.promote,
@@ -54,13 +65,23 @@ NIGHTLY: tuple[Pass, ...] = (
     insight.fold,
     insight.principles,
     insight.integrate,
+    people.unite,
+    people.retire,
+    people.subjects,
+    people.describe,
+    people.cards,
+    people.bridges,
     insight.probe,
     insight.drift,
+    stories.storylines,
+    selves.profile,
+    selves.identity,
+    people.cleanup,
     hygiene.topics,
     hygiene.trash,
     hygiene.logs,
 )
-WEEKLY: tuple[Pass, ...] = (insight.guidelines, hygiene.edges)
+WEEKLY: tuple[Pass, ...] = (stories.macros, people.cleanup, insight.guidelines, hygiene.edges)
 TALK: tuple[Pass, ...] = (todos.ticked, todos.promises, talks.rolling, talks.episodes, talks.summary, talks.spine)
 ASKED: tuple[Pass, ...] = (merging.reflect,)
 """What is done only where somebody asks for it by name."""
@@ -113,7 +134,7 @@ class Consolidation:
         self,
         filing: Filing,
         using: Using,
-        edges: Edges,
+        entering: Entering,
         clock: Callable[[], datetime],
         frozen: Callable[[], str],
         git: Git | None = None,
@@ -121,11 +142,11 @@ class Consolidation:
         self.filing = filing
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
-        self.edges = edges
+        self.entering, self.edges = entering, entering.edges
         self.clock = clock
         self.frozen = frozen
         self.git = git
-        self.sight = Sight(filing, using, edges)
+        self.sight = Sight(filing, using, entering)
         self.history = history.History(self.settings.state / "history", self._limits.history_bytes)
 
     # -- a run --------------------------------------------------------------------------------------
@@ -210,6 +231,7 @@ class Consolidation:
                 return {"history": str(fault)}
             met = self._written(run, now, writes, deeds)
             self.filing.seed()
+            self.entering.wrote(path for write in writes for path in _paths(write))
         if writes or failures:
             stands = [one for one in deeds if one.path not in met]
             met |= self._record(run, cadence, now, stands, {**failures, **met})

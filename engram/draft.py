@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core.records import Create, Edit, Move
+from engram.core.records import Amend, Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.passes import Ask, Bundle, Case, Faded, Kept, Made, Mark, Told, View
-from engram.vault import files, note
+from engram.passes import Ask, Bundle, Case, Faded, Kept, Made, Mark, Tie, Told, View
+from engram.vault import files, note, pages
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.history import Step
 
@@ -33,7 +33,7 @@ ROUNDS = 8
 
 TORN = "what belongs to it has to wait"
 
-OBEDIENT = frozenset({"expire", "ticked"})
+OBEDIENT = frozenset({"expire", "ticked", "unite"})
 """Passes that do what a person's own keys ask for; no other touches what a person edited or confirmed."""
 
 
@@ -85,6 +85,7 @@ class Draft:
         self._bundles: dict[str, set[str]] = {}
         self._targets: set[str] = set()
         self._marks: dict[str, Mark] = {}
+        self._amended: dict[str, list[Amend]] = {}
         self._faded: dict[str, Edge] = {}
         self.stored: dict[str, Stored] = {}
         self._checked: dict[str, str | None] = {}
@@ -115,29 +116,38 @@ class Draft:
         """Plan what a pass found, except what is a person's for now or for good."""
         taken: list[Planned] = []
         for step in found:
-            if isinstance(step, Ask):
-                if step.key not in self.view.answers:
-                    self.questions[step.key] = step
-            elif isinstance(step, Told):
-                self.told[name, step.memory, step.why] = Deed(name, step.memory, step.path, "", step.why)
-            elif isinstance(step, Case):
-                self._case(name, step)
+            if isinstance(step, Ask | Told | Case):
+                self._noted(name, step)
             elif isinstance(step, Bundle | Made):
                 taken += self._bundled(name, step.steps if isinstance(step, Bundle) else (step,))
-            elif isinstance(step, Faded | Mark | Kept):
+            elif isinstance(step, Faded | Tie | Mark | Kept):
                 self._beside_notes(name, step)
                 taken.append(step)
+            elif isinstance(step, Amend):
+                if not self._held(step.path):
+                    self._amended.setdefault(step.path, []).append(step)
+                    self.deeds.append(Deed(name, step.path, step.path, step.path, step.why))
+                    taken.append(step)
             elif not self._refused(name, key := self.view.at.get(step.path, step.path), step):
                 self._put(name, key, step)
                 taken.append(step)
         if taken:
             self.view = self.view.after(taken)
 
-    def _beside_notes(self, name: str, step: Faded | Mark | Kept) -> None:
+    def _noted(self, name: str, step: Ask | Told | Case) -> None:
+        """What a pass asks, tells, or has a person asked."""
+        if isinstance(step, Case):
+            self._case(name, step)
+        elif isinstance(step, Told):
+            self.told[name, step.memory, step.why] = Deed(name, step.memory, step.path, "", step.why)
+        elif step.key not in self.view.answers:
+            self.questions[step.key] = step
+
+    def _beside_notes(self, name: str, step: Faded | Tie | Mark | Kept) -> None:
         if isinstance(step, Kept):
             self.stored |= step.stored
             self.deeds.append(Deed(name, "", "", "", step.why))
-        elif isinstance(step, Faded):
+        elif isinstance(step, Faded | Tie):
             self._faded[edge_id(step.edge)] = step.edge
             self.deeds.append(Deed(name, "", EDGES, EDGES, step.why))
         else:
@@ -214,6 +224,14 @@ class Draft:
             return "a note without an id of ours is its writer's alone"
         return self.quiet(step.path)
 
+    def _held(self, path: str) -> bool:
+        """Whether a note that is no memory is not to be touched now, and why is told."""
+        if path not in self._checked:
+            self._checked[path] = self.quiet(path)
+        if why := self._checked[path]:
+            self.put_off[path] = why
+        return bool(why)
+
     def _taken(self, step: Change) -> str | None:
         """Why a note cannot go where it is to go; never is anything renamed to make room."""
         target = step.to if isinstance(step, Move) else step.path if isinstance(step, Create) else ""
@@ -240,6 +258,11 @@ class Draft:
         except EngramError as fault:
             self.failures["state"] = str(fault)
         lost: set[str] = set()
+        for path, steps in self._amended.items():
+            try:
+                found += self._told(path, steps)
+            except EngramError as fault:
+                self.put_off[path] = fault.what
         for key, change in sorted(self._changes.items(), key=lambda item: not isinstance(item[1], Create)):
             try:
                 found += self._changed(key, change)
@@ -265,6 +288,13 @@ class Draft:
         if (before, raw) == (after, new) or not (before or after):
             return None
         return Write(mark.path, _step(before, after, raw, new), raw, new)
+
+    def _told(self, path: str, steps: Iterable[Amend]) -> list[Write]:
+        there = self.vault.exists(path)
+        raw = new = self.vault.read(path) if there else b""
+        for step in steps:
+            new = pages.amended(new, step, self.view.policy.files)
+        return [] if new == raw else [Write(path, _step(path if there else "", path, raw, new), raw, new)]
 
     def _changed(self, key: str, change: Change) -> list[Write]:
         together = frozenset(self._bundles.get(key, ()))

@@ -93,6 +93,19 @@ class Entering:
         self.refresh()
         return [problem for _, problems in sorted(self.problems.items()) for problem in problems]
 
+    def known(self) -> dict[str, Entity]:
+        """Every entity by the path of its note, as it is now."""
+        self.refresh()
+        return {entity.path: entity for entity in self.names.all()}
+
+    def wrote_last(self, path: str) -> bool:
+        """Whether the note is as engram left it."""
+        return path in self._stats and self._own.get(path) == self._stats[path].mtime
+
+    def wrote(self, paths: Iterable[str]) -> None:
+        """These notes were just written for another reason."""
+        self._wrote(path for path in paths if path.startswith(f"{entities.FOLDER}/"))
+
     def tie(self, edges: Iterable[Edge]) -> None:
         """Keep ties between memories; one that is kept already changes nothing (`A13`)."""
         fresh = (Line(edge) for edge in edges)
@@ -130,7 +143,10 @@ class Entering:
         held = note.read(raw, self.settings.policy.files)
         entity, problems = entities.entity_from(held, path, files.sha256(raw), self.settings.zone)
         self._stats[path] = stat
-        self.names.put(path, entity)
+        if entity.superseded:  # its names are another's
+            self.names.drop(path)
+        else:
+            self.names.put(path, entity)
         self.problems.pop(path, None)
         if problems:
             self.problems[path] = problems

@@ -133,8 +133,8 @@ class Memory(Stream):
         self.extractor.embed = self.embedding.vectors if self.embedding else None
         self.reviewing = Reviewing(self.vault, self.index, self.filing, settings)
         self.deeds = Deeds(self.climb, self.reviewing, self.using, self.intake, self.clock, self.rescan)
-        edges = self.climb.entering.edges
-        order = Consolidation(self.filing, self.using, edges, self.clock, self.frozen, self.commits.git)
+        entering = self.climb.entering
+        order = Consolidation(self.filing, self.using, entering, self.clock, self.frozen, self.commits.git)
         agenda = Agenda(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
         self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
         talks = Conversations(self.vault, self.index, settings)

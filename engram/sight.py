@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
 from engram.passes import TRASH, Living, View, nobody
-from engram.vault import files
+from engram.vault import files, note
+from engram.vault.pages import page_from
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
@@ -23,26 +25,28 @@ if TYPE_CHECKING:
 
     from engram.agenda import Cadence
     from engram.core.dedup import Neighbour
-    from engram.core.records import Fact
+    from engram.core.records import Fact, Page
+    from engram.entering import Entering
     from engram.filing import Filing
     from engram.using import Using
-    from engram.vault.edges import Edges
 
 RUNS = "state/runs.jsonl"
 ANSWERS = "answers.jsonl"
 _CHUNK = 1000
+_LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
 class Sight:
     """Looks at one vault for the passes. Belongs to the one writer; `answers` are what a model said before."""
 
-    def __init__(self, filing: Filing, using: Using, edges: Edges) -> None:
+    def __init__(self, filing: Filing, using: Using, entering: Entering) -> None:
         self.filing = filing
         self.beside = Beside(filing.index, filing.settings)
         self._found: tuple[object, Callable[[Fact], Sequence[Neighbour]]] = (None, nobody)
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
-        self.edges = edges
+        self.entering = entering
+        self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
@@ -83,6 +87,11 @@ class Sight:
             summaries=self.talks.latest(None) if telling else (),
             model=self.talks.model,
             failed=self.failed,
+            entities=self.entering.known(),
+            page=self.page,
+            pages=self.pages,
+            linking=self.linking,
+            outside=self.outside,
         )
 
     def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:
@@ -153,7 +162,7 @@ class Sight:
 
         def touched(path: str) -> str | None:
             edited = self.index.edited_at(path)
-            near = edited is not None and abs(now.timestamp() - edited) < rest
+            near = edited is not None and abs(now.timestamp() - edited) < rest and not self.entering.wrote_last(path)
             return "somebody is at it" if near else None
 
         return touched
@@ -167,3 +176,40 @@ class Sight:
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
         return self.vault.read(path) if self.vault.exists(path) else b""
+
+    # -- notes that are no memories -----------------------------------------------------------------
+
+    def page(self, path: str) -> Page | None:
+        """The note at `path` as passes know it; None where there is none, or one that cannot be read."""
+        try:
+            held = note.read(self.read(path), self.settings.policy.files)
+        except EngramError:
+            return None
+        return page_from(held) if held.front is not None or held.body else None
+
+    def pages(self, folder: str) -> list[str]:
+        """The paths of the notes in a folder of the vault."""
+        found = (self.settings.vault / folder).glob("[!.]*.md")
+        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+
+    def linking(self, name: str) -> list[str]:
+        """The paths of the notes, other than memories and entities, that link to the note of this name.
+
+        It looks into every file, which is asked for only where a note is to go.
+        """
+        link = re.compile(rf"\[\[(?:[^\]|#\n]*/)?{re.escape(name)}(?:\.md)?[ \t]*[\]|#]", re.IGNORECASE)
+        found = []
+        for path in sorted(self.settings.vault.rglob("*.md")):
+            below = path.relative_to(self.settings.vault).as_posix()
+            parts = below.split("/")
+            if parts[0] in _LINKED or any(part.startswith(".") for part in parts) or not path.is_file():
+                continue
+            if link.search(self.read(below).decode(errors="replace")):
+                found.append(below)
+        return found
+
+    def outside(self, fact: Fact) -> bool:
+        """Whether a memory rests on nothing but what came from outside (`X27`)."""
+        turns = self.index.units([key for key in (fact.source, *fact.also) if key])
+        said = [turn.turn for turn in turns.values() if isinstance(turn, FiledTurn)]
+        return trust.fact_class(fact, said) in trust.OUTSIDE

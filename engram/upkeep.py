@@ -110,7 +110,7 @@ class Upkeep:
 
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
-        from engram.llm import merges, summaries  # noqa: F401  from here on their questions are known
+        from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
         from engram.llm.answers import answer
 
         failed, failures = 0, len(self.order.sight.failed)

@@ -22,7 +22,7 @@ from engram.core.policies.knowing import (
     SimilarityPolicy,
     TrustPolicy,
 )
-from engram.core.policies.living import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, UsagePolicy
+from engram.core.policies.living import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, PortraitPolicy, UsagePolicy
 from engram.core.policies.talking import TalkPolicy, TodoPolicy
 from engram.core.policies.turns import (
     BufferPolicy,
@@ -51,6 +51,7 @@ __all__ = [
     "LinkPolicy",
     "ModelPolicy",
     "Policy",
+    "PortraitPolicy",
     "RecallPolicy",
     "ReviewPolicy",
     "Row",
@@ -97,6 +98,7 @@ class Policy:
     actions: ActionPolicy = field(default_factory=ActionPolicy)
     talks: TalkPolicy = field(default_factory=TalkPolicy)
     todos: TodoPolicy = field(default_factory=TodoPolicy)
+    portraits: PortraitPolicy = field(default_factory=PortraitPolicy)
 
 
 def rows(policy: Policy) -> list[Row]:

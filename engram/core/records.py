@@ -39,8 +39,8 @@ STANDINGS = ("chat", "import", "tool")
 ENTITY_TYPES = ("person", "org", "place", "project", "tool", "concept")
 """What an entity may be (rows B1, E2, C14)."""
 
-EDGE_TYPES = ("similar", "entity", "time", "causal", "relation")
-"""Why two memories or two entities belong together (rows A13, C34, B1)."""
+EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")
+"""Why two memories or two entities belong together (rows A13, C34, B1, D9)."""
 
 REMEMBERED = "remembered"
 """The session of what people ask to keep; its turns are no conversation and lend each other nothing."""
@@ -279,7 +279,8 @@ Change = Create | Edit | Move
 class Entity:
     """A person, place or thing that facts are about (rows B1, C14, E2). Its ref is `<type>:<slug>`.
 
-    `aliases` are other names it goes by; `relations` are lines `(type, name)` to other entities.
+    `aliases` are other names it goes by; `relations` are lines `(type, name)` to other entities. `blocks` are the
+    names of what engram tells in its note; `theirs`: a person wrote in it too; `superseded`: it is told elsewhere.
     """
 
     name: str
@@ -290,13 +291,50 @@ class Entity:
     created: datetime | None = None
     path: str = ""
     sha: str = ""
+    blocks: tuple[str, ...] = ()
+    theirs: bool = False
+    superseded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that was made from memories (row B11): its words, and the names of the notes it rests on."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A note that is no memory: its keys, the lines that engram tells in it by block, and all else, which is theirs."""
+
+    keys: Mapping[str, object]
+    blocks: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    own: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Amend:
+    """Plan what engram tells in a note that is no memory; all else in it stays. Made under `title` if not there.
+
+    `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a key.
+    """
+
+    path: str
+    why: str
+    keys: Mapping[str, object] = field(default_factory=dict)
+    blocks: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    add: tuple[tuple[str, str], ...] = ()
+    drop: tuple[tuple[str, str], ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A link with a confidence (0–1) that was anchored when it was last `reinforced` (rows A13, B1, C34).
 
-    The ends are fact ids, or entity refs for `relation`. `similar` has no direction and its ends are sorted.
+    The ends are fact ids, or entity refs for `relation` and `bridge`. `similar` and `bridge` have no direction and
+    their ends are sorted.
     """
 
     source: str

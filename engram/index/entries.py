@@ -12,6 +12,7 @@ from engram.core.records import Problem
 from engram.core.talks import EPISODES
 from engram.index.rows import OwnNote, SessionFile
 from engram.vault.facts import fact_from
+from engram.vault.forms import outside
 from engram.vault.note import read
 from engram.vault.places import READ_AGAIN, Stat, is_conflict_copy, kind_at, stat_of
 from engram.vault.sessions import conversation_from
@@ -120,7 +121,10 @@ def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     if problems and not note.body:
         return Entry(path, "note", stat, sha, problems=problems)
+    text = outside(note.body)  # what engram tells in it rests on memories, which are found themselves
+    if text != note.body and not text.strip():
+        return Entry(path, "note", stat, sha, problems=problems)
     changed = datetime.fromtimestamp(stat.mtime / 1e9, zone)
     persona = str(note.keys.get("persona") or "") or None if path.startswith(EPISODES) else None
-    unit = OwnNote(path, path.rpartition("/")[2][:-3], note.body, changed, sha, persona)
+    unit = OwnNote(path, path.rpartition("/")[2][:-3], text, changed, sha, persona)
     return Entry(path, "note", stat, sha, path, (unit,), None, problems)

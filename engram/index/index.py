@@ -20,6 +20,7 @@ from engram.index.meaning import Meaning
 from engram.index.rows import key_of
 from engram.index.vectors import digest
 from engram.vault import files
+from engram.vault.places import kind_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -86,7 +87,7 @@ class Index:
         """Take in our own writes at once, so that the next question finds them (`X18`)."""
         for path, raw in held.items():
             self.catalog.note_written(path, raw)
-            if path.startswith("sessions/"):
+            if kind_at(path) != "fact":
                 self._own[path] = self._mtime(path)
         self._follow()
 

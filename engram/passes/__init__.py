@@ -7,18 +7,19 @@ whether, and does it. What one pass plans the next one sees, although nothing is
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay
-from engram.core.records import Change, Create, Edge, Edit, Fact, Move, Stored, Usage
+from engram.core.records import Amend, Change, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
     from datetime import tzinfo
 
     from engram.core.dedup import Neighbour
@@ -43,6 +44,14 @@ class Mark:
 @dataclass(frozen=True, slots=True)
 class Faded:
     """Plan to write down what a tie is worth by now."""
+
+    edge: Edge
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Plan a tie that is not there yet."""
 
     edge: Edge
     why: str
@@ -116,7 +125,7 @@ class Kept:
     why: str
 
 
-Step = Change | Mark | Faded | Kept | Ask | Made | Case | Told | Bundle
+Step = Change | Amend | Mark | Faded | Tie | Kept | Ask | Made | Case | Told | Bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +157,21 @@ def everybody(_fact: Fact) -> float:
     return 1.0
 
 
+def no_page(_path: str) -> Page | None:
+    """What stands in a vault without notes."""
+    return None
+
+
+def no_paths(_of: str) -> Sequence[str]:
+    """What is found in a vault without notes."""
+    return ()
+
+
+def ours(_fact: Fact) -> bool:
+    """Where nothing comes from outside."""
+    return False
+
+
 @dataclass(frozen=True)
 class View:
     """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
@@ -161,7 +185,9 @@ class View:
     Where it is not `whole`, nothing dear is to be done. `made` counts by pass the notes that were made in this run so
     far, `ended` by status the memories that gave way to others. `talks` are the conversations of which something is to
     be told, `messages` counts the turns by persona, and `summaries` are those of the latest conversations that are
-    nobody's in particular.
+    nobody's in particular. Of the notes that are no memories `entities` are those of the entities by
+    path, `page` reads one, `pages` lists those of a folder, `linking` those that a person wrote with a link to a name.
+    `outside` says whether a memory rests on what somebody else handed in.
     """
 
     policy: Policy
@@ -187,6 +213,11 @@ class View:
     summaries: Sequence[Mapping[str, object]] = ()
     model: bool = False
     failed: Mapping[str, str] = field(default_factory=dict)
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    page: Callable[[str], Page | None] = no_page
+    pages: Callable[[str], Sequence[str]] = no_paths
+    linking: Callable[[str], Sequence[str]] = no_paths
+    outside: Callable[[Fact], bool] = ours
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -209,36 +240,33 @@ class View:
 
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
+        steps = list(steps)
         memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        edges, stored, talks = list(self.edges), dict(self.stored), list(self.talks)
+        stored, talks = dict(self.stored), list(self.talks)
         made, ended = Counter(self.made), Counter(self.ended)
-        written: dict[str, bytes | None] = {}
         for step in steps:
             if isinstance(step, Made):
                 memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream)
                 made[step.by] += 1
-            elif isinstance(step, Mark):
-                written[step.path] = step.content
-            elif isinstance(step, Faded):
-                edges = [step.edge if _same(edge, step.edge) else edge for edge in edges]
             elif isinstance(step, Kept):
                 stored |= step.stored
             elif isinstance(step, Edit) and step.path not in at:
                 talks = [_retold(talk, step) if talk.path == step.path else talk for talk in talks]
-            elif isinstance(step, Ask | Create | Case | Told | Bundle) or not (name := at.get(step.path)):
+            if not isinstance(step, Edit | Move) or not (name := at.get(step.path)):
                 continue
-            elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
+            if isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]
             else:
                 if memories[name].fact.status == "active" and "superseded_by" in step.keys:
                     ended[str(step.keys.get("status", ""))] += 1
                 memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step, self.zone))
                 vitals.pop(name, None)
+        written = {step.path: step.content for step in steps if isinstance(step, Mark)}
         held = self.read
         return replace(
-            self,
+            self._told(steps),
             memories=memories,
-            edges=edges,
+            edges=_tied(self.edges, steps),
             talks=talks,
             trash=[path for path in self.trash if written.get(path, b"") is not None],
             read=lambda path: (written[path] or b"") if path in written else held(path),
@@ -248,6 +276,25 @@ class View:
             _vitals=vitals,
         )
 
+    def _told(self, steps: Iterable[Step]) -> View:
+        """The view once what these steps do to notes that are no memories is done."""
+        entities, amended = dict(self.entities), dict[str, Page]()
+        for step in steps:
+            if isinstance(step, Amend):
+                amended[step.path] = _amended(amended.get(step.path) or self.page(step.path), step)
+            if isinstance(step, Amend) and step.path in entities:
+                entities[step.path] = _reentered(entities[step.path], step)
+            elif isinstance(step, Move):
+                entities.pop(step.path, None)
+        here = {path: one for path, one in entities.items() if not one.superseded}
+        page, pages = self.page, self.pages
+        return replace(
+            self,
+            entities=here,
+            page=lambda path: amended.get(path) or page(path),
+            pages=lambda folder: sorted({*pages(folder), *(path for path in amended if _folder(path) == folder)}),
+        )
+
 
 Pass = Callable[[View, "datetime"], list[Step]]
 
@@ -255,6 +302,7 @@ _PLAIN = frozenset(
     {"category", "status", "stage", "layer", "end_reason", "verification", "pinned", "confidence", "importance"}
 )
 _LISTS = frozenset({"supersedes", "superseded_by", "tags"})
+_LINK = re.compile(r"\[\[([^\]|]*)(?:\|[^\]]*)?\]\]")
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Fact) if item.name in _PLAIN}
 
 
@@ -266,6 +314,8 @@ def _changed(fact: Fact, change: Change, zone: tzinfo) -> Fact:
     told |= {key: _names(change.keys[key]) for key in _LISTS & change.keys.keys()}
     if change.keys.get("done"):
         told["done"] = datetime.fromisoformat(str(change.keys["done"])).replace(tzinfo=zone).astimezone(UTC)
+    if isinstance(about := change.keys.get("about"), list):
+        told["about"] = tuple(_LINK.sub(r"\1", name) for name in about)
     if "source" in change.keys:
         told |= _sources(change.keys["source"])
     return replace(fact, path=change.to if isinstance(change, Move) else fact.path, **told)
@@ -284,6 +334,40 @@ def _sources(value: object) -> dict[str, Any]:
 
 def _retold(talk: Talk, edit: Edit) -> Talk:
     return replace(talk, keys={**talk.keys, **edit.keys}, body=talk.body if edit.body is None else edit.body)
+
+
+def _tied(edges: Sequence[Edge], steps: Iterable[Step]) -> list[Edge]:
+    found = list(edges)
+    for step in steps:
+        if isinstance(step, Faded):
+            found = [step.edge if _same(edge, step.edge) else edge for edge in found]
+        elif isinstance(step, Tie):
+            found.append(step.edge)
+    return found
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _amended(page: Page | None, step: Amend) -> Page:
+    page = page or Page({})
+    keys = {key: value for key, value in {**page.keys, **step.keys}.items() if value is not None}
+    return replace(
+        page, keys=keys, blocks={name: lines for name, lines in {**page.blocks, **step.blocks}.items() if lines}
+    )
+
+
+def _reentered(entity: Entity, step: Amend) -> Entity:
+    aliases, kind = step.keys.get("aliases"), step.keys.get("type")
+    return replace(
+        entity,
+        type=kind if isinstance(kind, str) else entity.type,
+        aliases=tuple(aliases) if isinstance(aliases, list) else entity.aliases,
+        relations=(*(one for one in entity.relations if one not in step.drop), *step.add),
+        blocks=tuple(dict.fromkeys([*entity.blocks, *step.blocks])),
+        superseded="superseded_by" in step.keys or entity.superseded,
+    )
 
 
 def _same(one: Edge, other: Edge) -> bool:

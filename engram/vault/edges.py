@@ -91,10 +91,11 @@ class Edges:
         self._stat = self._stat_now()
 
     def anew(self, edges: Iterable[Edge]) -> bytes:
-        """What the file holds once these edges, which it knows, are written down anew."""
-        raw = self.vault.read(EDGES)
-        lines = {name: Line(edge, self.lines[name].owed) for edge in edges if (name := edge_id(edge)) in self.lines}
-        return raw + (b"" if raw.endswith(b"\n") else b"\n") + _raw(lines)
+        """What the file holds once these edges are written down, anew where it knows them."""
+        raw = self.vault.read(EDGES) if self.vault.exists(EDGES) else b""
+        known = ((edge_id(edge), edge) for edge in edges)
+        lines = {name: Line(edge, name in self.lines and self.lines[name].owed) for name, edge in known}
+        return raw + (b"" if not raw or raw.endswith(b"\n") else b"\n") + _raw(lines)
 
     def compact(self) -> int:
         """Leave only the line that holds for each id; how many bytes that saved. Only when somebody asks for it."""

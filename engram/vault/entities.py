@@ -16,7 +16,7 @@ from engram.core.entities import label
 from engram.core.records import ENTITY_TYPES, Entity, Problem
 from engram.core.text import ulid
 from engram.vault.facts import link
-from engram.vault.forms import between, time_text, time_value
+from engram.vault.forms import between, blocks, outside, time_text, time_value
 from engram.vault.places import is_conflict_copy, stat_of
 
 if TYPE_CHECKING:
@@ -40,12 +40,13 @@ FOLDERS = {
 
 STEM_BYTES = 120
 
-OURS = frozenset({"archive", "artifacts", "boxes", "facts", FOLDER, "review", "sessions", "state", "traces"})
+OURS = frozenset({"archive", "artifacts", "boxes", "facts", FOLDER, "macros", "review", "sessions", "state", "traces"})
 """The folders whose notes have names of a form of their own, or are entities."""
 
 FURNITURE = ("Home.md", "templates/", "views/")
 """What stands in every vault and is about nobody."""
 
+_KEYS = frozenset({"id", "kind", "type", "aliases", "alias", "created", "superseded_by"})
 _NAMELIKE = " (name)"
 _TYPES = {folder: kind for kind, folder in FOLDERS.items()}
 _RELATIONS = re.compile(
@@ -125,6 +126,9 @@ def entity_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Entity, 
         created=time_value(created, zone) if created else None,
         path=path,
         sha=sha,
+        blocks=tuple(name for name in blocks(note.body) if name != "relations"),
+        theirs=_is_theirs(note, path),
+        superseded=bool(note.keys.get("superseded_by")),
     )
     return entity, tuple(problems)
 
@@ -202,6 +206,13 @@ def listing(root: Path) -> dict[str, Stat]:
 def _says(line: str, gone: set[tuple[str, str]]) -> bool:
     found = _LINE.match(line)
     return found is not None and (label(found["type"]), found["name"].strip()) in gone
+
+
+def _is_theirs(note: Note, path: str) -> bool:
+    """Whether a person wrote something into the note that engram does not write."""
+    heading = f"# {path.rpartition('/')[2].removesuffix('.md')}"
+    lines = {line.strip() for line in outside(note.body).splitlines()}
+    return bool(note.keys.keys() - _KEYS or lines - {"", heading, "![[about.base]]"})
 
 
 def _folder_type(path: str) -> str:

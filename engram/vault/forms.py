@@ -27,6 +27,10 @@ __all__ = [
     "unused",
 ]
 
+_BLOCK = re.compile(
+    r"^%% engram:begin (?P<name>[a-z]+) %%[ \t]*\r?\n(?P<text>.*?)^%% engram:end (?P=name) %%[ \t]*\r?$\n?",
+    re.MULTILINE | re.DOTALL,
+)
 _TITLE_SIGN = re.compile(r"[\\<>\[\]&`]")
 _TITLE_ESCAPE = re.compile(r"\\(.)|&#(\d{1,7});")
 
@@ -78,6 +82,16 @@ def title(text: str) -> str:
 def untitled(shown: str) -> str:
     """The text that `title` was given; a reference to no character stays as it is."""
     return _TITLE_ESCAPE.sub(_sign, shown) if "\\" in shown or "&" in shown else shown
+
+
+def blocks(body: str) -> dict[str, str]:
+    """What stands between the markers in `body`, by their names."""
+    return {found["name"]: found["text"] for found in reversed([*_BLOCK.finditer(body)])}
+
+
+def outside(body: str, name: str = "") -> str:
+    """`body` without its blocks and their markers, or without those of one name."""
+    return _BLOCK.sub(lambda found: "" if name in {"", found["name"]} else found[0], body)
 
 
 def _sign(found: re.Match[str]) -> str:

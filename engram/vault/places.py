@@ -21,7 +21,7 @@ FOLDERS: dict[str, Kind] = {"facts": "fact", "archive": "fact", "review": "fact"
 """The folders whose files have a form of ours; all other Markdown is the user's own."""
 
 NOT_INDEXED = frozenset(
-    {"artifacts", "boxes", "entities", "traces", "state", "views", "templates", "Home.md", "spine.md"}
+    {"artifacts", "boxes", "entities", "macros", "traces", "state", "views", "templates", "Home.md", "spine.md"}
 )
 """Names at the top of the vault that hold no memory of their own: some repeat a turn, others list the facts."""
 

@@ -46,7 +46,7 @@ class Keeping:
         self.order = Consolidation(
             memory.filing,
             self.using,
-            memory.climb.entering.edges,
+            memory.climb.entering,
             self.clock,
             lambda: self.frozen,
             memory.commits.git if git else None,

@@ -139,10 +139,15 @@ def broken_links(vault: Path) -> list[str]:
     return found
 
 
+def _is_trace(name: str) -> bool:
+    """Storylines stand beside the traces."""
+    return name.startswith("traces/") and not name.endswith("-story.md")
+
+
 def orphan_boxes(vault: Path) -> list[str]:
     """Each box without memories or without a trace that lists it, and each trace with a box that is not there."""
     look = Look(vault)
-    listed = {name: look.targets(name, held.body) for name, held in look.pages.items() if name.startswith("traces/")}
+    listed = {name: look.targets(name, held.body) for name, held in look.pages.items() if _is_trace(name)}
     found = [f"{name} lists no box" for name, boxes in listed.items() if not boxes]
     found += [f"{name} lists {box}" for name, boxes in listed.items() for box in boxes if not box.startswith("boxes/")]
     for name, held in look.pages.items():

@@ -83,7 +83,7 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
         "[]",
         "<<<<<<< HEAD",
         "[" * 100_000,
-        json.dumps(other | {"type": "bridge"}),
+        json.dumps(other | {"type": "rope"}),
         json.dumps(other | {"type": ["relation"]}),
         json.dumps(other | {"id": 5}),
         json.dumps(other | {"to": ""}),

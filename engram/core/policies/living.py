@@ -164,3 +164,31 @@ class ConsolidationPolicy:
     history_bytes: int = number(
         67108864, "bytes", 65536, 17179869184, "X6", "what is kept outside the vault to take runs back"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PortraitPolicy:
+    """What is told of people, things and the user from memories (rows B11, B14, C14, C15, C19, D9)."""
+
+    entities: int = number(5, "entities", 0, 1000, "C14", "descriptions that are made in one run")
+    recent_days: float = number(7.0, "days", 0, 3650, "B14", "time since a mention or recall within which one is made")
+    together: int = number(10, "memories", 1, 100, "B14", "memories that one question to a model holds")
+    card_memories: int = number(5, "memories", 1, 1000, "D9", "memories about an entity from which it has a card")
+    card_words: int = number(400, "words", 10, 10000, "D9", "longest card")
+    profile_lines: int = number(300, "lines", 10, 100000, "C15", "longest `profile.md`")
+    covered_chars: int = number(20, "characters", 0, 1000, "C15", "length from which a line may be part of another")
+    covered_share: float = number(0.6, "share", 0, 1, "C15", "part of a line from which the other says nothing more")
+    identity_chars: int = number(8000, "characters", 100, 1000000, "C19", "length at which `IDENTITY.md` is rewritten")
+    identity_bytes: int = number(15000, "bytes", 100, 1000000, "C19", "size at which nothing is added to it")
+    bridge_memories: int = number(3, "memories", 1, 100, "D9", "memories about an entity from which it may be bridged")
+    bridge_words: int = number(2, "words", 1, 100, "D9", "telling words that the memories about two have in common")
+    bridge_spread: int = number(5, "entities", 2, 1000, "D9", "entities with which a telling word stands, at most")
+    bridges: int = number(5, "pairs", 0, 1000, "D9", "pairs that are looked at in one day")
+    bridge_confidence: float = number(0.6, "share", 0, 1, "D9", "confidence of a bridge")
+    story_sources: int = number(5, "conversations", 1, 1000, "B1", "conversations that make a storyline")
+    story_days: int = number(3, "days", 1, 1000, "B1", "days on which they were, at least")
+    story_span_days: float = number(3.0, "days", 0, 3650, "B1", "stretch that is longer than this")
+    story_gap_days: float = number(30.0, "days", 1, 3650, "B1", "silence after which another storyline begins")
+    stories: int = number(100, "storylines", 0, 100000, "B1", "storylines of a vault")
+    macro_stories: int = number(2, "storylines", 2, 1000, "B1", "storylines of one entity that make a macro")
+    macro_days: float = number(30.0, "days", 0, 36500, "B1", "stretch that they cover, at least")

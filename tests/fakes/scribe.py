@@ -1,0 +1,44 @@
+"""A model that tells from memories as it is asked to: each statement once more, in its own words, with its number."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.openai_server import prompt_text
+
+if TYPE_CHECKING:
+    from tests.fakes.openai_server import Body
+
+
+def task_of(body: Body) -> str:
+    """What is asked: the name of the schema, which is that of the prompt."""
+    described = body.get("response_format", {}).get("json_schema") or body.get("text", {}).get("format", {})
+    return str(described.get("name", ""))
+
+
+def material_of(body: Body) -> dict[str, Any]:
+    """The material of the question."""
+    asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
+    return json.loads(next(line for line in asked.splitlines() if line.startswith("{")))
+
+
+def scribe(body: Body) -> Body:
+    """An answer that is grounded word for word."""
+    task, material = task_of(body), material_of(body)
+    assert "{{" not in prompt_text(body)
+    if task == "bridge":
+        sides = [material[side] for side in "ab"]
+        how = f"{sides[0]['name']} and {sides[1]['name']} have something in common."
+        return {"connected": True, "facts": [side["facts"][0]["n"] for side in sides], "how": how}
+    facts = material["facts"]
+    if task == "subjects":
+        return {"facts": [{"n": one["n"], "names": [w.strip(".,") for w in one["text"].split()]} for one in facts]}
+    most = {"describe": 4, "story": 3, "macro": 4}.get(task, 50)
+    return {
+        "sentences": [{"facts": [one["n"]], "text": f"So it is said: {_small(one['text'])}"} for one in facts[:most]]
+    }
+
+
+def _small(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,49 @@
+"""What engram tells in a note: lines that read back as they were written, and nothing else touched."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.core.policy import FilePolicy
+from engram.core.records import Amend, Line
+from engram.vault import note
+from engram.vault.pages import amended, lines_of, page_from, text_of
+
+LIMITS = FilePolicy()
+WORDS = st.text(min_size=1).map(lambda text: " ".join(text.split()).lstrip("-*#> ")).filter(bool)
+LINES = st.lists(
+    st.builds(Line, WORDS, st.lists(st.sampled_from(("a-1", "b-2", "c")), unique=True).map(tuple)), max_size=4
+)
+
+
+# row: B11
+@given(LINES, st.sampled_from(("description", "card")))
+def test_lines_read_back_as_they_were_written(lines, name):
+    """Whatever the words are; a second writing changes nothing."""
+    change = Amend("n.md", "", blocks={name: tuple(lines)}, title="Anna")
+    raw = amended(b"", change, LIMITS)
+    held = page_from(note.read(raw)).blocks.get(name, ())
+    assert [one.sources for one in held] == [one.sources for one in lines]
+    assert amended(raw, Amend("n.md", "", blocks={name: held}), LIMITS) == raw
+
+
+@pytest.mark.parametrize("words", ["a [[x|1]]", "- a", "%% engram:end card %%", "![[x]] <b>", "`= x`", "a ^b"])
+def test_no_words_are_markup(words):
+    text = text_of([Line(words, ("n",))], "card")
+    assert lines_of(text) == (Line(words, ("n",)),)
+    assert text.count("[[") == 1
+
+
+# row: X3
+@pytest.mark.parametrize("sign", ["\n", "\r\n"])
+def test_what_a_person_wrote_keeps_every_byte(sign):
+    """Also line ends, byte order mark, keys and a missing last newline; a block comes and goes."""
+    own = f"\ufeff---{sign}type:  person # mine{sign}---{sign}# Anna{sign}{sign}\tMine.  {sign}{sign}last".encode()
+    told = amended(own, Amend("n.md", "", {"seen": "x"}, {"description": (Line("So.", ("a",)),)}), LIMITS)
+    assert f"# Anna{sign}{sign}%% engram:begin description %%{sign}So. [[a|1]]{sign}".encode() in told
+    assert told.startswith(own[: own.index(b"mine") + 4])
+    assert told.endswith(f"\tMine.  {sign}{sign}last".encode())
+    gone = amended(told, Amend("n.md", "", {"seen": None}, {"description": ()}), LIMITS)
+    assert gone.replace(sign.encode(), b"") == own.replace(sign.encode(), b"")

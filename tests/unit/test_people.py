@@ -1,0 +1,519 @@
+"""What is told of people and things: one note for one name, descriptions, cards, bridges, subjects."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from engram.config import ModelSettings
+from engram.core.records import Usage
+from engram.vault import entities, note
+from tests.fakes.keeping import Keeping
+from tests.fakes.obsidian import broken_links
+from tests.fakes.openai_server import FakeServer, garbage, refusal, status
+from tests.fakes.scribe import material_of, scribe, task_of
+
+ANNA = [
+    "Anna is a nurse.",
+    "Anna lives in Porto.",
+    "Anna plays the violin.",
+    "Anna has a red boat.",
+    "Anna sails often.",
+]
+
+
+@pytest.fixture(scope="module")
+def running():
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def fake(running):
+    running.requests.clear()
+    running.script(scribe)
+    return running
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+@pytest.fixture
+def told(opened, fake):
+    """A vault whose consolidation has a model."""
+    return Keeping(opened(model=ModelSettings("m", fake.url, api="chat")))
+
+
+def plant(keeping, *texts, about=("Anna",), **changes):
+    """Memories about these entities, which have their notes; their ids."""
+    for name in about:
+        entity(keeping, name)
+    return keeping.plant(*(keeping.made(text, about=about, **{"kind": "note"} | changes) for text in texts))
+
+
+def entity(keeping, name, kind="person", *, path="", more="", **changes):
+    """An entity's note as engram writes it, with `more` from a person at its end; its path."""
+    made = replace(entities.new_entity(name, kind, keeping.clock()), **changes)
+    place = keeping.root / (path or made.path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.exists():
+        raw = note.emit(entities.entity_keys(made, keeping.memory.settings.zone), entities.entity_body(made))
+        place.write_bytes(raw + more.encode())
+    for view in ("about", "facts"):
+        (keeping.root / "views").mkdir(exist_ok=True)
+        (keeping.root / f"views/{view}.base").write_text("views:\n  - type: table\n    name: All\n")
+    return place.relative_to(keeping.root).as_posix()
+
+
+def consolidate(keeping, **more):
+    return keeping.memory.call("consolidate", {"cadence": "nightly"} | more)
+
+
+def text(keeping, path):
+    return (keeping.root / path).read_text()
+
+
+def used(keeping, *names):
+    """These memories were recalled now."""
+    for name in names:
+        usage = Usage(access=1, last_access=keeping.clock())
+        keeping.memory.using.uses.note({name: usage})
+
+
+def whole(keeping, **more):
+    """No link is broken, and a second run changes no byte and asks nothing."""
+    assert broken_links(keeping.root) == []
+    before = keeping.everything()
+    again = consolidate(keeping, **more)
+    assert again["deeds"] == ()
+    assert keeping.everything() == before
+
+
+# -- one note for one name ------------------------------------------------------------------------------
+
+
+# row: C13
+def test_notes_of_one_name_become_one_and_every_link_still_leads_somewhere(keeping):
+    """Aliases, relations and the memories' links move; the old note goes to the trash with every byte."""
+    entity(keeping, "Ben", relations=(("sister", "Anna-Müller"),))
+    kept = entity(keeping, "Anna Müller", "concept", aliases=("Änni",))
+    gone = entity(keeping, "Anna-Müller", aliases=("Annchen",), relations=(("brother", "Ben"),))
+    (name,) = keeping.plant(keeping.made("Anna sails.", about=("Anna-Müller", "Ben"), verification="user_confirmed"))
+    before = keeping.tree()
+    report = consolidate(keeping)
+    assert not (keeping.root / gone).exists()
+    assert (keeping.root / ".trash/2026-11-20/Anna-Müller.md").exists()
+    held = text(keeping, kept)
+    assert "type: person" in held
+    assert "  - Änni\n  - Annchen\n" in held
+    assert "- brother: [[Ben]]" in held
+    assert keeping.seen(name).about == ("Anna Müller", "Ben")
+    assert "- sister: [[Anna Müller]]" in text(keeping, "entities/people/Ben.md")
+    assert keeping.memory.climb.entering.linked(["ANNA müller", "Annchen"]) == ("Anna Müller",)
+    whole(keeping)
+    keeping.memory.call("undo", {"id": report["run"]})
+    assert keeping.tree() == before
+
+
+# row: C13
+def test_an_alias_unites_a_near_name_does_not(keeping):
+    """Nor do two types, nor an alias that two share."""
+    entity(keeping, "Anna Müller", aliases=("Anni",))
+    entity(keeping, "Anni")
+    alone = [
+        entity(keeping, "Anna Muller"),
+        entity(keeping, "Paris", "place"),
+        entity(keeping, "PARIS", "person"),
+        entity(keeping, "Jo"),
+        entity(keeping, "Joanna", aliases=("Jo",)),
+        entity(keeping, "Joseph", aliases=("Jo",)),
+    ]
+    plant(keeping, "Anni sails.", about=("Anni",))
+    consolidate(keeping)
+    assert not (keeping.root / "entities/people/Anni.md").exists()
+    assert all((keeping.root / path).exists() for path in alone)
+    assert keeping.memory.climb.entering.linked(["Anni"]) == ("Anna Müller",)
+    whole(keeping)
+
+
+# row: C13
+def test_many_notes_of_one_name_become_one_in_one_run(keeping):
+    """Also where one leads to the next by an alias."""
+    entity(keeping, "Anna Müller", aliases=("Anni",))
+    for name in ("Anna-Müller", "ANNA Müller!", "Anni", "Annchen"):
+        entity(keeping, name, aliases=(f"{name} of Porto",) + (("Annchen",) if name == "Anni" else ()))
+    plant(keeping, "Annchen sails.", about=("Annchen",))
+    consolidate(keeping)
+    (left,) = (keeping.root / "entities").rglob("*.md")
+    assert left.stem.casefold() in {"anna müller", "anna-müller", "anna müller!"}
+    assert keeping.memory.climb.entering.linked(["Annchen of Porto"]) == (left.stem,)
+    assert all(f"{name} of Porto" in left.read_text() for name in ("Anna-Müller", "Anni", "Annchen"))
+    whole(keeping)
+
+
+# row: C13
+def test_of_two_that_are_each_others_alias_one_stays(keeping):
+    entity(keeping, "Anna", aliases=("Anni",), relations=(("sister", "Ben"),))
+    entity(keeping, "Anni", aliases=("Anna",))
+    entity(keeping, "Ben")
+    consolidate(keeping)
+    (left,) = (keeping.root / "entities").rglob("An*.md")
+    assert "- sister: [[Ben]]" in left.read_text()
+    whole(keeping)
+
+
+# row: C13
+def test_a_concept_of_the_name_of_two_things_is_neither(keeping):
+    for path, kind in (("places/Paris", "place"), ("people/PARIS", "person"), ("concepts/paris", "concept")):
+        entity(keeping, path.rpartition("/")[2], kind)
+    before = keeping.tree()
+    consolidate(keeping, only="unite")
+    consolidate(keeping, only="retire")
+    assert keeping.tree() == before
+
+
+# row: C13
+# row: X23
+def test_a_persons_own_note_stays_and_two_of_them_are_theirs_to_unite(keeping):
+    ours = entity(keeping, "Anna-Müller", relations=(("brother", "Ben"),))
+    theirs = entity(keeping, "anna müller", more="\nShe hates mornings.\n")
+    both = [
+        entity(keeping, "Ben", more="Mine.\n"),
+        entity(keeping, "BEN", path="entities/people/b/ben.md", more="Also.\n"),
+    ]
+    consolidate(keeping)
+    assert not (keeping.root / ours).exists()
+    assert text(keeping, theirs).endswith("\nShe hates mornings.\n")
+    assert "- brother: [[Ben]]" in text(keeping, theirs)
+    assert all((keeping.root / path).exists() for path in both)
+
+
+# row: C13
+def test_a_note_that_a_person_links_to_stays_and_says_where_it_went(keeping):
+    """And nothing new is filed under it."""
+    entity(keeping, "Anna Müller", aliases=("Anni",))
+    old = entity(keeping, "Anni")
+    (keeping.root / "notes").mkdir(exist_ok=True)
+    (keeping.root / "notes/diary.md").write_text("Saw [[anni|her]] today.\n")
+    plant(keeping, "Anni sails.", about=("Anni",))
+    consolidate(keeping)
+    assert 'superseded_by: "[[Anna Müller]]"' in text(keeping, old)
+    assert keeping.memory.climb.entering.linked(["Anni"]) == ("Anna Müller",)
+    whole(keeping)
+
+
+# row: C13
+def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock):
+    """Until then the old one stays, so that no link is broken."""
+    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    keeping = Keeping(opened(policy=policy))
+    entity(keeping, "Anna Müller", aliases=("Anni",))
+    old = entity(keeping, "Anni")
+    plant(keeping, "Anni sails.", about=("Anni",))
+    clock.now = clock.now.fromtimestamp((keeping.root / old).stat().st_mtime, clock.now.tzinfo)
+    assert "somebody is at it" in consolidate(keeping)["put_off"].values()
+    assert (keeping.root / old).exists()
+    clock.advance(seconds=61)
+    consolidate(keeping)
+    assert not (keeping.root / old).exists()
+    assert broken_links(keeping.root) == []
+
+
+# -- descriptions ------------------------------------------------------------------------------------------
+
+
+# row: B11
+# row: C14
+# row: X22
+def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake):
+    """Between its markers below the title; all else keeps every byte; a second run asks nothing."""
+    path = entity(told, "Anna", more="\nMine: call her on Sundays.\n")
+    plant(told, *ANNA[:3])
+    before, active = told.tree(), told.memory.index.counts()["facts"]
+    tried = consolidate(told, dry_run=True)
+    assert told.tree() == before
+    done = consolidate(told)
+    assert done["counts"] == tried["counts"]
+    held = text(told, path)
+    assert held.startswith(
+        (told.root / path).read_text().partition("# Anna\n")[0] + "# Anna\n\n%% engram:begin description %%\n"
+    )
+    assert "So it is said: Anna is a nurse. [[fact-anna-is-a-nurse-" in held
+    assert held.endswith("![[about.base]]\n\nMine: call her on Sundays.\n")
+    assert told.memory.index.counts()["facts"] == active
+    calls = len(fake.asked)
+    whole(told)
+    assert len(fake.asked) == calls
+    told.memory.call("undo", {"id": done["run"]})
+    assert told.tree() == before
+
+
+# row: B12
+# row: B14
+def test_only_what_changed_and_was_touched_within_a_week_is_described_again(told, fake, clock):
+    plant(told, "Anna is a nurse.")
+    plant(told, "Ben is a baker.", about=("Ben",), days=8)
+    consolidate(told)
+    described = [material_of(body)["name"] for body in fake.asked if task_of(body) == "describe"]
+    assert described == ["Anna"]
+    clock.advance(days=2)
+    consolidate(told)
+    assert len([body for body in fake.asked if task_of(body) == "describe"]) == 1
+    plant(told, "Anna has a boat.")
+    used(told, *plant(told, "Ben sings.", about=("Ben",), days=30))
+    consolidate(told)
+    described = [material_of(body)["name"] for body in fake.asked if task_of(body) == "describe"]
+    assert sorted(described[1:]) == ["Anna", "Ben"]
+    assert "Anna has a boat." in text(told, "entities/people/Anna.md")
+
+
+# row: B14
+# row: C14
+def test_one_run_describes_five_and_a_question_holds_ten_memories(told, fake):
+    for name in ["Anna", "Ben", "Carla", "Dora", "Emil", "Fritz", "Greta"]:
+        plant(told, *(f"{name} owns boat number {n}." for n in range(12)), about=(name,))
+    assert told.memory.call("consolidate", {"cadence": "light"})["counts"]["describe"] == 6
+    asked = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
+    assert (len(asked), {len(one["facts"]) for one in asked}) == (5, {10})
+    assert all(set(one) == {"n", "date", "text"} for one in asked[0]["facts"])
+
+
+# row: X2
+def test_without_a_model_a_question_is_told_as_skipped(keeping):
+    plant(keeping, *ANNA[:3])
+    report = consolidate(keeping)
+    assert report["unasked"]["describe"] == 1
+    assert "description" not in text(keeping, "entities/people/Anna.md")
+
+
+# row: B13
+def test_a_sentence_that_rests_on_what_is_over_goes(told, fake, clock):
+    """When its memory expires or is replaced, without asking a model."""
+    plant(told, "Anna is a nurse.")
+    plant(told, "Anna is in Rome.", expires=clock.now.replace(day=21))
+    consolidate(told)
+    path = "entities/people/Anna.md"
+    assert "Rome" in text(told, path)
+    fake.script(status(500))
+    clock.advance(days=9)
+    told.memory.call("consolidate", {"cadence": "light"})
+    assert "Rome" not in text(told, path)
+    assert "nurse" in text(told, path)
+    assert broken_links(told.root) == []
+
+
+BAD = {
+    "garbage": garbage(),
+    "refusal": refusal(),
+    "no json": "Anna is a spy.",
+    "wrong types": {"sentences": [{"facts": "1", "text": 7}, 3, None, {"facts": [True, 1.5, "2"], "text": "So."}]},
+    "no list": {"sentences": "Anna is a spy."},
+    "no source": {"sentences": [{"facts": [], "text": "Anna is a spy."}, {"facts": [99], "text": "Anna is a spy."}]},
+    "invented": {"sentences": [{"facts": [1], "text": "Anna loves Boris."}, {"facts": [1], "text": "Anna is 47."}]},
+    "many": {"sentences": [{"facts": [99], "text": "Anna is a spy."}] * 10_000},
+    "deep": "[" * 100_000,
+}
+
+
+# row: B11
+# row: X22
+@pytest.mark.parametrize("how", BAD)
+def test_a_bad_answer_loses_nothing_and_invents_nothing(told, fake, how):
+    """What stood there stays; the memories too."""
+    path = entity(told, "Anna")
+    ids = plant(told, *ANNA[:2])
+    consolidate(told)
+    before = text(told, path)
+    plant(told, ANNA[2])
+    fake.script(BAD[how])
+    consolidate(told)
+    assert text(told, path) == before
+    assert {told.seen(name).status for name in ids} == {"active"}
+    assert "spy" not in "".join(path.read_text() for path in told.root.rglob("*.md"))
+
+
+# row: B11
+def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
+    path = entity(told, "Anna")
+    plant(told, "Anna is a nurse <b>now</b>.")
+    words = "# Anna %% engram:end description %% ![[secret]] <script> is\na nurse"
+    fake.script({"sentences": [{"facts": [1, 1], "text": words}, {"facts": [1], "text": "Anna met Boris."}]})
+    report = consolidate(told)
+    held = text(told, path)
+    assert held.count("%% engram:end description %%") == 1
+    assert "&lt;script>" in held
+    assert "Boris" not in held
+    assert any("1 sentence" in one["why"] and "dropped" in one["why"] for one in report["deeds"])
+    whole(told)
+
+
+# row: X8
+def test_what_one_persona_was_told_or_consolidation_concluded_is_told_nobody(told, fake):
+    plant(told, "Anna has a secret.", persona="doctor")
+    plant(told, "Anna is careful.", origin="synthesized")
+    plant(told, "Anna is a nurse.")
+    consolidate(told)
+    (asked,) = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
+    assert [one["text"] for one in asked["facts"]] == ["Anna is a nurse."]
+
+
+# -- cards ------------------------------------------------------------------------------------------------
+
+
+# row: D9
+def test_ten_runs_leave_exactly_one_card_made_without_a_model(keeping, clock):
+    """From five memories on; it follows what is known, and each line leads to its source."""
+    path = entity(keeping, "Anna")
+    first, *_ = plant(keeping, *ANNA[:4])
+    plant(keeping, "Anna is wise.", origin="dream")
+    consolidate(keeping)
+    assert "card" not in text(keeping, path)
+    plant(keeping, ANNA[4], importance=0.9)
+    for _ in range(10):
+        clock.advance(days=1)
+        consolidate(keeping)
+    held = text(keeping, path)
+    assert held.count("engram:begin card") == held.count("- Anna sails often. [[fact-anna-sails-often-") == 1
+    assert held.index("Anna sails often.") < held.index("Anna is a nurse.")
+    assert "wise" not in held
+    whole(keeping)
+    keeping.memory.call("forget", {"id": first})
+    consolidate(keeping)
+    assert "engram:begin card" not in text(keeping, path)
+    assert "nurse" not in text(keeping, path)
+
+
+# row: D9
+def test_a_card_has_four_hundred_words_at_most(keeping):
+    plant(keeping, *(f"Anna owns boat number {n}, which is rather old and needs a lot of care." for n in range(60)))
+    consolidate(keeping)
+    held = text(keeping, "entities/people/Anna.md").partition("begin card %%\n")[2].partition("%% engram")[0]
+    assert 26 <= len(held.splitlines()) <= 400 / 14
+
+
+# -- subjects ---------------------------------------------------------------------------------------------
+
+
+# row: A33
+def test_a_memory_without_a_subject_gets_those_it_names(told, fake):
+    """Only names that stand in it and have a note; not what a person touched; one question for a conversation."""
+    for name in ("Anna", "Ben"):
+        entity(told, name)
+    made = [told.made(words, kind="note") for words in ("I saw Anna sail.", "I like tea.", "I owe Ben a boat.")]
+    named, plain, mine = told.plant(*made)
+    told.memory.call("confirm", {"id": mine})
+    fake.script(
+        {
+            "facts": [
+                {"n": 1, "names": ["Anna", "Boris", "Ben", "I", 7]},
+                {"n": 2, "names": ["Anna"]},
+                {"n": 3, "names": ["Ben"]},
+                {"n": 9, "names": ["Anna"]},
+            ]
+        }
+    )
+    consolidate(told, only="subjects")
+    assert [told.seen(name).about for name in (named, plain, mine)] == [("Anna",), (), ()]
+    assert len(fake.asked) == 1
+    consolidate(told, only="subjects")
+    assert len(fake.asked) == 1
+    assert broken_links(told.root) == []
+
+
+# row: A33
+def test_nothing_is_asked_where_no_known_name_stands(told, fake):
+    entity(told, "Anna")
+    told.plant(told.made("I like tea.", kind="note"))
+    consolidate(told, only="subjects")
+    assert fake.asked == []
+
+
+# -- bridges ----------------------------------------------------------------------------------------------
+
+LAMPS = ("collects antique lamps", "repaired antique lamps", "sold antique lamps")
+
+
+def strangers(keeping, *names):
+    for name in names:
+        plant(keeping, *(f"{name} {words}." for words in LAMPS), about=(name,))
+
+
+# row: D9
+def test_two_with_much_in_common_are_tied_if_a_model_says_how(told, fake):
+    """As an edge of its own type, and in both notes with the memories it rests on; once."""
+    strangers(told, "Anna", "Ben")
+    consolidate(told, only="bridges")
+    told.order.edges.refresh()
+    (edge,) = told.order.edges.all()
+    assert (edge.type, edge.source, edge.target, edge.confidence) == ("bridge", "person:anna", "person:ben", 0.6)
+    assert edge.label == "Anna and Ben have something in common."
+    for name in ("Anna", "Ben"):
+        held = text(told, f"entities/people/{name}.md")
+        assert held.count("- Anna and Ben have something in common. [[fact-") == 1
+    calls = len(fake.asked)
+    assert consolidate(told, only="bridges")["deeds"] == ()
+    assert len(fake.asked) == calls
+
+
+# row: D9
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"connected": False, "facts": [], "how": ""},
+        {"connected": True, "facts": [1], "how": "Anna and Ben collect lamps."},
+        {"connected": True, "facts": [1, 4], "how": "Anna and Ben know Boris."},
+        {"connected": "yes", "facts": [1, 4], "how": "Anna and Ben collect lamps."},
+    ],
+)
+def test_a_bridge_needs_evidence_from_both_sides(told, fake, said):
+    strangers(told, "Anna", "Ben")
+    fake.script(said)
+    consolidate(told, only="bridges")
+    assert not (told.root / "state/edges.jsonl").exists()
+
+
+# row: D9
+def test_five_pairs_a_day_and_none_that_is_related(told, fake):
+    entity(told, "Anna", relations=(("boss", "Ben"),))
+    strangers(told, "Anna", "Ben", "Carla", "Dora")
+    fake.script({"connected": False, "facts": [], "how": ""})
+    consolidate(told, only="bridges")
+    asked = [{material_of(body)[side]["name"] for side in "ab"} for body in fake.asked]
+    assert len(asked) == 5
+    assert {"Anna", "Ben"} not in asked
+
+
+def test_the_state_of_what_was_told_may_be_damaged_or_lost(told, fake):
+    """Then it costs a question, no more: the answer is known, and nothing changes."""
+    path = entity(told, "Anna")
+    plant(told, *ANNA[:2])
+    consolidate(told)
+    before, calls = text(told, path), len(fake.asked)
+    for damage in ("{", "[]", '{"entities/people/Anna.md#description": 3}'):
+        (told.root / "state/portraits.json").write_text(damage)
+        consolidate(told)
+        assert json.loads((told.root / "state/portraits.json").read_text())
+    assert (text(told, path), len(fake.asked)) == (before, calls)
+
+
+# row: X23
+def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(opened, settings, fake, clock):
+    """As long as `files.quiet_seconds` after their last word; what engram itself wrote last need not rest."""
+    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    keeping = Keeping(opened(model=ModelSettings("m", fake.url, api="chat"), policy=policy))
+    path = entity(keeping, "Anna", more="Mine.\n")
+    clock.now = clock.now.fromtimestamp((keeping.root / path).stat().st_mtime, clock.now.tzinfo)
+    plant(keeping, ANNA[0])
+    assert consolidate(keeping)["put_off"][path] == "somebody is at it"
+    assert "engram:begin description" not in text(keeping, path)
+    clock.advance(seconds=61)
+    consolidate(keeping)
+    assert "So it is said: Anna is a nurse." in text(keeping, path)
+    clock.now = clock.now.fromtimestamp((keeping.root / path).stat().st_mtime, clock.now.tzinfo)
+    plant(keeping, ANNA[1])
+    assert path not in consolidate(keeping)["put_off"]
+    assert "So it is said: Anna lives in Porto." in text(keeping, path)

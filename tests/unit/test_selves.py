@@ -1,0 +1,300 @@
+"""The profile, the assistant's identity, storylines and macros: what is told of a life."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engram.config import ModelSettings
+from engram.passes.selves import _apart
+from engram.passes.telling import Line
+from tests.fakes.keeping import Keeping
+from tests.fakes.obsidian import broken_links, orphan_boxes
+from tests.fakes.openai_server import FakeServer, garbage
+from tests.fakes.scribe import material_of, scribe, task_of
+from tests.unit.test_people import consolidate, entity, plant, text, used, whole
+
+
+@pytest.fixture(scope="module")
+def running():
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def fake(running):
+    running.requests.clear()
+    running.script(scribe)
+    return running
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+@pytest.fixture
+def told(opened, fake):
+    return Keeping(opened(model=ModelSettings("m", fake.url, api="chat")))
+
+
+def small(settings, **numbers):
+    """Settings with smaller limits."""
+    return {"policy": replace(settings.policy, portraits=replace(settings.policy.portraits, **numbers))}
+
+
+def of_the_user(keeping, *texts, **changes):
+    made = (keeping.made(words, **{"kind": "note", "category": "preference"} | changes) for words in texts)
+    return keeping.plant(*made)
+
+
+def asks(fake, task):
+    return [material_of(body) for body in fake.asked if task_of(body) == task]
+
+
+# -- the profile ------------------------------------------------------------------------------------------
+
+
+# row: C15
+def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
+    """Nothing passing, nothing of others, nothing of one persona alone, nothing that we concluded; a person's stays."""
+    likes, _ = of_the_user(keeping, "The user likes tea.", "The user can sail.")
+    of_the_user(keeping, "The user saw a car.", kind="episode")
+    of_the_user(keeping, "The user is shy.", persona="doctor")
+    of_the_user(keeping, "The user is wise.", origin="synthesized")
+    plant(keeping, "Anna likes tea too.", category="preference")
+    consolidate(keeping, cadence="light")
+    path = keeping.root / "profile.md"
+    lines = [line for line in path.read_text().splitlines() if line.startswith("- ")]
+    assert {line.partition(" [[")[0] for line in lines} == {"- The user likes tea.", "- The user can sail."}
+    path.write_text(path.read_text() + "\nI also like rain.\n")
+    keeping.memory.call("forget", {"id": likes})
+    consolidate(keeping, cadence="light")
+    assert "tea" not in path.read_text()
+    assert path.read_text().endswith("\nI also like rain.\n")
+    whole(keeping, cadence="light")
+
+
+# row: C15
+def test_the_profile_is_no_evidence_what_a_person_wrote_into_it_is(keeping):
+    """Recall finds the memory once, and the person's own line."""
+    of_the_user(keeping, "The user likes oolong tea.")
+    consolidate(keeping)
+    path = keeping.root / "profile.md"
+    path.write_text(path.read_text() + "\nMy violin is blue.\n")
+    keeping.memory.rescan(None)
+    hits = keeping.memory.call("recall", {"query": "oolong tea"})["hits"]
+    assert [hit["kind"] for hit in hits] == ["fact"]
+    assert [hit["kind"] for hit in keeping.memory.call("recall", {"query": "violin"})["hits"]] == ["note"]
+
+
+# row: C15
+# row: X23
+def test_a_persons_own_note_of_that_name_is_left_alone(keeping):
+    path = keeping.root / "profile.md"
+    path.write_text("# Me\n\nI am shy.\n")
+    of_the_user(keeping, "The user likes tea.")
+    consolidate(keeping)
+    assert path.read_text() == "# Me\n\nI am shy.\n"
+
+
+# row: C15
+def test_what_says_nothing_more_than_another_line_is_left_out():
+    """Equal in the normal form, or more than 20 signs and 60 % of the other."""
+    from engram.core.policy import PortraitPolicy
+
+    texts = ["The user likes black tea.", "The user likes black tea", "The user likes black tea. Daily.", "Tea."]
+    assert [one.text for one in _apart([Line(words, (words,)) for words in texts], PortraitPolicy())] == texts[2:]
+
+
+# row: C15
+# row: X2
+def test_without_a_model_a_long_profile_leaves_out_what_tells_least(opened, settings):
+    keeping = Keeping(opened(**small(settings, profile_lines=10)))
+    of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(12)), importance=0.4)
+    of_the_user(keeping, "The user likes rum.", importance=0.9)
+    report = consolidate(keeping)
+    held = text(keeping, "profile.md")
+    assert len(held.splitlines()) - held.count("%%") // 2 <= 10 + 3
+    assert "rum" in held
+    assert report["unasked"]["profile"] == 1
+    whole(keeping)
+
+
+# row: C15
+def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(opened, settings, fake, clock):
+    """Once; what comes later is a line of its own, and what is over takes its line with it."""
+    model = ModelSettings("m", fake.url, api="chat")
+    keeping = Keeping(opened(model=model, **small(settings, profile_lines=10)))
+    ids = of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(12)))
+    fake.script(
+        lambda body: (
+            {
+                "sentences": [
+                    {"facts": [1], "text": "Likes tea."},
+                    {"facts": [2, 3], "text": "Likes more tea."},
+                ]
+            }
+            if task_of(body) == "profile"
+            else scribe(body)
+        )
+    )
+    consolidate(keeping)
+    lines = [line for line in text(keeping, "profile.md").splitlines() if line.startswith("- ")]
+    assert [line.partition(" [[")[0] for line in lines] == ["- Likes tea.", "- Likes more tea."]
+    whole(keeping)
+    clock.advance(days=1)
+    of_the_user(keeping, "The user likes rum.")
+    consolidate(keeping)
+    assert len(asks(fake, "profile")) == 1
+    keeping.memory.call("forget", {"id": min(ids)})
+    consolidate(keeping)
+    lines = [line for line in text(keeping, "profile.md").splitlines() if line.startswith("- ")]
+    assert [line.partition(" [[")[0] for line in lines] == ["- Likes more tea.", "- The user likes rum."]
+    assert len(asks(fake, "profile")) == 1
+
+
+# row: X27
+def test_what_somebody_else_handed_in_is_no_part_of_the_profile(keeping):
+    """An import's words about the user stay a memory."""
+    turn = {"session": "old", "id": "m1", "role": "user", "text": "I like gin very much.", "origin": "import"}
+    keeping.memory.call("observe", {"turns": [turn]})
+    keeping.memory.call("flush", {})
+    facts = [one for one in keeping.memory.index.catalog.facts() if "gin" in one.text]
+    assert facts
+    consolidate(keeping)
+    assert not (keeping.root / "profile.md").exists() or "gin" not in text(keeping, "profile.md")
+
+
+# -- the assistant ----------------------------------------------------------------------------------------
+
+
+# row: C19
+def test_how_the_assistant_is_to_be_grows_below_what_a_person_wrote(keeping):
+    """Which keeps every byte."""
+    head = b"# Marvin\r\n\r\nYou are a robot.\r\n"
+    (keeping.root / "IDENTITY.md").write_bytes(head)
+    of_the_user(keeping, "The user wants short answers.", category="principle")
+    consolidate(keeping)
+    held = (keeping.root / "IDENTITY.md").read_bytes()
+    assert held.startswith(head)
+    assert b"- 2026-11-20: The user wants short answers. [[principle-" in held
+    whole(keeping)
+
+
+# row: C19
+def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
+    """A dated list under the untouched header; then it grows again."""
+    (told.root / "IDENTITY.md").write_text("You are a robot.\n")
+    of_the_user(told, *(f"The user wants answer number {n} short." for n in range(90)), category="principle")
+    consolidate(told)
+    held = text(told, "IDENTITY.md")
+    assert held.startswith(
+        "You are a robot.\n\n%% engram:begin patterns %%\n- Learned up to 2026-11-20\n- So it is said"
+    )
+    assert len(held) < 8000
+    whole(told)
+    of_the_user(told, "The user wants jokes.", category="principle")
+    consolidate(told)
+    assert text(told, "IDENTITY.md").count("- 2026-11-20: The user wants jokes.") == 1
+    assert len(asks(fake, "patterns")) == 1
+
+
+# row: C19
+# row: X2
+def test_at_fifteen_thousand_bytes_nothing_is_added(told, fake):
+    """Where no model shortens it, or it says nothing of use."""
+    fake.script(garbage())
+    of_the_user(told, *(f"The user wants answer number {n} short." for n in range(200)), category="principle")
+    consolidate(told)
+    held = (told.root / "IDENTITY.md").read_bytes()
+    assert 14_800 < len(held) < 15_200
+    assert b"answer number 0 short" in held
+
+
+# -- storylines and macros --------------------------------------------------------------------------------
+
+
+def life(keeping, *days, name="Porto"):
+    """A memory about `name` on each of these days before now."""
+    entity(keeping, name, "place")
+    made = [
+        keeping.made(f"{name} had a storm {day} days before.", days=day, about=(name,), kind="note") for day in days
+    ]
+    ids = keeping.plant(*made)
+    used(keeping, *ids)
+    return ids
+
+
+# row: B1
+def test_what_came_up_again_and_again_has_a_storyline(told, fake):
+    """With the memories it rests on; told in the model's words; a later one goes on with the same note."""
+    life(told, 9, 8, 7, 6, 2)
+    life(told, 9, 8, 7, name="Rome")
+    before, active = told.tree(), told.memory.index.counts()["facts"]
+    done = consolidate(told, only="storylines")
+    assert [path.name for path in (told.root / "traces").iterdir()] == ["porto-2026-11-11-story.md"]
+    held = text(told, "traces/porto-2026-11-11-story.md")
+    assert 'anchor: "[[Porto]]"' in held
+    assert (
+        "# Porto, November 2026\n\n%% engram:begin story %%\nSo it is said: Porto had a storm 9 days before. [[" in held
+    )
+    assert held.count("\n- 2026-11-") == 5
+    assert told.memory.index.counts()["facts"] == active
+    assert (broken_links(told.root), orphan_boxes(told.root)) == ([], [])
+    calls = len(fake.asked)
+    assert consolidate(told, only="storylines")["deeds"] == ()
+    assert len(fake.asked) == calls
+    life(told, 1)
+    consolidate(told, only="storylines")
+    assert [path.name for path in (told.root / "traces").iterdir()] == ["porto-2026-11-11-story.md"]
+    assert "seen: 2026-11-19" in text(told, "traces/porto-2026-11-11-story.md")
+    assert done["counts"]["storylines"] == 3
+    undone = told.memory.call("undo", {"id": done["run"], "dry_run": True})
+    assert undone["put_off"]
+    assert before
+
+
+# row: B1
+@pytest.mark.parametrize("days", [(9, 8, 7, 6), (9, 9, 9, 8, 8), (4, 3, 2, 2, 1.9), (90, 50, 9, 8, 7)])
+def test_too_few_too_short_or_too_far_apart_is_no_story(keeping, days):
+    life(keeping, *days)
+    consolidate(keeping, only="storylines")
+    assert not (keeping.root / "traces").exists()
+
+
+# row: B1
+def test_what_nobody_asked_about_is_no_anchor(keeping):
+    entity(keeping, "Porto", "place")
+    keeping.plant(*(keeping.made(f"Porto had storm {n}.", days=n, about=("Porto",)) for n in range(9)))
+    consolidate(keeping, only="storylines")
+    assert not (keeping.root / "traces").exists()
+
+
+# row: B1
+def test_two_storylines_a_month_apart_have_a_macro(told, fake):
+    """Once a week, in one note that is overwritten; without a model it lists them."""
+    life(told, 109, 108, 107, 106, 102, 9, 8, 7, 6, 2)
+    consolidate(told, only="storylines")
+    done = told.memory.call("consolidate", {"cadence": "weekly"})
+    held = text(told, "macros/porto-macro.md")
+    assert 'anchor: "[[Porto]]"' in held
+    assert held.count("- 2026-") == 2
+    assert "So it is said:" in held
+    assert (broken_links(told.root), orphan_boxes(told.root)) == ([], [])
+    before = told.everything()
+    assert told.memory.call("consolidate", {"cadence": "weekly"})["deeds"] == ()
+    assert told.everything() == before
+    told.memory.call("undo", {"id": done["run"]})
+    assert not (told.root / "macros/porto-macro.md").exists()
+
+
+# row: B1
+def test_stories_stop_at_the_most_that_a_vault_may_have(opened, settings):
+    keeping = Keeping(opened(**small(settings, stories=1)))
+    for name in ("Porto", "Rome"):
+        life(keeping, 9, 8, 7, 6, 2, name=name)
+    consolidate(keeping, only="storylines")
+    assert len(list((keeping.root / "traces").iterdir())) == 1
+    assert consolidate(keeping, only="storylines")["deeds"] == ()
