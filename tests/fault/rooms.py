@@ -81,8 +81,10 @@ def _take_in(kept: Kept, read: Note, name: str, settings: Settings) -> None:
             kept.entities.append(entity)
         case "artifacts":
             kept.artifacts.append(read)
-        case "traces":
-            assert read.keys["kind"] == "trace", f"{name} is not whole"
+        case "traces" | "macros":
+            assert read.keys["kind"] in {"trace", "storyline", "macro"}, f"{name} is not whole"
+        case "state" | "episodes" | "profile.md" | "spine.md" | "IDENTITY.md":
+            pass  # what is told from memories and turns, and made again from them
         case _:
             fact, problems = facts.fact_from(read, name, "", settings.zone)
             assert fact, f"{name} is not whole"
