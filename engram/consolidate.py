@@ -285,6 +285,7 @@ class Consolidation:
         try:
             self.index.wrote(history.put(self.vault, write.step, write.new))
         except EngramError as fault:
+            self.index.wrote(history.settled(self.vault, [write.step]))  # what stands all the same must be known
             return {write.step.before or write.step.after: str(fault)}
         return {}
 
