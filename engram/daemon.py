@@ -351,6 +351,7 @@ class Daemon:
                 continue
             try:
                 self.memory.tend()
+                self._wordy.set()  # a memory that is in use again wants its whole vector back
             except Exception as fault:  # noqa: BLE001  the next look tries again
                 self.writer.faults["consolidate"] = str(fault if isinstance(fault, EngramError) else type(fault))
             else:

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 INJECTED = "injected.json"
 HANDING_IN = frozenset(("observe", "remember"))
 """The operations whose words have a source."""
+UNSAYING = frozenset(("forget", "correct", "decide"))
+"""The operations after which something may be told that nobody says any more."""
 FROZEN = "many notes vanished at once; nothing is believed deleted until you say `engram doctor --accept-deletions`"
 
 
@@ -216,6 +218,8 @@ class Memory(Stream):
         rooms = (self, self.deeds, self.upkeep, self.briefing)
         verb = next(getattr(room, name) for room in rooms if hasattr(room, name))
         result: dict[str, Any] = verb(**arguments)
+        if name in UNSAYING:
+            self.upkeep.retell()
         if BY_NAME[name].writes:
             self.commits.called(name, result)
         return result

@@ -138,6 +138,10 @@ class Upkeep:
         else:
             faults.pop(name, None)
 
+    def retell(self) -> None:
+        """What is told of a memory that a person took back goes with it, and not only in the night (`B13`)."""
+        self.order.run("light", only="cleanup")
+
     def runs(self, last: int) -> dict[str, Any]:
         """The latest runs, the last one first: what each did, and whether it can be taken back."""
         kept = set(self.order.history.runs())

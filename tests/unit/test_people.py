@@ -382,9 +382,9 @@ def test_ten_runs_leave_exactly_one_card_made_without_a_model(keeping, clock):
     assert "wise" not in held
     whole(keeping)
     keeping.memory.call("forget", {"id": first})
+    assert "nurse" not in text(keeping, path)  # at once
     consolidate(keeping)
     assert "engram:begin card" not in text(keeping, path)
-    assert "nurse" not in text(keeping, path)
 
 
 # row: D9
