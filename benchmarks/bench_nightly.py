@@ -80,7 +80,7 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
     paths = sorted(f"{folder}/{name}" for folder, _, names in os.walk(root / "facts") for name in names)
     now = NIGHT
     with in_process(material.settings(root, home)) as memory:
-        order = Consolidation(memory.filing, memory.using, memory.climb.entering.edges, lambda: now, lambda: "")
+        order = Consolidation(memory.filing, memory.using, memory.climb.entering, lambda: now, lambda: "")
         settling = order.run("nightly")
         assert settling.plain()["counts"].keys() <= {"stage", "topics"}
         assert len(settling.deeds) <= size // DUE + 2

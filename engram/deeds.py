@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
@@ -74,7 +75,7 @@ class Deeds:
         if category is not None and category not in CATEGORIES:
             raise BadRequestError(f"there is no category {category!r}", fix=f"Use one of: {', '.join(CATEGORIES)}.")
         raw = {"text": text, "session": REMEMBERED, "persona": persona}
-        turn = ingest.turn_from(raw, now, self.settings, ulid(now, text), standing)
+        turn = ingest.turn_from(raw, now, self.settings, self._turn_id(text, now), standing)
         _allowed(turn, category, pinned=pinned)
         if importance is not None and not 0 <= importance <= 1:
             raise BadRequestError("importance must be 0 to 1")
@@ -127,7 +128,7 @@ class Deeds:
         """Replace what a memory says; the old statement does not come back (X8)."""
         fact, now = self._found(id), self.clock()
         raw = {"text": text, "session": REMEMBERED, "persona": fact.persona}
-        turn = ingest.turn_from(raw, now, self.settings, ulid(now, text))
+        turn = ingest.turn_from(raw, now, self.settings, self._turn_id(text, now))
         with self.intake.place(turn) as place:
             (evidence,) = self.filing.file_turns([place])
         return self.reviewing.correct(fact, turn.text, now, evidence.key)
@@ -298,6 +299,11 @@ class Deeds:
         ]
 
     # -- common to them ---------------------------------------------------------------------------
+
+    def _turn_id(self, text: str, now: datetime) -> str:
+        """An id for what somebody asks for now: the same in the same history, and of no turn that is there (`X25`)."""
+        names = (ulid(now, f"{number}\n{text}") for number in count())
+        return next(name for name in names if self.index.turn(REMEMBERED, name) is None)
 
     def _found(self, name: str) -> Fact:
         """The fact as its note says now; a change that nobody has looked at yet is taken in first."""

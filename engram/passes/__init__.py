@@ -218,6 +218,8 @@ class View:
     pages: Callable[[str], Sequence[str]] = no_paths
     linking: Callable[[str], Sequence[str]] = no_paths
     outside: Callable[[Fact], bool] = ours
+    memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What one pass worked out of this view and others may use; a later view begins without it."""
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
 
     def active(self) -> Iterable[Living]:
@@ -273,6 +275,7 @@ class View:
             stored=stored,
             made=made,
             ended=ended,
+            memo={},
             _vitals=vitals,
         )
 

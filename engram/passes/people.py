@@ -154,7 +154,7 @@ def describe(view: View, now: datetime) -> list[Step]:
     """
     policy, telling = view.policy.portraits, Telling(view, now)
     room = policy.entities - telling.made_now("description")
-    known = about(view, evidence(view, now))
+    known = about(view, now)
     lately = {path: max(_touched(one) for one in memories) for path, memories in known.items()}
     since = (now - timedelta(days=policy.recent_days)).timestamp()
     for path in sorted(lately, key=lambda path: (-lately[path], path)):
@@ -178,7 +178,7 @@ def _touched(one: Living) -> float:
 def cards(view: View, now: datetime) -> list[Step]:
     """What tells most of an entity with 5 memories or more, in at most 400 words, each with its source (`D9`)."""
     policy, telling = view.policy.portraits, Telling(view, now)
-    known = about(view, evidence(view, now))
+    known = about(view, now)
     for path, entity in view.entities.items():
         memories = known.get(path, [])
         enough = len(memories) >= policy.card_memories
@@ -288,9 +288,7 @@ def bridges(view: View, now: datetime) -> list[Step]:
     rests.
     """
     policy = view.policy.portraits
-    known = {
-        path: told for path, told in about(view, evidence(view, now)).items() if len(told) >= policy.bridge_memories
-    }
+    known = {path: told for path, told in about(view, now).items() if len(told) >= policy.bridge_memories}
     tied = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "bridge"}
     pairs = _strangers(view, known)
     found: list[Step] = []

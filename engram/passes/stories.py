@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Amend, Line
 from engram.core.text import slug
-from engram.passes.telling import Telling, about, asked, day, evidence, line, numbered, stem
+from engram.passes.telling import Telling, about, asked, day, line, numbered, stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def storylines(view: View, now: datetime) -> list[Step]:
     there = _there(view)
     room = policy.stories - sum(len(known) for known in there.values())
     asks = policy.entities - telling.made_now("story")
-    for path, memories in about(view, evidence(view, now)).items():
+    for path, memories in about(view, now).items():
         if not any(one.usage.access for one in memories):
             continue
         entity = view.entities[path]

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -38,14 +39,22 @@ def evidence(view: View, now: datetime) -> list[Living]:
     return sorted(found, key=lambda one: one.fact.id)
 
 
-def about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
-    """The memories about each entity, by the path of its note, in the order given."""
+def about(view: View, now: datetime) -> dict[str, list[Living]]:
+    """The memories about each entity that something may be told from, by the path of its note, oldest first."""
+    if "about" not in view.memo:
+        view.memo["about"] = _about(view, evidence(view, now))
+    found: dict[str, list[Living]] = view.memo["about"]
+    return found
+
+
+def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
     names = Names()
     for path, entity in view.entities.items():
         names.put(path, entity)
+    called = cache(names.one)
     found: defaultdict[str, list[Living]] = defaultdict(list)
     for one in memories:
-        named = (names.one(name) for name in one.fact.about)
+        named = (called(name) for name in one.fact.about)
         for path in dict.fromkeys(entity.path for entity in named if entity):
             found[path].append(one)
     return dict(found)

@@ -235,7 +235,10 @@ def settled(vault: Vault, steps: Iterable[Step]) -> dict[str, bytes]:
             raw = vault.read(step.after) if step.after else b""
             gone = bool(step.before) and step.before != step.after and not vault.exists(step.before)
             if gone and step.after and files.sha256(raw) == step.was != step.now:
-                put(vault, Step(step.after, step.before, step.was, step.was), raw)
+                try:
+                    put(vault, Step(step.after, step.before, step.was, step.was), raw)
+                except EngramError:  # it stays where it is, and must be found there
+                    held |= {step.before: b"", step.after: raw}
                 continue
         except EngramError:
             continue  # a person's doing, which the next scan tells

@@ -150,7 +150,7 @@ def test_no_fault_of_a_model_loses_anything_and_the_next_run_makes_it_good(world
 def test_the_vault_of_this_matrix_has_a_question_of_every_kind(world, covered):
     """Else a task would go untested; those that rest on others are asked when these are answered."""
     with FakeServer() as server:
-        server.script(*[lambda body: Reply("{}")] * 500)
+        server.script(*[Reply("{}")] * 500)
         put_in_order(world, server)
         asked = set(map(task_of, server.asked))
     assert TASKS.keys() - asked <= BIG, TASKS.keys() - asked - BIG

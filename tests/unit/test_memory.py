@@ -573,3 +573,15 @@ def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
     assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["frozen"]
     assert memory.call("doctor", {"accept_deletions": True})["healthy"]
     assert memory.call("stats", {})["facts"] == 0
+
+
+# row: X8
+def test_what_was_asked_for_and_forgotten_can_be_asked_for_in_the_same_instant(memory):
+    """Each time is a turn of its own, and a memory of its own."""
+    first = memory.call("remember", {"text": "Anna switched to oat milk"})
+    memory.call("forget", {"id": first["id"]})
+    path = memory.settings.vault / first["path"]
+    path.write_text(path.read_text().replace("oat milk", "oat milk, she says"))
+    again = memory.call("remember", {"text": "Anna switched to oat milk"})
+    assert again["verdict"] == "created"
+    assert again["id"] != first["id"]
