@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.agenda import CADENCES
-from engram.errors import BadRequestError, BudgetSpentError, ModelError
+from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.sight import RUNS
 
 if TYPE_CHECKING:
@@ -139,8 +139,16 @@ class Upkeep:
             faults.pop(name, None)
 
     def retell(self) -> None:
-        """What is told of a memory that a person took back goes with it, and not only in the night (`B13`)."""
-        self.order.run("light", only="cleanup")
+        """What is told of a memory that a person took back goes with it, and not only in the night (`B13`).
+
+        Never raises EngramError: what they asked for is done, and the next run tries this again.
+        """
+        try:
+            failures = self.order.run("light", only="cleanup").failures
+        except EngramError as fault:
+            failures = {"cleanup": str(fault)}
+        if failures:
+            self.order.filing.faults["consolidation"] = "; ".join(failures.values())
 
     def runs(self, last: int) -> dict[str, Any]:
         """The latest runs, the last one first: what each did, and whether it can be taken back."""

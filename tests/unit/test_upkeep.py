@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.vault import syscalls
 from tests.fakes.keeping import Keeping
+from tests.unit.test_people import entity
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 
@@ -155,3 +157,33 @@ def test_a_run_that_was_undone_is_undone_once(keeping):
     except ConflictError:
         return
     assert again["deeds"] == ()
+
+
+# row: B13
+def test_what_was_forgotten_is_forgotten_though_what_is_told_of_it_cannot_be_written(keeping, monkeypatch):
+    """The wish is carried out and answered; that a copy is left is told, and the next run takes it out."""
+    texts = ("Anna is a nurse.", "Anna lives in Porto.", "Anna sails.", "Anna sings.", "Anna cooks.")
+    entity(keeping, "Anna")
+    first, *_ = keeping.plant(*(keeping.made(text, about=("Anna",), kind="note") for text in texts))
+    keeping.memory.call("consolidate", {})
+    path = keeping.root / "entities/people/Anna.md"
+    assert "nurse" in path.read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr(syscalls, "SYS", Refusing(b"engram:begin card"))
+        assert keeping.memory.call("forget", {"id": first})["status"] == "forgotten"
+    assert keeping.seen(first).status == "forgotten"
+    assert "disk" in keeping.memory.faults["consolidation"]
+    keeping.memory.call("consolidate", {"cadence": "light"})
+    assert "nurse" not in path.read_text()
+
+
+class Refusing(syscalls.Syscalls):
+    """A disk that takes everything but certain bytes."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def write(self, descriptor, content):
+        if self.mark in content:
+            raise OSError(5, "Input/output error")
+        return super().write(descriptor, content)
