@@ -52,11 +52,10 @@ class Beside:
             beside = [*map(plan.seen, beside), *plan.new]
         found: list[Neighbour] = []
         for known in beside:
-            other = self._statement(known.text)
-            words, _ = similar.compared(own, other)
-            conflict = similar.conflict(own, other)
-            apart = similar.apart(own, other) or _another_time(fact, known)
-            found.append(Neighbour(known, max(words, cosines.get(known.id, 0.0)), conflict=conflict, apart=apart))
+            words = similar.compared(own, self._statement(known.text))
+            apart = words.apart or _another_time(fact, known)
+            nearness = max(words.similarity, cosines.get(known.id, 0.0))
+            found.append(Neighbour(known, nearness, conflict=words.conflict, apart=apart))
         return sorted(found, key=lambda one: (-one.similarity, one.fact.id))
 
     def _taken_apart(self, text: str) -> Statement:

@@ -1,11 +1,11 @@
 """Filed memories → boxes → traces: the notes that show what a stretch of conversation taught (rows C31, C32).
 
-Order of commit: what was decided (`state/open-boxes.json`) → box note → trace note → `state/traces.json` →
-that the notes stand (`state/open-boxes.json` again). A crash leaves
+Order of commit: what was decided (`state/open-boxes.json`) → box note → trace note. A crash leaves
 - before the first: nothing; filing the batch again does the same;
 - behind the first: a sealed box that still wants its notes, which the next call writes;
-- behind the box note or the trace note: notes that the next call writes again, byte for byte the same;
-- behind the traces: the same once more, with nothing left to change.
+- behind the notes: the same once more, with nothing left to change.
+That the notes stand is written down with the next decision. `state/traces.json` grows with the vault, so it is
+written only before boxes leave the state: at any time it is whole together with the sealed boxes there.
 A memory that is handed in again is known by its box: those of this process, and the latest ones in the state.
 """
 
@@ -45,6 +45,7 @@ class Boxing:
         self._known: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
         self._own: dict[str, int] = {}
         self._again: datetime | None = None
+        self._unsaved = False  # whether the notes of some box stand and no file says so
         self._held = self._load()
         self._traces: dict[str, Trace] | None = None
         for held in self._held:
@@ -92,6 +93,17 @@ class Boxing:
         gap = timedelta(minutes=self.policy.gap_minutes)
         dues = [held.touched + gap for held in self._open()]
         return min(dues + [self._again or held.touched for held in self._owed()], default=None)
+
+    def save(self) -> None:
+        """Write down what so far is only known here: the traces, and that notes stand; forget all but the latest boxes.
+
+        Raises StorageError; then it is done with a later call.
+        """
+        if self._unsaved:
+            self._put(TRACES, forms.traces_text(self._woven()))
+            old = [held for held in self._held if held.filed][: -self.policy.kept]
+            self._keep([held for held in self._held if held not in old])
+            self._unsaved = False
 
     # -- decisions --------------------------------------------------------------------------------------
 
@@ -177,12 +189,11 @@ class Boxing:
         return True
 
     def _settle(self, filed: Collection[Held]) -> None:
-        """The notes stand: save the traces, then forget all but the latest of the boxes."""
-        self._put(TRACES, forms.traces_text(self._woven()))
-        held = [replace(one, filed=True) if one in filed else one for one in self._held]
-        done = [one for one in held if one.filed]
-        old = done[: -self.policy.kept]
-        self._keep([one for one in held if one not in old])
+        """The notes stand."""
+        self._held = [replace(held, filed=True) if held in filed else held for held in self._held]
+        self._unsaved = True
+        if sum(held.filed for held in self._held) > 2 * self.policy.kept:
+            self.save()
 
     def _keep(self, held: list[Held]) -> None:
         self._put(OPEN, forms.held_text(held))

@@ -102,7 +102,7 @@ class Climb:
                 plan.rows.append(_row(now, fact.id, candidate, evidence, verdict, extraction.extractor))
                 plan.rows += self._apart(now, fact, extraction)
         self._write(plan)
-        self._beside(batch, extraction, [fact_id for _, fact_id in became], now)
+        self._beside(batch, extraction, [fact_id for _, fact_id in became], plan)
         created, confirmed, review = (
             tuple(fact_id for action, fact_id in became if action == wanted)
             for wanted in ("create", "confirm", "review")
@@ -145,7 +145,7 @@ class Climb:
             self.filing.seed()
         self._stale = False
 
-    def _beside(self, batch: Batch, extraction: Extraction, ids: Sequence[str], now: datetime) -> None:
+    def _beside(self, batch: Batch, extraction: Extraction, ids: Sequence[str], plan: Plan) -> None:
         """What belongs to a batch besides its facts: entity notes and relations, ties, the box of the conversation.
 
         What waits in review has its entities, so that its links lead somewhere, and nothing else. What was skipped
@@ -153,11 +153,11 @@ class Climb:
         """
         filed = self._facts(ids)
         turns, own = batch.turns, {item.filed.key for item in batch.waiting}
-        self.entering.take(filed, extraction, turns, now)
         memories = [fact for fact in filed if fact.status != "review"]
-        self.entering.tie(edge for fact in memories if fact.source in own for edge in self.ladder.ties(fact, now))
+        ties = (edge for fact in memories if fact.source in own for edge in self.ladder.ties(fact, plan))
+        self.entering.take(filed, extraction, turns, plan.now, ties)
         people = {turn.speaker for turn in turns}
-        self.boxing.add(turns[0].session, turns[0].persona, memories, turns[-1].occurred_at, now, people)
+        self.boxing.add(turns[0].session, turns[0].persona, memories, turns[-1].occurred_at, plan.now, people)
 
     def _facts(self, ids: Sequence[str]) -> list[Fact]:
         """Those of the facts that are known, each once."""
@@ -183,8 +183,8 @@ class Climb:
         plan.rows.append({**row, **became.get(verdict.action, {})})
         self._write_once(plan)
         kept = self._facts([fact.id])
-        self.entering.take(kept, Extraction((), "user"), [turn], plan.now)
-        self.entering.tie(edge for one in kept for edge in self.ladder.ties(one, plan.now))
+        ties = (edge for one in kept for edge in self.ladder.ties(one, plan))
+        self.entering.take(kept, Extraction((), "user"), [turn], plan.now, ties)
         return verdict, plan.asked
 
     # -- the ladder ---------------------------------------------------------------------------------
@@ -229,6 +229,7 @@ class Climb:
         """The rungs that look at the neighbours: plans what follows, and says it in one verdict (rows A7–A13, D3)."""
         model = self.settings.model is not None
         weighed = self.ladder.weigh(fact, said.turn.occurred_at, model=model, plan=plan)
+        plan.met[fact.id] = weighed.neighbours
         if surprises:
             fact = replace(fact, importance=weighed.importance)
         if heired := [near.fact for near in weighed.neighbours if fact.id in near.fact.superseded_by]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from engram.core import links
 from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
 from engram.core.records import Create, Edge, Edit, Move
-from engram.errors import ConflictError, NotFoundError
+from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import entities, files, note
 from engram.vault.edges import Edges, Line, edge_id, kin
 from engram.vault.places import stat_of
@@ -24,6 +24,7 @@ from engram.vault.places import stat_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from engram.config import Settings
     from engram.core.records import Entity, Extraction, Fact, Problem, Relation, Turn
@@ -106,11 +107,6 @@ class Entering:
         """These notes were just written for another reason."""
         self._wrote(path for path in paths if path.startswith(f"{entities.FOLDER}/"))
 
-    def tie(self, edges: Iterable[Edge]) -> None:
-        """Keep ties between memories; one that is kept already changes nothing (`A13`)."""
-        fresh = (Line(edge) for edge in edges)
-        self.edges.append(line for line in fresh if edge_id(line.edge) not in self.edges.lines)
-
     def _link(self, name: str) -> str:
         entity = self.names.one(name)
         if entity is None and key(name) not in self._promised:
@@ -158,12 +154,19 @@ class Entering:
 
     # -- what a batch says ---------------------------------------------------------------------------
 
-    def take(self, facts: Sequence[Fact], extraction: Extraction, turns: Sequence[Turn], now: datetime) -> None:
-        """Enter what the new `facts` are about and how that is related (rows B1, C13, E2).
+    def take(
+        self,
+        facts: Sequence[Fact],
+        extraction: Extraction,
+        turns: Sequence[Turn],
+        now: datetime,
+        ties: Iterable[Edge] = (),
+    ) -> None:
+        """Enter what the new `facts` are about and how that is related (rows A13, B1, C13, E2).
 
         Makes a note for every name that has none, so that every link in a fact leads somewhere; relations
-        become edges and lines in notes. A note that a person touched within `quiet_seconds` is left alone and
-        gets its lines with a later batch.
+        become edges and lines in notes, `ties` between memories edges that are kept once. A note that a person
+        touched within `quiet_seconds` is left alone and gets its lines with a later batch.
         """
         self._look()
         said = {turn.id: turn.occurred_at for turn in turns}
@@ -174,35 +177,50 @@ class Entering:
         wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
         wanted += [(name, said[one.turn_id]) for one in bonds if not one.ended for name in (one.subject, one.object)]
         types = _types(extraction, turns)
-        self._create(wanted, types)
         self._retype(types, now)
+        fresh = self._fresh(wanted, types)
         lines = self._changes(bonds, said)
         wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
-        waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now)}
+        self._create({path: _granted_new(entity, wishes.pop(path, _Wish())) for path, entity in fresh.items()})
+        with files.FolderSyncs() as pending:
+            waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now, pending)}
         self._unnamed = {path: wishes[path].aliases for path in waiting if wishes[path].aliases}
-        self.edges.append(self._settled(line, waiting) for line in lines.values())
+        settled = [self._settled(line, waiting) for line in lines.values()]
+        known = (Line(edge) for edge in ties)
+        self.edges.append([*settled, *(line for line in known if edge_id(line.edge) not in self.edges.lines)])
 
-    def _create(self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]) -> None:
-        """Make the notes of names that nobody has and whose link leads nowhere."""
+    def _fresh(self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]) -> dict[str, Entity]:
+        """The entities of names that nobody has and whose link leads nowhere, by the path their note will have."""
         fresh: dict[str, Entity] = {}
         for name, since in wanted:
             link = self._link(name)
-            if self.names.one(name) or is_owner(name) or self._leads(link) or entities.folded(link) in fresh:
+            if self.names.one(name) or is_owner(name) or self._leads(link):
                 continue
             said = name if link == entities.stem(name) else link
             entity = entities.new_entity(said, kind_of(name, types.get(key(name), "")), since)
             if self.vault.exists(entity.path):  # a person made it a moment ago
                 self._read(entity.path)
             else:
-                fresh[entities.folded(link)] = entity
-        zone = self.settings.zone
+                fresh[entity.path] = entity
+                self.names.put(entity.path, entity)
         self._promised.clear()
-        self._wrote(
-            self.vault.apply(
-                Create(entity.path, entities.entity_keys(entity, zone), entities.entity_body(entity), "a new name")
-                for entity in fresh.values()
+        return fresh
+
+    def _create(self, fresh: Mapping[str, Entity]) -> None:
+        """Make the notes of these entities; where that is refused, nobody knows them before the next look."""
+        zone = self.settings.zone
+        try:
+            self._wrote(
+                self.vault.apply(
+                    Create(path, entities.entity_keys(entity, zone), entities.entity_body(entity), "a new name")
+                    for path, entity in fresh.items()
+                )
             )
-        )
+        except EngramError:
+            for path in fresh:
+                self._forget(path)
+            self._looked = float("-inf")
+            raise
 
     def _retype(self, types: Mapping[str, str], now: datetime) -> None:
         """Give notes of ours that were concepts, for want of knowing better, the type that is said now (`B1`).
@@ -301,7 +319,7 @@ class Entering:
 
     # -- the files -----------------------------------------------------------------------------------
 
-    def _granted(self, path: str, wish: _Wish, now: datetime) -> bool:
+    def _granted(self, path: str, wish: _Wish, now: datetime, pending: set[Path]) -> bool:
         """Whether the note says what is wished; False where a person is at it, or it has a fault."""
         self._read(path)
         if path not in self._stats:
@@ -310,15 +328,14 @@ class Entering:
         held = note.read(raw, self.settings.policy.files)
         entity, _ = entities.entity_from(held, path, "", self.settings.zone)
         body = entities.with_relations(held.body, wish.add, wish.drop)
-        called = {key(name) for name in (entity.name, *entity.aliases)}
-        fresh = [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
+        fresh = _new_names(entity, wish)
         keys = {"aliases": [*entity.aliases, *fresh]} if fresh else {}
         if not keys and body == held.body:
             return True
         if self._is_busy(path, now):
             return False
         try:
-            self._wrote(self.vault.apply([Edit(path, files.sha256(raw), keys, "a relation", body)]))
+            self._wrote(self.vault.apply([Edit(path, files.sha256(raw), keys, "a relation", body)], pending=pending))
         except ConflictError:
             return False
         return True
@@ -339,6 +356,17 @@ class Entering:
         """The line, owed as long as its note waits."""
         source = self._end(line.edge.source)
         return replace(line, owed=line.owed and source is not None and source.path in waiting)
+
+
+def _granted_new(entity: Entity, wish: _Wish) -> Entity:
+    """The entity as its first note says it."""
+    aliases = (*entity.aliases, *_new_names(entity, wish))
+    return replace(entity, aliases=aliases, relations=tuple(dict.fromkeys(wish.add)))
+
+
+def _new_names(entity: Entity, wish: _Wish) -> list[str]:
+    called = {key(name) for name in (entity.name, *entity.aliases)}
+    return [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
 
 
 def _is_guessed(entity: Entity) -> bool:

@@ -21,7 +21,7 @@ from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.redact import redact
 from engram.core.signals import scan, table
 from engram.core.text import content_hash, ulid
-from engram.errors import BadRequestError, BusyError, ConflictError, EngramError, StorageError, UnavailableError
+from engram.errors import BadRequestError, BusyError, ConflictError, StorageError, UnavailableError
 from engram.vault import sessions
 from engram.vault.forms import plain_text
 
@@ -247,16 +247,9 @@ class Intake:
                 self._let_go(placed)
             ticket.set_exception(fault)
             raise
-        try:
-            self.index.add_turns(placed)
-        except EngramError as fault:
-            self.faults["index"] = f"new turns are not found before they are filed: {fault}"
-        else:
-            if placed:
-                self.faults.pop("index", None)
-        finally:  # whatever the index met, the turns are on the disk and sending them again finds them there
-            self.backlog.add([self._waiting(seq, filed, now) for seq, filed in zip(seqs, placed, strict=True)])
-            ticket.set_result(None)
+        self.index.add_turns(placed)
+        self.backlog.add([self._waiting(seq, filed, now) for seq, filed in zip(seqs, placed, strict=True)])
+        ticket.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> Waiting:
         level = scan(filed.turn.text, self.patterns, self.settings.policy.signals).level

@@ -87,7 +87,7 @@ class Ladder:
         verdict = dedup.relate(active, policy.similarity, calibrated=True, model=model)
         similarities = [one.similarity for one in active if not one.conflict]  # what contradicts is no repetition
         gain = salience.surprise(similarities, policy.ladder, policy.similarity, novelty=self.beside.measures).gain
-        return Weighed(verdict, tuple(near), salience.surprised(fact.importance, gain, policy.ladder))
+        return Weighed(verdict, near, salience.surprised(fact.importance, gain, policy.ladder))
 
     def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
         """Those of the neighbours that a model has not yet told from this statement, in their words of today (`A9`)."""
@@ -100,18 +100,23 @@ class Ladder:
         if self._apart is not None:
             self._apart.add(pair_of(text, known))
 
-    def ties(self, fact: Fact, now: datetime) -> tuple[Edge, ...]:
-        """The links of a new fact to what is similar, but not the same (`A13`)."""
+    def ties(self, fact: Fact, plan: Plan) -> tuple[Edge, ...]:
+        """The links of a new fact to what is similar, but not the same (`A13`).
+
+        The neighbours are those it met when `plan` was made; one that was filed before has met none and looks again.
+        """
         if fact.status != "active":
             return ()
-        near = ((one.fact.id, one.similarity) for one in self._near(fact, now, None) if one.fact.status == "active")
-        return links.links(fact.id, near, fact.created or now, self.settings.policy.links)
+        met = plan.met.get(fact.id)
+        met = self._near(fact, plan.now, plan) if met is None else met
+        near = ((one.fact.id, one.similarity) for one in met if plan.seen(one.fact).status == "active")
+        return links.links(fact.id, near, fact.created or plan.now, self.settings.policy.links)
 
-    def _near(self, fact: Fact, when: datetime, plan: Plan | None) -> list[Neighbour]:
+    def _near(self, fact: Fact, when: datetime, plan: Plan | None) -> tuple[Neighbour, ...]:
         """The facts beside `fact`, nearest first, with what shares its slot marked (`E5`)."""
         slotted = self._slot(fact)
         near = self.beside.near(fact, when, STATUSES, plan)
-        return [replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact)) for one in near]
+        return tuple(replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact)) for one in near)
 
     def _slot(self, fact: Fact) -> str:
         kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")

@@ -176,6 +176,7 @@ class Memory(Stream):
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
         self.using.flush()
+        self.climb.boxing.save()
         self.commits.passing()
         self.index.save()
         self.upkeep.agenda.save()
@@ -192,6 +193,7 @@ class Memory(Stream):
         try:
             with suppress(EngramError):
                 self.using.flush()
+                self.climb.boxing.save()
                 self.upkeep.agenda.save()
                 self._save_injected()
             self.index.close()

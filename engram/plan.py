@@ -16,11 +16,11 @@ from engram.vault import artifacts, facts, reviews
 from engram.vault.forms import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.dedup import Effect
+    from engram.core.dedup import Effect, Neighbour
     from engram.core.records import Change
     from engram.filing import Filing
 
@@ -31,7 +31,10 @@ ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
 
 class Plan:
-    """A batch's changes in the making; in which order they are written, their owner knows (`Climb`)."""
+    """A batch's changes in the making; in which order they are written, their owner knows (`Climb`).
+
+    `met` are the neighbours of its statements, by id: one search tells of surprise, doubles and ties.
+    """
 
     def __init__(self, settings: Settings, now: datetime, filing: Filing) -> None:
         self.settings = settings
@@ -40,6 +43,7 @@ class Plan:
         self.rows: list[dict[str, object]] = []
         self.stones: list[dict[str, object]] = []
         self.retired = 0
+        self.met: dict[str, Sequence[Neighbour]] = {}
         self._new: dict[str, tuple[Fact, str, str]] = {}
         self._known: dict[str, Fact] = {}
         self._keys: dict[str, dict[str, object]] = {}

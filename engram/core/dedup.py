@@ -34,7 +34,7 @@ class Neighbour:
     """An active fact beside a candidate, on the nominal scale 0–1.
 
     `conflict` says why words alone tell that both cannot hold, `apart` why they are two facts whatever the
-    similarity (`similar.conflict`, `similar.apart`); '' for neither.
+    similarity (`similar.compared`); '' for neither.
     """
 
     fact: Fact

@@ -18,7 +18,7 @@ from engram.core.text import normalise
 from engram.core.words import content, language, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from engram.core.attributes import Attribute
 
@@ -168,30 +168,43 @@ def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> Stateme
     )
 
 
-def similarity(a: Statement, b: Statement) -> float:
-    """How alike two statements are, 0–1; symmetric, and 1 for the same words (`A7`, `X13`).
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How alike two statements are, 0 to 1, and why; and the guards of `A7`, '' where they do not speak.
+
+    `conflict`: they cannot both hold, as far as words tell: another value of an attribute that has one at a time,
+    or the same said and denied. `apart`: they are two facts, whatever a vector says: what is in conflict, other
+    numbers, a name that only one has, a denial, or the same words with their roles changed.
+    """
+
+    similarity: float
+    why: str
+    conflict: str = ""
+    apart: str = ""
+
+
+def compared(a: Statement, b: Statement) -> Comparison:
+    """Two statements beside each other; symmetric, and 1 for the same words (`A7`, `X13`).
 
     Above .85 nothing but articles, emphasis or the place of a phrase differs; .70–.85 needs a judgement, and is
     given by definition (.78) to another value of one attribute (`attributes.attribute`) and to the opposite;
     below, it is the weighted Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems, whom it is about counting half.
     `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes coffee` → .60.
     """
-    return compared(a, b)[0]
-
-
-def compared(a: Statement, b: Statement) -> tuple[float, str]:
-    """The similarity of two statements, and why."""
     if same := _restated(a, b):
-        return same
-    if opposed := conflict(a, b):
-        return OPPOSED, opposed
-    overlap = _overlap(a, b)
-    if why := apart(a, b):
-        return min(overlap, INFLECTED if why == _POLARITY else APART), why
+        return Comparison(*same)
+    overlap, elsewhere = _overlap(a, b), _elsewhere(a, b)
+    denied = _POLARITY if a.negated is not b.negated else ""
+    conflict = _conflict(a, b, overlap, is_denied=bool(denied) and not elsewhere)
+    why = conflict or elsewhere or denied
+    if conflict:
+        return Comparison(OPPOSED, why, conflict, why)
+    if why:
+        return Comparison(min(overlap, INFLECTED if why == _POLARITY else APART), why, "", why)
     first, second = _comparable(a, b)
     if first and (first == second or _rotated(first, second)):
-        return INFLECTED, "the same but for inflection or small words"
-    return min(overlap, INFLECTED), "shared words"
+        return Comparison(INFLECTED, "the same but for inflection or small words")
+    return Comparison(min(overlap, INFLECTED), "shared words")
 
 
 def _restated(a: Statement, b: Statement) -> tuple[float, str] | None:
@@ -202,27 +215,10 @@ def _restated(a: Statement, b: Statement) -> tuple[float, str] | None:
     return (MOVED, "the same in another order") if _rotated(a.tokens, b.tokens) else None
 
 
-def conflict(a: Statement, b: Statement) -> str:
-    """Why two statements cannot both hold, as far as words tell, or '' (`A7`).
-
-    Another value of an attribute that has one at a time, or the same said and denied.
-    """
-    if _restated(a, b):
-        return ""
+def _conflict(a: Statement, b: Statement, overlap: float, *, is_denied: bool) -> str:
     if name := attributes.conflict(a.attribute, b.attribute):
         return f"another {name.replace('_', ' ')}"
-    denied = a.negated is not b.negated and not _elsewhere(a, b) and _overlap(a, b) >= _FRAME
-    return "says the opposite" if denied else ""
-
-
-def apart(a: Statement, b: Statement) -> str:
-    """Which guard says that two statements are two facts, whatever a vector says, or '' (`A7`).
-
-    Another value, a denial, other numbers, a name that only one has, or the same words with their roles changed.
-    """
-    if _restated(a, b):
-        return ""
-    return conflict(a, b) or _elsewhere(a, b) or (_POLARITY if a.negated is not b.negated else "")
+    return "says the opposite" if is_denied and overlap >= _FRAME else ""
 
 
 def _elsewhere(a: Statement, b: Statement) -> str:
@@ -234,8 +230,8 @@ def _elsewhere(a: Statement, b: Statement) -> str:
     if a.owners != b.owners or _of_others(a.attribute, b.attribute):
         return "somebody else's"
     first, second = _comparable(a, b)
-    if Counter(first) == Counter(second) and first != second and not _rotated(first, second):
-        return "another order"
+    if first != second and len(first) == len(second) and Counter(first) == Counter(second):
+        return "" if _rotated(first, second) else "another order"
     return ""
 
 
@@ -246,12 +242,13 @@ def _overlap(a: Statement, b: Statement) -> float:
     """Weighted Dice overlap of the stems; words that are the subject of both count half."""
     first, second = _comparable(a, b)
     subject = set(first[: a.subject]).intersection(second[: b.subject])
+    one, other = set(first), set(second)
 
-    def weight(stems: Iterable[str]) -> float:
-        return sum(_SUBJECT_WEIGHT if stem in subject else 1.0 for stem in set(stems))
+    def weight(stems: set[str]) -> float:
+        return len(stems) - (1 - _SUBJECT_WEIGHT) * len(stems & subject)
 
-    whole = weight(first) + weight(second)
-    return 2 * weight(set(first).intersection(second)) / whole if whole else 0.0
+    whole = weight(one) + weight(other)
+    return 2 * weight(one & other) / whole if whole else 0.0
 
 
 def _comparable(a: Statement, b: Statement) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -263,11 +260,12 @@ def _of_others(one: Attribute | None, other: Attribute | None) -> bool:
     return one is not None and other is not None and one.subject != other.subject
 
 
-def _rotated(one: Sequence[str], other: Sequence[str]) -> bool:
+def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether a stretch of the end of `one` stands at the beginning of `other`, and nothing else differs."""
     if len(one) != len(other) or len(one) < _LEAST_MOVED:
         return False
-    return any(tuple(one[place:]) + tuple(one[:place]) == tuple(other) for place in range(1, len(one)))
+    starts = (place for place in range(1, len(one)) if one[place] == other[0])
+    return any(one[place:] + one[:place] == other for place in starts)
 
 
 _LEAST_MOVED = 3

@@ -50,10 +50,11 @@ class Index:
         self.catalog = Catalog(
             settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
         )
-        self.lexical = Lexical(settings.policy.lexical, settings.zone)
+        self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self._pending: dict[str, FiledTurn] = {}
+        self._untold: list[FiledTurn] = []  # of these, those that the lexical index has not heard of yet
         self._own: dict[str, int] = {}
         self._following = threading.Lock()
         self._mark = self._load()
@@ -71,7 +72,7 @@ class Index:
         Waiting turns are left out: the journal brings them back.
         """
         with self._following:
-            self.lexical.save(self.settings.cache, self._mark, tuple(self._pending))
+            self._told().save(self.settings.cache, self._mark, tuple(self._pending))
         if self.meaning:
             self.meaning.tidy(self.lexical)
 
@@ -94,20 +95,33 @@ class Index:
     def filed(self, turns: Sequence[FiledTurn]) -> None:
         """These turns stand in their file now and no longer wait."""
         with self._following:
+            lexical = self._told()
             for key in [filed.key for filed in turns]:
                 waited, stands = self._pending.pop(key, None), self.catalog.unit(key)
                 if waited and stands is None:
-                    self.lexical.remove([key])
+                    lexical.remove([key])
                 elif waited and stands and stands != waited:  # a person's turn has the block
-                    self.lexical.add([_doc(stands)])
+                    lexical.add([_doc(stands)])
 
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
-        """Make turns findable that wait for their file."""
-        if not turns:
-            return
+        """Make turns findable that wait for their file; the next question takes their words in, not who says them."""
         with self._following:
             self._pending |= {filed.key: filed for filed in turns}
-            self.lexical.add([_doc(filed) for filed in turns])
+            self._untold += turns
+
+    @property
+    def lexical(self) -> Lexical:
+        """The lexical index, with every turn that waits."""
+        if not self._untold:
+            return self._lexical
+        with self._following:
+            return self._told()
+
+    def _told(self) -> Lexical:
+        if self._untold:
+            self._lexical.add(map(_doc, self._untold))
+            self._untold = []
+        return self._lexical
 
     def rebuild(self) -> None:
         """Forget everything and read the vault again; only vectors stay, for they follow from the texts alone."""
@@ -122,11 +136,12 @@ class Index:
             if delta.mark == self._mark:
                 return
             if delta.fresh:
-                self.lexical = Lexical(self.settings.policy.lexical, self.settings.zone)
-                self.lexical.add([_doc(filed) for filed in self._pending.values()])
+                self._lexical = Lexical(self.settings.policy.lexical, self.settings.zone)
+                self._untold = list(self._pending.values())
+            lexical = self._told()
             if removed := [key for key in delta.removed if key not in self._pending]:
-                self.lexical.remove(removed)
-            self.lexical.add(filter(None, map(self._arrived, delta.added)))
+                lexical.remove(removed)
+            lexical.add(filter(None, map(self._arrived, delta.added)))
             self._mark = delta.mark
 
     def _arrived(self, unit: Unit) -> Doc | None:
@@ -142,7 +157,7 @@ class Index:
 
     def _load(self) -> str:
         """The mark at which the saved lexical index stands, or '' where there is none to use."""
-        return self.lexical.mark if self.lexical.load(self.settings.cache) else ""
+        return self._lexical.mark if self._lexical.load(self.settings.cache) else ""
 
     def _mtime(self, path: str) -> int:
         """When the file was written, in nanoseconds; 0 if nothing stands there, -1 if the disk does not say."""

@@ -55,15 +55,19 @@ class Vault:
         """The paths of the notes at and below `folder`, in order."""
         return sorted(walk(str(self.root), folder).files)
 
-    def apply(self, changes: Iterable[Change], held: dict[str, bytes] | None = None) -> dict[str, bytes]:
+    def apply(
+        self, changes: Iterable[Change], held: dict[str, bytes] | None = None, pending: set[Path] | None = None
+    ) -> dict[str, bytes]:
         """Carry the plan out in order and make it durable, each folder once; what each path holds now.
 
         A path from which a note was moved holds b''. A file that is no longer as planned, or a place that is
         taken, raises ConflictError; what came before it in the plan stands. `held` is filled as it goes on: after
-        a fault it says what was meant to stand so far, which `stands` tells of what was done.
+        a fault it says what was meant to stand so far, which `stands` tells of what was done. With `pending` the
+        folders are the caller's to make durable.
         """
         held = {} if held is None else held
-        with files.FolderSyncs() as pending:
+        with files.FolderSyncs() as own:
+            pending = own if pending is None else pending
             for change in changes:
                 if isinstance(change, Create):
                     held[change.path] = note.emit(change.keys, change.body)

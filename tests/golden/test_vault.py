@@ -16,9 +16,10 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def play(memory):
-    """Turn by turn, as a chatbot would send them."""
+    """Turn by turn, as a chatbot would send them; then what is written seldom."""
     for line in CONVERSATION.read_text().splitlines():
         memory.call("observe", {"turns": [json.loads(line)]})
+    memory.save()
 
 
 # row: X1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.similar import apart, conflict, similarity, statement
+from engram.core.similar import compared, statement
 from engram.index.stems import stemmed
 
 WORDS = (
@@ -39,17 +39,16 @@ def taken(text):
 def test_similarity_is_symmetric_and_a_share(one, other):
     """Between 0 and 1, whichever comes first; so are its guards."""
     first, second = taken(one), taken(other)
-    assert 0 <= similarity(first, second) <= 1
-    assert similarity(first, second) == similarity(second, first)
-    assert (apart(first, second), conflict(first, second)) == (apart(second, first), conflict(second, first))
+    assert 0 <= compared(first, second).similarity <= 1
+    assert compared(first, second) == compared(second, first)
 
 
 @RUNS
 @given(texts)
 def test_a_statement_is_the_same_as_itself(text):
     """In any case and with any sentence punctuation."""
-    assert similarity(taken(text), taken(text)) == 1.0
-    assert conflict(taken(text), taken(text)) == ""
+    found = compared(taken(text), taken(text))
+    assert (found.similarity, found.conflict) == (1.0, "")
 
 
 @RUNS
@@ -57,11 +56,12 @@ def test_a_statement_is_the_same_as_itself(text):
 def test_what_words_tell_apart_is_never_the_same(one, other):
     """A guard that speaks keeps the pair below the cut of reinforcement."""
     first, second = taken(one), taken(other)
-    assert not (apart(first, second) and similarity(first, second) > 0.85)
+    found = compared(first, second)
+    assert not (found.apart and found.similarity > 0.85)
 
 
 @RUNS
 @given(st.lists(st.sampled_from(WORDS[:14]), min_size=1, max_size=8), st.sampled_from(("walnut", "Oslo", "17")))
 def test_a_word_more_is_never_the_same(found, more):
     """Whatever is added may be what matters."""
-    assert similarity(taken(" ".join(found)), taken(" ".join([*found, more]))) <= 0.85
+    assert compared(taken(" ".join(found)), taken(" ".join([*found, more]))).similarity <= 0.85

@@ -11,6 +11,7 @@ from engram.config import ModelSettings
 from engram.core.records import Relation
 from engram.core.text import content_hash
 from engram.errors import ForbiddenError
+from engram.plan import Plan
 from engram.serve.output import shown
 from tests.fakes.batches import (
     batch_of,
@@ -681,7 +682,8 @@ def test_a_memory_that_is_heard_again_gets_no_more_ties(held):
     before = rows(held, "edges.jsonl")
     tell(held, "Anna painted boats in spring.")
     assert rows(held, "edges.jsonl") == before
-    (tie,) = held.climb.ladder.ties(by_text(held, "Anna painted boats in spring."), held.clock())
+    plan = Plan(held.settings, held.clock(), held.filing)
+    (tie,) = held.climb.ladder.ties(by_text(held, "Anna painted boats in spring."), plan)
     assert {tie.source, tie.target} not in [{row["from"], row["to"]} for row in before]
 
 

@@ -310,28 +310,6 @@ def test_a_time_that_no_calendar_reckons_with_is_refused_everywhere(memory, mome
 
 
 # row: X20
-def test_turns_that_the_index_cannot_take_in_are_stored_all_the_same(waiting, monkeypatch):
-    """They are on the disk: they are acknowledged, distilled later, and the fault is told."""
-
-    def refused(_docs):
-        raise StorageError("the cache disk is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(waiting.index.lexical, "add", refused)
-        assert observe(waiting, turn(1, "My name is Mira."))["stored"] == 1
-        patch.setattr(waiting.index.lexical, "add", None)
-        with pytest.raises(TypeError):
-            observe(waiting, turn(3))
-    assert observe(waiting, turn(3))["duplicates"] == 1
-    assert "index" in waiting.faults
-    assert observe(waiting, turn(1, "My name is Mira."))["duplicates"] == 1
-    work(waiting)
-    assert waiting.call("recall", {"query": "Mira", "kinds": ["fact"]})["hits"]
-    observe(waiting, turn(2))
-    assert "index" not in waiting.faults
-
-
-# row: X20
 def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(waiting, opened, clock, settings):
     """The longest wait between tries is a wait after the start too."""
     observe(waiting, turn(1, "My name is Mira."))

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from engram.core.attributes import attribute
-from engram.core.similar import apart, compared, conflict, similarity, statement
+from engram.core.similar import compared, statement
 from engram.index.stems import stemmed
 from tests.unit.statement_pairs import pairs
 
@@ -19,7 +19,7 @@ def taken(text):
 
 
 def zone(one, other):
-    value = similarity(taken(one), taken(other))
+    value = compared(taken(one), taken(other)).similarity
     return "same" if value > 0.85 else "grey" if value >= 0.70 else "near" if value >= 0.40 else "far"
 
 
@@ -40,15 +40,16 @@ def test_the_table_is_large_enough():
 @pytest.mark.parametrize(("one", "other"), [pair[1:] for pair in PAIRS if pair[0] not in {"same", "paraphrased"}])
 def test_two_facts_are_never_taken_for_one(one, other):
     """Nothing that says something else reaches the cut of reinforcement, in seven languages."""
-    assert similarity(taken(one), taken(other)) <= 0.85
+    assert compared(taken(one), taken(other)).similarity <= 0.85
 
 
 # row: A7
 @pytest.mark.parametrize(("one", "other"), [pair[1:] for pair in PAIRS if pair[0] == "same"])
 def test_a_restatement_is_the_same(one, other):
     """Articles, emphasis, contractions, spelled numbers and the place of a phrase tell nothing apart."""
-    assert similarity(taken(one), taken(other)) > 0.85
-    assert apart(taken(one), taken(other)) == ""
+    found = compared(taken(one), taken(other))
+    assert found.similarity > 0.85
+    assert found.apart == ""
 
 
 # row: A7
@@ -66,7 +67,7 @@ def test_what_is_related_is_mostly_not_judged():
 # row: X8
 def test_a_conflict_that_words_show_is_one():
     """No pair that can be true together is called a conflict; at least 95 in 100 that cannot are."""
-    clashes = [(label, one, other) for label, one, other in PAIRS if conflict(taken(one), taken(other))]
+    clashes = [(label, one, other) for label, one, other in PAIRS if compared(taken(one), taken(other)).conflict]
     assert [clash for clash in clashes if clash[0] != "contradicts"] == []
     assert len(clashes) >= 0.95 * of("contradicts")
 
@@ -87,14 +88,15 @@ def test_a_conflict_that_words_show_is_one():
 )
 def test_the_reason_is_told(one, other, expected):
     """A number and why."""
-    assert compared(taken(one), taken(other)) == expected
+    found = compared(taken(one), taken(other))
+    assert (found.similarity, found.why) == expected
 
 
 @pytest.mark.parametrize("text", ["", "!!!", "👍", "的", "the", "n't", "'s", "ß" * 5000, "a " * 3000])
 def test_any_text_can_be_compared(text):
     """With itself it is the same; with a sentence it is not."""
-    assert similarity(taken(text), taken(text)) == 1.0
-    assert similarity(taken(text), taken("Anna lives in Berlin")) < 0.4
+    assert compared(taken(text), taken(text)).similarity == 1.0
+    assert compared(taken(text), taken("Anna lives in Berlin")).similarity < 0.4
 
 
 @pytest.mark.parametrize(
@@ -153,4 +155,4 @@ def test_what_may_have_many_values_is_no_attribute(text):
 )
 def test_a_finer_value_or_another_tongue_is_no_conflict(one, other):
     """Neither is a table of two owners or two attributes."""
-    assert conflict(taken(one), taken(other)) == ""
+    assert compared(taken(one), taken(other)).conflict == ""

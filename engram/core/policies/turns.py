@@ -127,4 +127,4 @@ class JournalPolicy:
     segment_bytes: int = number(4194304, "bytes", 4096, 1073741824, "quality", "size at which a segment is closed")
     turn_bytes: int = number(262144, "bytes", 1024, 16777216, "quality", "largest turn that is accepted")
     queue_turns: int = number(20000, "turns", 10, 1000000, "interfaces", "unfiled turns before 429", "buffer.queue")
-    gather_seconds: float = number(0.005, "seconds", 0, 1, "quality", "longest a sync waits for a crowd of callers")
+    gather_seconds: float = number(0.02, "seconds", 0, 1, "quality", "longest a sync waits for a crowd of callers")
