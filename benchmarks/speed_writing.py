@@ -139,27 +139,31 @@ def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
 def filing(memory: Memory, folder: Path) -> Iterator[Row]:
     """A batch from the buffer to the vault: session file, offline extraction, all rungs, facts, log, journal.
 
-    The yardstick writes the very files that were written, each with a sync of its own.
+    The yardstick writes the very notes that were written, entities, boxes and traces too, each with a sync of its own.
     """
     memory.on_turns = lambda: None
     bare = Bare(folder / "bare")
-    ours, yardsticks, facts = [], [], 0
+    ours, yardsticks, written = [], [], 0
+    stood = notes(memory.settings.vault)
     for start in range(0, BATCHES * BATCH, BATCH):
         turns = list(material.turns(BATCHES * BATCH))[start : start + BATCH]
         memory.call("observe", {"turns": said(turns)})
         memory.backlog.hurry()
         begin = time.perf_counter()
-        created: list[str] = []
         for batch in memory.due(datetime.now(UTC) + timedelta(days=1)):
-            created += memory.file(batch, memory.distil(batch)).created
+            memory.file(batch, memory.distil(batch))
         ours.append(time.perf_counter() - begin)
-        facts += len(created)
-        written = [memory.index.find(one).path for one in created]
-        written.append(next(known.path for known in memory.index.conversations(turns[0].session, None)))
-        contents = [(memory.settings.vault / path).read_bytes() for path in written]
+        before, stood = stood, notes(memory.settings.vault)
+        contents = [path.read_bytes() for path, state in stood.items() if before.get(path) != state]
+        written += len(contents)
         yardsticks.append(seconds_of(lambda contents=contents: [bare.write(content) for content in contents]))
-    beside = (f"{facts / BATCHES + 1:.1f} files", statistics.median(yardsticks))
+    beside = (f"{written / BATCHES:.1f} files", statistics.median(yardsticks))
     yield ratio(f"filing {BATCH} turns", "–", statistics.median(ours), beside, 3.0)
+
+
+def notes(vault: Path) -> dict[Path, tuple[int, int]]:
+    """Every note with what tells two states of it apart."""
+    return {path: ((stat := path.stat()).st_ino, stat.st_mtime_ns) for path in vault.rglob("*.md")}
 
 
 class Bare:
@@ -211,15 +215,19 @@ def importing(memory: Memory, folder: Path) -> Iterator[Row]:
 
 
 def bare_import(vault: Path, turns: Sequence[Turn], folder: Path) -> None:
-    """An append for each request; a write for each fact, and for each batch one of its session so far."""
+    """The yardsticks of observing and of filing: an append for each turn, a write for each note.
+
+    A session file is written once for each batch, as far as it has come.
+    """
     descriptor = os.open(folder / "imported", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    for start in range(0, len(turns), feed.BATCH_TURNS):
-        append(descriptor, "\n".join(map(str, said(turns[start : start + feed.BATCH_TURNS]))).encode())
+    for turn in said(turns):
+        append(descriptor, f"{turn}\n".encode())
     os.close(descriptor)
     bare, step = Bare(folder / "bare-import"), Policy().buffer.batch_turns
     for _, group in groupby(turns, lambda turn: turn.session):
         texts = [turn.text for turn in group]
         for end in range(step, len(texts) + step, step):
             bare.write("\n".join(texts[:end]).encode())
-    for path in vault.glob("facts/*/*.md"):
-        bare.write(path.read_bytes())
+    for path in vault.rglob("*.md"):
+        if "sessions" not in path.parts:
+            bare.write(path.read_bytes())

@@ -55,15 +55,21 @@ class Filing:
 
         (`X1`, `B18`.)
         """
-        zone, path = self.settings.zone, sessions.path(turns[0].note)
+        zone, path, placed = self.settings.zone, sessions.path(turns[0].note), tuple(turns)
+
+        def appended(raw: bytes) -> bytes:
+            nonlocal placed
+            raw, placed = sessions.append_turns(raw, turns, zone)
+            return raw
+
         if self.index.holds(path):
-            raw = self.vault.rewrite(path, lambda raw: sessions.append_turns(raw, turns, zone))
+            raw = self.vault.rewrite(path, appended)
         else:
             raw = sessions.new_session(turns, zone)
             self.vault.create(path, raw)
         self.index.wrote({path: raw})
         self.index.filed(turns)
-        return sessions.placed(raw, turns, zone)
+        return placed
 
     def keep(self, fact: Fact, row: Mapping[str, object]) -> None:
         """Write one new fact as it is."""

@@ -6,6 +6,7 @@ step closes the case; cut short before, the tick still stands and it is carried 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ YOU = "you said so"
 SUPERSEDED = "superseded: you said so"
 CORRECTED = "corrected"
 BELIEVED = {"active", "archived", "review"}
+_TICK = re.compile(rb"\[[xX]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,12 @@ class Reviewing:
 
     # -- the queue --------------------------------------------------------------------------------
 
-    def open_cases(self, paths: Collection[Path | str] | None = None) -> list[Case]:
-        """Every note that waits, or those at and below `paths`; by path."""
+    def open_cases(self, paths: Collection[Path | str] | None = None, *, ticked: bool = False) -> list[Case]:
+        """Every note that waits, or those at and below `paths`, with `ticked` only such with a ticked box; by path."""
         cases = []
         for path in self._waiting(paths):
             try:
-                case = self._case(path)
+                case = self._case(path) if not ticked or _TICK.search(self.vault.read(path)) else None
             except EngramError:  # gone, or no file any more: the next scan tells
                 continue
             cases += [case] if case else []
@@ -81,7 +83,7 @@ class Reviewing:
 
     def ticked(self, paths: Collection[Path | str] | None = None) -> list[Case]:
         """The cases at and below `paths` in which a person ticked an answer."""
-        return [case for case in self.open_cases(paths) if case.decision]
+        return [case for case in self.open_cases(paths, ticked=True) if case.decision]
 
     def obey(self, paths: Collection[Path | str] | None, now: datetime) -> dict[str, str]:
         """Carry out what is ticked; what could not be, by path, holds nothing else up."""

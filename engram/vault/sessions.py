@@ -92,12 +92,14 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
     return notes.emit(keys, "\n\n".join([HEADING, *(_callout(filed, day, zone) for filed in turns)]))
 
 
-def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS) -> bytes:
-    """`raw` with the turns it does not hold yet behind its last one, and `ended` and `turns` brought up to date.
+def append_turns(
+    raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS
+) -> tuple[bytes, tuple[FiledTurn, ...]]:
+    """`raw` with the turns it does not hold yet behind its last one, and all of them under the blocks they have there.
 
-    Nothing that stands in the file is rewritten (`B18`); a turn whose id is there already is left out, so a
-    replay changes nothing; a block id that a person took meanwhile gives way to the next free one. Raises
-    ConflictError where the file is not understood.
+    `ended` and `turns` are brought up to date. Nothing that stands in the file is rewritten (`B18`); a turn whose
+    id is there already is left out, so a replay changes nothing; a block id that a person took meanwhile gives way
+    to the next free one. Raises ConflictError where the file is not understood.
     """
     note = notes.read(raw, policy)
     lines = note.body.split("\n")
@@ -105,10 +107,8 @@ def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: F
     conversation, problems = _conversation(note, blocks, "", zone)
     if conversation is None:
         raise ConflictError(problems[0].message, where=f"line {problems[0].line}", fix="Mend the session file.")
-    known = {filed.turn.id for filed in conversation.turns}
-    fresh = [filed for filed in turns if plain_text(filed.turn.id) not in known]
-    if not fresh:
-        return raw
+    blocks_of = {filed.turn.id: filed.block for filed in conversation.turns}
+    fresh = [filed for filed in turns if plain_text(filed.turn.id) not in blocks_of]
     used = {int(found[1]) for line in lines if (found := _BLOCK.fullmatch(line))}
     day = conversation.started.astimezone(zone).date()
     added = []
@@ -117,18 +117,14 @@ def append_turns(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: F
         if number in used:
             number = max(used) + 1
         used.add(number)
+        blocks_of[plain_text(filed.turn.id)] = f"t{number}"
         added.append(_callout(replace(filed, block=f"t{number}"), day, zone))
+    placed = tuple(replace(filed, block=blocks_of[plain_text(filed.turn.id)]) for filed in turns)
+    if not fresh:
+        return raw, placed
     ended = max([conversation.ended, *(filed.turn.occurred_at for filed in fresh)])
     keys = {"ended": time_text(ended, zone), "turns": len(conversation.turns) + len(fresh)}
-    return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy)
-
-
-def placed(raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo) -> tuple[FiledTurn, ...]:
-    """`turns` under the blocks at which the file `raw` holds them: a person may have taken the planned ones."""
-    path = f"{turns[0].note}.md"
-    conversation, _ = conversation_from(notes.read(raw, _LIMITS), path, zone)
-    blocks = {filed.turn.id: filed.block for filed in conversation.turns} if conversation else {}
-    return tuple(replace(filed, block=blocks.get(plain_text(filed.turn.id), filed.block)) for filed in turns)
+    return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy), placed
 
 
 def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conversation | None, tuple[Problem, ...]]:

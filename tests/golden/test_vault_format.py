@@ -57,7 +57,7 @@ def test_a_session_file_is_written_as_the_format_says():
     assert raw == (GOLDEN / "session.md").read_bytes()
     grown = sessions.new_session(TURNS[:1], ZONE)
     for filed in TURNS[1:]:
-        grown = sessions.append_turns(grown, [filed], ZONE)
+        grown = sessions.append_turns(grown, [filed], ZONE)[0]
     assert grown == raw
     conversation, problems = sessions.conversation_from(note.read(raw), sessions.path(STEM), ZONE)
     assert not problems

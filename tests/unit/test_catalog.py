@@ -404,7 +404,7 @@ def test_a_copy_of_a_conversation_is_not_heard_twice(world):
     world.put("sessions/2026-11-20/2026-11-20-s1 1.md", raw)
     world.catalog.scan()
     assert world.catalog.counts()["turns"] == 3
-    world.put(path, sessions.append_turns(raw, turns(count=5)[3:], ZONE))
+    world.put(path, sessions.append_turns(raw, turns(count=5)[3:], ZONE)[0])
     world.catalog.scan()
     assert world.catalog.counts()["turns"] == 5
     assert snapshot(world.catalog) == rebuilt(world)
@@ -549,7 +549,7 @@ def test_appended_turns_are_the_only_news_of_a_conversation(world):
     world.put(path, raw)
     world.catalog.scan()
     mark = world.catalog.mark
-    new = sessions.append_turns(raw, turns(count=5)[3:], ZONE)
+    new = sessions.append_turns(raw, turns(count=5)[3:], ZONE)[0]
     world.put(path, new)
     world.catalog.note_written(path, new)
     delta = world.catalog.since(mark)
@@ -668,7 +668,7 @@ def test_readers_are_not_disturbed_by_a_writer(world):
     for reader in readers:
         reader.start()
     for n in range(1, 30):
-        raw = sessions.append_turns(raw, turns(count=n + 1)[n:], ZONE)
+        raw = sessions.append_turns(raw, turns(count=n + 1)[n:], ZONE)[0]
         world.put(path, raw)
         world.catalog.scan([path])
     stop.set()

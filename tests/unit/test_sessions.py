@@ -90,7 +90,7 @@ def test_whatever_is_said_stays_one_turn(text):
 def test_an_append_adds_turns_and_two_numbers():
     """The rest of the file is the same bytes."""
     raw = sessions.new_session([said(1)], ZONE)
-    new = sessions.append_turns(raw, [said(2), said(3)], ZONE)
+    new = sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]
     assert new.startswith(
         raw.replace(b"ended: 2026-11-20T21:13", b"ended: 2026-11-20T21:15").replace(b"turns: 1", b"turns: 3")
     )
@@ -101,8 +101,8 @@ def test_an_append_adds_turns_and_two_numbers():
 def test_an_append_of_what_is_there_changes_nothing():
     """A replay after a crash finds its turns written."""
     raw = sessions.new_session([said(1), said(2)], ZONE)
-    assert sessions.append_turns(raw, [said(1), said(2)], ZONE) == raw
-    assert turns(sessions.append_turns(raw, [said(2), said(3)], ZONE)) == [said(1), said(2), said(3)]
+    assert sessions.append_turns(raw, [said(1), said(2)], ZONE)[0] == raw
+    assert turns(sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]) == [said(1), said(2), said(3)]
 
 
 # row: X3
@@ -113,7 +113,7 @@ def test_a_persons_words_around_the_conversation_stay():
         raw.replace(b"## Conversation", b"## Summary\n\nNice.\n\n## Conversation")
         + b"My note.\n\n## After\n\n> [!user] no\n"
     )
-    new = sessions.append_turns(person, [said(2)], ZONE)
+    new = sessions.append_turns(person, [said(2)], ZONE)[0]
     assert turns(new) == [said(1), said(2)]
     assert new.decode().endswith(
         "^t1\n\n> [!user] 21:14 %%id2%%\n> hello\n\n^t2\n\nMy note.\n\n## After\n\n> [!user] no\n"
@@ -125,24 +125,24 @@ def test_a_conversation_without_turns_or_heading_takes_turns():
     """Somebody emptied the file; it goes on."""
     raw = sessions.new_session([said(1)], ZONE)
     head, _, _ = raw.partition(b"\n> [!user]")
-    assert sessions.append_turns(head, [said(1)], ZONE) == raw
+    assert sessions.append_turns(head, [said(1)], ZONE)[0] == raw
     bare = head.replace(b"## Conversation\n", b"")
-    assert sessions.append_turns(bare, [said(1)], ZONE) == raw.replace(b"## Conv", b"\n## Conv")
-    kept = sessions.append_turns(bare + b"Mine.", [said(1)], ZONE)
+    assert sessions.append_turns(bare, [said(1)], ZONE)[0] == raw.replace(b"## Conv", b"\n## Conv")
+    kept = sessions.append_turns(bare + b"Mine.", [said(1)], ZONE)[0]
     assert b"---\nMine.\n\n## Conversation\n\n> [!user]" in kept
 
 
 def test_a_block_id_that_a_person_took_is_not_used_twice():
     """The new turn gets the next free one."""
     raw = sessions.new_session([said(1)], ZONE) + b"\nMy paragraph.\n\n^t2\n"
-    assert [turn.block for turn in turns(sessions.append_turns(raw, [said(2)], ZONE))] == ["t1", "t3"]
+    assert [turn.block for turn in turns(sessions.append_turns(raw, [said(2)], ZONE)[0])] == ["t1", "t3"]
 
 
 def test_where_a_turn_was_put_is_told():
     """The planned block, or the one that it got because a person took that."""
     raw = sessions.new_session([said(1)], ZONE) + b"\nMy paragraph.\n\n^t2\n"
-    new = sessions.append_turns(raw, [said(2)], ZONE)
-    assert [filed.block for filed in sessions.placed(new, [said(1), said(2)], ZONE)] == ["t1", "t3"]
+    new = sessions.append_turns(raw, [said(2)], ZONE)[0]
+    assert [filed.block for filed in sessions.append_turns(new, [said(1), said(2)], ZONE)[1]] == ["t1", "t3"]
 
 
 def test_a_session_is_continued_across_files_by_its_name():
@@ -166,7 +166,7 @@ def test_a_callout_without_block_id_is_the_persons():
     """Only what has both is a turn."""
     raw = sessions.new_session([said(1)], ZONE) + b"\n> [!user] 21:20 I wonder\n> aloud\n\nMine.\n"
     assert turns(raw) == [said(1)]
-    assert turns(sessions.append_turns(raw, [said(2)], ZONE)) == [said(1), said(2)]
+    assert turns(sessions.append_turns(raw, [said(2)], ZONE)[0]) == [said(1), said(2)]
 
 
 def test_an_edited_or_deleted_turn_is_obeyed():
@@ -199,7 +199,7 @@ def test_a_role_that_does_not_exist_is_refused():
     with pytest.raises(BadRequestError):
         sessions.new_session([said(1, role="robot")], ZONE)
     with pytest.raises(ConflictError):
-        sessions.append_turns(b"---\nsession: x\n---\n", [said(1)], ZONE)
+        sessions.append_turns(b"---\nsession: x\n---\n", [said(1)], ZONE)[0]
 
 
 # row: X1
