@@ -56,7 +56,7 @@ class Ledger:
             task = task_of(body) or "extract"
             said = scribe(body) if task in TOLD else by_hand(body)
             if task in SUMMARIES:
-                said = {name: value or WORDS for name, value in said.items()}
+                said = {name: value or ([WORDS] if isinstance(value, list) else WORDS) for name, value in said.items()}
             self.calls[task] += 1
             self.asked[task] += len(prompt_text(body))
             self.answered[task] += len(json.dumps(said, ensure_ascii=False))
