@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.echo import masked, unfenced
+from engram.core.play import played
 from engram.core.records import Fact, FiledTurn
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import rules
@@ -73,15 +74,19 @@ class Extractor:
             raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
         from engram.llm import tasks
 
-        found = tasks.extract(
-            self._own_words(batch.turns), self.model(), policy.extraction, policy.model, policy.importance
-        )
+        found = tasks.extract(self._shown(batch), self.model(), policy.extraction, policy.model, policy.importance)
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
         """What the offline rules find in the batch, which they read with what was said just before it."""
         before = self._own_words(self._before(batch))
         return rules.extract(self._own_words(batch.turns), self.settings.policy.extraction, before)
+
+    def _shown(self, batch: Batch) -> list[Turn]:
+        """The batch for a model, which sees nothing else: without the rest of a game that began before."""
+        turns, before = (self._own_words(some) for some in (batch.turns, self._before(batch)))
+        marks = zip(turns, played([*before, *turns])[len(before) :], played(turns), strict=True)
+        return [turn for turn, in_play, by_itself in marks if by_itself or not in_play]
 
     def _before(self, batch: Batch) -> list[Turn]:
         """The last turns in the session file above those of the batch."""
