@@ -65,6 +65,9 @@ def spans(text: str, when: datetime) -> tuple[Span, ...]:
     return tuple(sorted(out, key=lambda span: span.start))
 
 
+_ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
+
+
 def has_time_expression(text: str) -> bool:
     """Whether `text` may hold words for time; cheap, and never False where `resolve` finds one."""
     return bool(_speaking(set(tokens(text))))
@@ -73,6 +76,8 @@ def has_time_expression(text: str) -> bool:
 def _speaking(seen: set[str]) -> list[Lexicon]:
     """The languages of which `seen` holds a word that an expression needs."""
     numbers = [word for word in seen if word[0].isdigit()]
+    if not numbers and _ANCHORS.isdisjoint(seen):
+        return []
     found = [
         one for one in LEXICONS if not one.anchors.isdisjoint(seen) or (numbers and not one.years.isdisjoint(seen))
     ]

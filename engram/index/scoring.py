@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from engram.index.stems import MONTH, WEEKDAY, YEAR, date_word
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from numpy.typing import NDArray
-
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
-    from engram.index.segments import Bools, Floats, Ints
+    from engram.index.segments import Bools, Columns, Floats, Ints
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
@@ -34,8 +32,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One step to a neighbour: for each candidate the row there and what its words weigh."""
+    """One step to a neighbour: the places of the candidates that have one, its rows and what their words weigh."""
 
+    places: Ints
     rows: Ints
     weights: Floats
 
@@ -70,7 +69,7 @@ class Saturation:
         return some
 
 
-def links(columns: NDArray[Any], rows: Ints, policy: LexicalPolicy, permitted: Callable[[Ints], Bools]) -> list[Link]:
+def links(columns: Columns, rows: Ints, policy: LexicalPolicy, permitted: Callable[[Ints], Bools]) -> list[Link]:
     """The neighbours of `rows`, step by step; what must not be found must not help to find either.
 
     A neighbour weighs `back` or `forward` over its distance, less if it is long; before an answer it weighs
@@ -78,18 +77,20 @@ def links(columns: NDArray[Any], rows: Ints, policy: LexicalPolicy, permitted: C
     """
     found = []
     for direction, share in (("before", policy.back), ("after", policy.forward)):
-        step = rows
+        step, places = rows, np.arange(len(rows), dtype=np.int32)
         for _ in range(policy.radius):
             step = columns[direction][step]
-            if not step.any():
+            there = np.flatnonzero(step)
+            if not len(there):
                 break
-            far = np.maximum(np.abs(columns["position"][rows] - columns["position"][step]), 1)
+            step, places = step[there], places[there]
+            far = np.maximum(np.abs(columns["position"][rows[places]] - columns["position"][step]), 1)
             weights = share / far
             weights *= np.minimum(1, policy.neighbour_words / np.maximum(columns["length"][step], 1))
             if direction == "before":
                 weights *= 1 + policy.answer * (columns["asks"][step] & (far == 1))
-            weights *= (step > 0) & (far <= policy.radius) & permitted(step)
-            found.append(Link(step, weights))
+            weights *= (far <= policy.radius) & permitted(step)
+            found.append(Link(places, step, weights))
     return found
 
 
@@ -131,7 +132,7 @@ def evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats
 
 
 def boosts(
-    columns: NDArray[Any],
+    columns: Columns,
     rows: Ints,
     question: Question,
     policy: LexicalPolicy,
@@ -164,12 +165,12 @@ def inside(question: Question, when: Floats) -> Bools:
     return found
 
 
-def then(question: Question, columns: NDArray[Any]) -> Bools:
-    """Which rows are of the time that the question names, be it by a span or by months and weekdays."""
-    found = inside(question, columns["when"])
+def then(question: Question, columns: Columns, size: int) -> Bools:
+    """Which of the first `size` rows are of the time that the question names: a span, or months and weekdays."""
+    found = inside(question, columns["when"][:size])
     named = [word for word in question.words if date_word(word)[0] in {MONTH, WEEKDAY}]
     if named:
-        found |= np.logical_and.reduce([dated(word, columns["day"]) for word in named])
+        found |= np.logical_and.reduce([dated(word, columns["day"][:size]) for word in named])
     return found
 
 
