@@ -17,6 +17,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Value = int | str | tuple[int, ...] | tuple[str, int]
 
@@ -58,13 +62,13 @@ class Lexicon:
     present: frozenset[str]
 
 
-def tokens(text: str) -> list[str]:
+def tokens(text: str) -> Iterable[str]:
     """The tokens of `text`, casefolded, with the plain apostrophe."""
     if not _DIGIT.search(text):
         if text.isascii():
             return _NO_NUMBER_ASCII.findall(text.lower())
         return [found.casefold().replace("’", "'") for found in _NO_NUMBER.findall(text)]
-    return [found.group().casefold().replace("’", "'") for found in TOKEN.finditer(text)]
+    return (found.group().casefold().replace("’", "'") for found in TOKEN.finditer(text))
 
 
 def _table(**classes: str) -> dict[str, tuple[str, Value]]:

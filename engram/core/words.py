@@ -221,7 +221,9 @@ def language(text_words: Sequence[str]) -> str:
     The one with most of them, English first; words that are English too, or names, tell nothing.
     """
     counts = Counter(chain.from_iterable(filter(None, map(_TELLS.get, text_words))))
-    return max(STOP, key=counts.__getitem__) if counts else ""
+    if len(counts) < 2:
+        return next(iter(counts), "")
+    return max(STOP, key=counts.__getitem__)
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

@@ -170,6 +170,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     def _insert(self, doc: Doc) -> None:
         stems, code = analysed(doc.text)
+        new = self._names["speaker"].find(doc.speaker) < 0
         values: dict[str, object] = {name: self._names[name].code(getattr(doc, name)) for name in _NAMED}
         values |= {name: math.nan if (at := getattr(doc, name)) is None else at for name in _TIMES}
         values |= {
@@ -181,9 +182,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "digest": digest(doc.text),
             **manner(doc.text),
         }
-        self._postings.add(self._rows.add(doc.key, values), Counter(stems))
+        self._postings.add(self._rows.add(doc.key, values), stems)
         self._count(len(stems), code, 1)
-        self._introduce(doc.speaker)
+        if new:
+            self._introduce(doc.speaker)
 
     def _drop(self, key: str) -> None:
         row, columns = self._rows.remove(key), self._rows.columns

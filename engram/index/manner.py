@@ -50,5 +50,7 @@ def _tells_of_self(text: str, found: Sequence[str]) -> bool:
     """
     if FIRST_PERSON.isdisjoint(found) and not _SELF_UNSPACED.search(text):
         return False
+    if not any(mark in text for mark in _ASKING):
+        return True
     told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))
     return not FIRST_PERSON.isdisjoint(_WORD.findall(told.casefold())) or bool(_SELF_UNSPACED.search(told))

@@ -10,6 +10,7 @@ import json
 import mmap
 import zlib
 from array import array
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,32 +203,37 @@ class Postings:
         self.counts = np.zeros(0, np.int32) if counts is None else counts
         self._frozen = len(terms)
         self._delta: dict[int, tuple[array[int], array[int]]] = {}
-        self._arrived = (array("i"), array("i"), array("i"))
+        self._arrived: dict[int, array[int]] = {}
+        self._fresh = 0
 
-    def add(self, row: int, counted: Mapping[str, int]) -> None:
-        """Row `row`, the latest, holds these terms so many times; to be found after `settle`."""
-        codes, rows, counts = self._arrived
-        codes.extend(map(self.terms.__getitem__, counted))
-        rows.extend([row] * len(counted))
-        counts.extend(counted.values())
+    def add(self, row: int, terms: Sequence[str]) -> None:
+        """Row `row`, the latest, holds these terms, each as often as it is named; to be found after `settle`."""
+        self._arrived[row] = array("i", map(self.terms.__getitem__, terms))
+        self._fresh += len(terms)
 
     def settle(self) -> None:
         """File what was added: many postings make a new frozen segment with all there are, some join the delta."""
-        arrived, self._arrived = self._arrived, (array("i"), array("i"), array("i"))
-        if len(arrived[0]) > max(_BULK, len(self.rows) // 4):
-            parts = zip(self.triples(), arrived, strict=True)
-            codes, rows, counts = (np.concatenate([had, np.array(new, np.int32)]) for had, new in parts)
-            self._freeze(codes, rows, counts)
+        arrived, fresh = self._arrived, self._fresh
+        self._arrived, self._fresh = {}, 0
+        if fresh > max(_BULK, len(self.rows) // 4):
+            self._freeze(arrived)
             return
-        for code, row, count in zip(*arrived, strict=True):
-            lists = self._delta.get(code)
-            if lists is None:
-                lists = self._delta[code] = (array("i"), array("i"))
-            lists[0].append(row)
-            lists[1].append(count)
+        for row, terms in arrived.items():
+            for code, count in Counter(terms).items():
+                lists = self._delta.get(code)
+                if lists is None:
+                    lists = self._delta[code] = (array("i"), array("i"))
+                lists[0].append(row)
+                lists[1].append(count)
 
-    def _freeze(self, codes: Ints, rows: Ints, counts: Ints) -> None:
-        """All postings in one frozen segment; of a term in the order in which they came."""
+    def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
+        """All postings in one frozen segment, with what arrived; of a term in the order in which they came."""
+        held = np.repeat(np.array(list(arrived), np.int64), [len(terms) for terms in arrived.values()])
+        named = np.concatenate([np.asarray(terms, np.int64) for terms in arrived.values()])
+        pairs, times = np.unique(named << 32 | held, return_counts=True)
+        fresh = (pairs >> 32, pairs & 0xFFFFFFFF, times)
+        parts = zip(self.triples(), fresh, strict=True)
+        codes, rows, counts = (np.concatenate([had, new.astype(np.int32)]) for had, new in parts)
         order = np.argsort(codes, kind="stable")
         self._frozen, self._delta = len(self.terms), {}
         self.starts = np.zeros(self._frozen + 1, np.int32)
