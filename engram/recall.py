@@ -314,7 +314,7 @@ def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) ->
             text=unit.text,
             path=unit.path,
             score=slot.score,
-            parts=slot.parts,
+            parts=dict(slot.parts),
             when=unit.created,
             category=unit.category,
             status=unit.status,
@@ -333,14 +333,14 @@ def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) ->
             own_words(turn.text),
             path,
             slot.score,
-            slot.parts,
+            dict(slot.parts),
             when=turn.occurred_at,
             speaker=turn.speaker,
             role=turn.role,
             source=unit.key,
             session=turn.session,
         )
-    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed)
+    return Hit(slot.key, "note", unit.text, unit.path, slot.score, dict(slot.parts), unit.changed)
 
 
 QUOTE = 280

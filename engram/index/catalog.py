@@ -65,7 +65,7 @@ class Catalog(Lookups):
         self.clock = clock
         limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
         stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
-        super().__init__(Rows(cache / "catalogue.db", stamp))
+        super().__init__(Rows(cache / "catalogue.db", stamp), self.policy.units)
         self._scanning = threading.Lock()
         self._gone = gone
         self._edited = edited

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from rank_bm25 import BM25Okapi
 
 from engram.core.dates import has_time_expression
 from engram.core.policy import LexicalPolicy
-from engram.core.ranking import Scored
+from engram.core.ranking import Parts, Scored
 from engram.core.words import words
 from engram.index import scoring
 from engram.index.manner import manner
@@ -486,7 +487,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         parts |= {"session": session[best], "span": span[best]}
         parts |= {name: (worth * boost)[best] for name, boost in boosts.items()}
         hits = tuple(
-            Scored(self._rows.keys[rows[place]], float(score[place]), _parts(parts, rank))
+            Scored(self._rows.keys[rows[place]], float(score[place]), Parts(partial(_parts, parts, rank)))
             for rank, place in enumerate(best)
         )
         least = score[best[-1]] if len(best) == k else 0.0
