@@ -212,7 +212,8 @@ def _far(
     if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
         return False
     near = cover(question.words, unit.text) > policy.episode_cover if close is None else unit.path in close
-    filtered.update([] if near else ["episodes too far away"])
+    if not near:
+        filtered["episodes too far away"] += 1
     return not near
 
 
@@ -226,7 +227,8 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
             why = lifecycle.hidden(unit, ask.now, archive=ask.archive)
     elif isinstance(unit, FiledTurn) and unit.key in buried:
         why = "forgotten"
-    filtered.update([why] if why else [])
+    if why is not None:
+        filtered[why] += 1
     return why is not None
 
 
@@ -239,9 +241,9 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
             unit.source,
             mentioned(unit.importance, len(unit.also), settings.policy.ladder),
             unit.created,
-            subject=any(map(named, unit.about)),
-            ties=ties,
-            nudge=lifecycle.nudge(stage, unit.verification, settings.policy) if stage or unit.verification else 0.0,
+            any(map(named, unit.about)),
+            ties,
+            lifecycle.nudge(stage, unit.verification, settings.policy) if stage or unit.verification else 0.0,
         )
     if isinstance(unit, FiledTurn):
         return ranking.Unit(unit.key, when=unit.turn.occurred_at)
@@ -314,7 +316,7 @@ def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) ->
             text=unit.text,
             path=unit.path,
             score=slot.score,
-            parts=dict(slot.parts),
+            parts=slot.parts,
             when=unit.created,
             category=unit.category,
             status=unit.status,
@@ -333,14 +335,14 @@ def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) ->
             own_words(turn.text),
             path,
             slot.score,
-            dict(slot.parts),
+            slot.parts,
             when=turn.occurred_at,
             speaker=turn.speaker,
             role=turn.role,
             source=unit.key,
             session=turn.session,
         )
-    return Hit(slot.key, "note", unit.text, unit.path, slot.score, dict(slot.parts), unit.changed)
+    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed)
 
 
 QUOTE = 280

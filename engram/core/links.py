@@ -233,10 +233,12 @@ def _widen(known: dict[str, dict[str, float]], found: Iterable[Way], policy: Lin
         if strength < policy.prune or start == end:
             continue
         there = known.setdefault(start, {})
-        there[end] = max(strength, there.get(end, 0.0))
+        if strength > there.get(end, 0.0):
+            there[end] = strength
         if what != "causal":
             back = known.setdefault(end, {})
-            back[start] = max(strength, back.get(start, 0.0))
+            if strength > back.get(start, 0.0):
+                back[start] = strength
 
 
 def _ends(edge: Edge) -> tuple[str, str]:

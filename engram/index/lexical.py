@@ -482,13 +482,14 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         most = policy.span * max(float(worth.max()), 1.0)
         span: Floats = np.where(scoring.inside(question, columns["when"][rows]), most, 0.0)
         score = worth * sum(boosts.values(), np.ones(len(rows))) + span
-        best = scoring.first(score, reasons == 0, k, lambda place: self._rows.keys[rows[place]])
+        best = scoring.first(score, reasons == 0, k, lambda places: map(self._rows.keys.__getitem__, rows[places].tolist()))
         parts: dict[str, Floats] = scoring.layers(matches, curve, best)
         parts |= {"session": session[best], "span": span[best]}
         parts |= {name: (worth * boost)[best] for name, boost in boosts.items()}
+        keys = map(self._rows.keys.__getitem__, rows[best].tolist())
         hits = tuple(
-            Scored(self._rows.keys[rows[place]], float(score[place]), Parts(partial(_parts, parts, rank)))
-            for rank, place in enumerate(best)
+            Scored(key, value, Parts(partial(_parts, parts, rank)))
+            for rank, (key, value) in enumerate(zip(keys, score[best].tolist(), strict=True))
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(_REASONS))

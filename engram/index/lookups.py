@@ -117,9 +117,10 @@ class Lookups:
                 self._read_at = self.rows.changes
                 self._kept.clear()
             kept = self._kept
-            known = {key: kept[key] for key in keys if key in kept}
+            known = {key: kept.pop(key) for key in keys if key in kept}
             found = self.rows.ask(question, (json.dumps([key for key in keys if key not in known]),))
             fresh = {key: unpack(kind, record) for key, kind, record in found}
+            kept |= known  # what was asked for last goes last
             kept |= fresh
             for key in list(islice(kept, max(len(kept) - self._most, 0))):
                 del kept[key]

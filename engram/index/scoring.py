@@ -11,7 +11,7 @@ import numpy as np
 from engram.index.stems import MONTH, WEEKDAY, YEAR, date_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
@@ -97,8 +97,16 @@ def links(columns: Columns, rows: Ints, policy: LexicalPolicy, permitted: Callab
 def dated(word: str, days: Ints) -> Bools:
     """Whether `word` names the month, the weekday, the year or the day of the month of these days (0: none)."""
     part, value = date_word(word)
-    if not part:
+    if not part or not days.any():
         return np.zeros(len(days), np.bool_)
+    first, last = int(days[days > 0].min()), int(days.max())
+    if last - first < len(days):  # fewer dates than rows: each is looked at once
+        named: Bools = _named(part, value, np.arange(first, last + 1))[np.maximum(days - first, 0)] & (days > 0)
+        return named
+    return _named(part, value, days) & (days > 0)
+
+
+def _named(part: str, value: int, days: Ints) -> Bools:
     dates = (days - _EPOCH_DAY).astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
     if part == WEEKDAY:
@@ -109,7 +117,7 @@ def dated(word: str, days: Ints) -> Bools:
         found = months.astype("datetime64[Y]").astype(int) + 1970
     else:
         found = (dates - months).astype(int) + 1
-    named: Bools = (days > 0) & (found == value)
+    named: Bools = found == value
     return named
 
 
@@ -183,10 +191,11 @@ def layers(matches: Sequence[Match], saturated: Saturation, best: Sequence[int])
     return {"text": own, "date": with_date - own, "neighbours": full - with_date}
 
 
-def first(score: Floats, shown: Bools, k: int, key: Callable[[int], str]) -> list[int]:
+def first(score: Floats, shown: Bools, k: int, keys: Callable[[Ints], Iterable[str]]) -> list[int]:
     """Places of the `k` best scores above 0 that may be shown, ties by key."""
     places = np.flatnonzero(shown & (score > 0))
     if len(places) > k:
         least = np.partition(score[places], -k)[-k]
         places = places[score[places] >= least]
-    return sorted(places.tolist(), key=lambda place: (-score[place], key(place)))[:k]
+    ordered = sorted(zip((-score[places]).tolist(), keys(places), places.tolist(), strict=True))
+    return [place for _, _, place in ordered[:k]]
