@@ -501,7 +501,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         dated = own + self.policy.date * scoring.dated(term.word, days)
         near = np.zeros(len(rows))
         for link, counts in zip(links, beside, strict=True):
-            near[link.places] += link.weights * counts
+            some = np.flatnonzero(counts)
+            near[link.places[some]] += link.weights[some] * counts[some]
         return scoring.Match(term.weight, own, dated, dated + near)
 
 
