@@ -31,9 +31,7 @@ _CLOCK = r"(?i:\d{1,2}(?::\d{2})?\s?[ap](?:m\b|\.m\.)|\d{1,2}:\d{2}(?!\d)|\d{1,2
 _COUNT = r"(?P<n>\d+)(?i:st|nd|rd|th|er|(?<!\d{3})\.(?=\ ?[A-Za-zäöü]))?"
 _WORD = rf"[^\W\d_{_CJK_SIGNS}]+(?:-[^\W\d_{_CJK_SIGNS}]+)*['’]?"
 _SINGLE = rf"[{_CJK_SIGNS}]|[^\w\ ]"
-TOKEN = re.compile(
-    rf"{_WORD}|(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}|{_SINGLE}"
-)
+TOKEN = re.compile(rf"{_WORD}|(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}|{_SINGLE}")
 """A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision ends it), one other sign."""
 
 # What `TOKEN` finds where there are no digits.

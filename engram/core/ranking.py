@@ -262,7 +262,9 @@ def merged(
         unit = units[one.key]
         extras = _extras(unit, now, preset)
         worth = preset.relevance * one.score / best + sum(extras.values())
-        families.setdefault(unit.source or one.key, []).append((worth, unit, partial(_parts, one, best, extras, preset)))
+        families.setdefault(unit.source or one.key, []).append(
+            (worth, unit, partial(_parts, one, best, extras, preset))
+        )
     slots = [_slot(turn, family) for turn, family in families.items()]
     return tuple(sorted(slots, key=lambda slot: (-slot.score, slot.key)))
 

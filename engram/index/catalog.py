@@ -23,7 +23,7 @@ from engram.vault import files
 from engram.vault.places import READ_AGAIN, Stat, Walk, kind_of, stat_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 

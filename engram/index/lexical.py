@@ -381,7 +381,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         if found is None:
             visible = self._visible(where)
             found = visible.copy()
-            rows = np.flatnonzero(visible)
+            rows = np.flatnonzero(visible).astype(np.int32)
             found[rows] = self._reasons(rows, where) == 0
             if where.as_of is None:
                 self._remember(asked, found)
@@ -482,18 +482,20 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         most = policy.span * max(float(worth.max()), 1.0)
         span: Floats = np.where(scoring.inside(question, columns["when"][rows]), most, 0.0)
         score = worth * sum(boosts.values(), np.ones(len(rows))) + span
-        best = scoring.first(score, reasons == 0, k, lambda places: map(self._rows.keys.__getitem__, rows[places].tolist()))
+        best = scoring.first(score, reasons == 0, k, lambda places: self._keys(rows[places]))
         parts: dict[str, Floats] = scoring.layers(matches, curve, best)
         parts |= {"session": session[best], "span": span[best]}
         parts |= {name: (worth * boost)[best] for name, boost in boosts.items()}
-        keys = map(self._rows.keys.__getitem__, rows[best].tolist())
         hits = tuple(
             Scored(key, value, Parts(partial(_parts, parts, rank)))
-            for rank, (key, value) in enumerate(zip(keys, score[best].tolist(), strict=True))
+            for rank, (key, value) in enumerate(zip(self._keys(rows[best]), score[best].tolist(), strict=True))
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(_REASONS))
         return Found(hits, {why: int(n) for why, n in zip(_REASONS, missed, strict=True) if n})
+
+    def _keys(self, rows: Ints) -> Iterable[str]:
+        return map(self._rows.keys.__getitem__, rows.tolist())
 
     def _match(self, term: scoring.Term, rows: Ints, days: Ints, links: list[scoring.Link]) -> scoring.Match:
         """What of `term` the rows hold themselves, what their dates add and what their neighbours."""

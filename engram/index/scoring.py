@@ -101,7 +101,9 @@ def dated(word: str, days: Ints) -> Bools:
         return np.zeros(len(days), np.bool_)
     first, last = int(days[days > 0].min()), int(days.max())
     if last - first < len(days):  # fewer dates than rows: each is looked at once
-        named: Bools = _named(part, value, np.arange(first, last + 1))[np.maximum(days - first, 0)] & (days > 0)
+        named: Bools = _named(part, value, np.arange(first, last + 1, dtype=np.int32))[np.maximum(days - first, 0)] & (
+            days > 0
+        )
         return named
     return _named(part, value, days) & (days > 0)
 
@@ -197,5 +199,5 @@ def first(score: Floats, shown: Bools, k: int, keys: Callable[[Ints], Iterable[s
     if len(places) > k:
         least = np.partition(score[places], -k)[-k]
         places = places[score[places] >= least]
-    ordered = sorted(zip((-score[places]).tolist(), keys(places), places.tolist(), strict=True))
+    ordered = sorted(zip((-score[places]).tolist(), keys(places.astype(np.int32)), places.tolist(), strict=True))
     return [place for _, _, place in ordered[:k]]

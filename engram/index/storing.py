@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from engram.core.links import strands
@@ -231,7 +230,7 @@ def _replace(db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: 
 def _write_units(
     db: sqlite3.Connection, units: Sequence[tuple[str, Unit, str]], before: Mapping[str, Unit] | None = None
 ) -> None:
-    """Write units with their path and record; what stood in the rows `before` keeps its strands where they are alike."""
+    """Write units with their path and record; who stood there `before` keeps the strands that are alike."""
     held = {key: _standing(unit) for key, unit in (before or {}).items()}
     rows = [
         _row(number, key_of(unit), unit, path, record)
@@ -242,7 +241,7 @@ def _write_units(
     changed = [key for key, rows in standing.items() if held.get(key) != rows]
     if changed:
         db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
-        db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", chain.from_iterable(map(standing.__getitem__, changed)))
+        db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", [row for key in changed for row in standing[key]])
 
 
 def _standing(unit: Unit) -> list[tuple[object, ...]]:

@@ -135,24 +135,22 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
                     plain = name[-3:] == ".md" and name[0].isalnum() and name.isascii() and prefix.isascii()
                     if plain and prefix and entry.is_file(follow_symlinks=False):
                         _note_stat(entry, prefix + name, found)  # nearly every file, and no pattern passes it over
-                        continue
-                    if _IGNORED.fullmatch(name) or (not prefix and name in NOT_INDEXED):
-                        continue
-                    if entry.is_symlink():
-                        _look_at_link(root, prefix + name, found)
-                    elif entry.is_dir(follow_symlinks=False):
-                        folders.append(prefix + name)
-                    elif (
-                        name[-3:].lower() == ".md"
-                        and entry.is_file(follow_symlinks=False)
-                        and _name_is_text(prefix + name, found)
-                    ):
-                        _note_stat(entry, prefix + name, found)
+                    elif not _IGNORED.fullmatch(name) and (prefix or name not in NOT_INDEXED):
+                        _look_at(root, entry, prefix + name, folders, found)
         except FileNotFoundError:
             if not folder:
                 found.unseen.add(folder)
         except OSError:
             found.unseen.add(folder)
+
+
+def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> None:
+    if entry.is_symlink():
+        _look_at_link(root, path, found)
+    elif entry.is_dir(follow_symlinks=False):
+        folders.append(path)
+    elif path[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False) and _name_is_text(path, found):
+        _note_stat(entry, path, found)
 
 
 def _note_stat(entry: os.DirEntry[str], path: str, found: Walk) -> None:
