@@ -79,7 +79,7 @@ class Memory(Stream):
         self._warm = False
         self._reading = False
         self._read = threading.Condition()
-        self._began = self._looked = time.monotonic()
+        self._began = self._look_due = time.monotonic()
         self._model_faults = 0
         self._sealing: set[str | None] = set()
         self.injected = Injected(settings.policy.echo)
@@ -214,7 +214,7 @@ class Memory(Stream):
         alone = self.on_turns is None  # without a daemon nobody watches the files
         if alone:
             self.between()
-        stale = alone and time.monotonic() - self._looked > self.settings.policy.files.look_seconds
+        stale = alone and time.monotonic() > self._look_due
         if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
             self.rescan(None)
         rooms = (self, self.deeds, self.upkeep, self.briefing)
@@ -242,11 +242,13 @@ class Memory(Stream):
 
         The paths given back want another look after `settle_most_seconds`: gone, or still being written.
         """
-        self._looked = time.monotonic()
+        policy, began = self.settings.policy.files, time.monotonic()
         now = self.clock()
         with self._reader():
-            self.vault.tidy(now, self.settings.policy.files.quiet_seconds)
+            self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
+        done, idle = time.monotonic(), not (diff.added or diff.changed)
+        self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine

@@ -212,7 +212,8 @@ def _far(
     if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
         return False
     near = cover(question.words, unit.text) > policy.episode_cover if close is None else unit.path in close
-    filtered.update([] if near else ["episodes too far away"])
+    if not near:
+        filtered["episodes too far away"] += 1
     return not near
 
 
@@ -226,7 +227,8 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
             why = lifecycle.hidden(unit, ask.now, archive=ask.archive)
     elif isinstance(unit, FiledTurn) and unit.key in buried:
         why = "forgotten"
-    filtered.update([why] if why else [])
+    if why is not None:
+        filtered[why] += 1
     return why is not None
 
 
@@ -239,9 +241,9 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
             unit.source,
             mentioned(unit.importance, len(unit.also), settings.policy.ladder),
             unit.created,
-            subject=any(map(named, unit.about)),
-            ties=ties,
-            nudge=lifecycle.nudge(stage, unit.verification, settings.policy) if stage or unit.verification else 0.0,
+            any(map(named, unit.about)),
+            ties,
+            lifecycle.nudge(stage, unit.verification, settings.policy) if stage or unit.verification else 0.0,
         )
     if isinstance(unit, FiledTurn):
         return ranking.Unit(unit.key, when=unit.turn.occurred_at)

@@ -17,6 +17,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Value = int | str | tuple[int, ...] | tuple[str, int]
 
@@ -26,10 +30,14 @@ _NUMERIC = r"\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?![\d/])|\d{1,2}(?P<dmy>[
 _CLOCK = r"(?i:\d{1,2}(?::\d{2})?\s?[ap](?:m\b|\.m\.)|\d{1,2}:\d{2}(?!\d)|\d{1,2}\s?uhr\b|\d{1,2}h(?:\d{2})?\b)"
 _COUNT = r"(?P<n>\d+)(?i:st|nd|rd|th|er|(?<!\d{3})\.(?=\ ?[A-Za-zäöü]))?"
 _WORD = rf"[^\W\d_{_CJK_SIGNS}]+(?:-[^\W\d_{_CJK_SIGNS}]+)*['’]?"
-TOKEN = re.compile(
-    rf"{_WORD}|(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}|[{_CJK_SIGNS}]|[^\w\ ]"
-)
+_SINGLE = rf"[{_CJK_SIGNS}]|[^\w\ ]"
+TOKEN = re.compile(rf"{_WORD}|(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}|{_SINGLE}")
 """A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision ends it), one other sign."""
+
+# What `TOKEN` finds where there are no digits.
+_NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
+_NO_NUMBER_ASCII = re.compile(r"[a-z]+(?:-[a-z]+)*'?|[^\w ]", re.ASCII)
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +60,13 @@ class Lexicon:
     present: frozenset[str]
 
 
-def tokens(text: str) -> list[str]:
+def tokens(text: str) -> Iterable[str]:
     """The tokens of `text`, casefolded, with the plain apostrophe."""
-    return [found.group().casefold().replace("’", "'") for found in TOKEN.finditer(text)]
+    if not _DIGIT.search(text):
+        if text.isascii():
+            return _NO_NUMBER_ASCII.findall(text.lower())
+        return [found.casefold().replace("’", "'") for found in _NO_NUMBER.findall(text)]
+    return (found.group().casefold().replace("’", "'") for found in TOKEN.finditer(text))
 
 
 def _table(**classes: str) -> dict[str, tuple[str, Value]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
+from operator import mul
 from typing import TYPE_CHECKING
 
 from engram.core.records import REMEMBERED, Edge
@@ -191,28 +192,31 @@ def refined(
 
     `ways[u][v]` is confidence times weight. A node without such a tie keeps its 0.85: the sum never changes.
     """
-    out = {
-        node: {other: strength for other, strength in ways.get(node, {}).items() if other in activation}
-        for node in activation
-    }
-    total = {node: sum(ties.values()) for node, ties in out.items()}
-    scores = dict(activation)
+    place = {node: number for number, node in enumerate(activation)}
+    kept, flows = [1.0] * len(place), []
+    for node, number in place.items():
+        ties = [(place[other], strength) for other, strength in ways.get(node, {}).items() if other in place]
+        if total := sum(strength for _, strength in ties):
+            kept[number] = 1 - policy.damping
+            flows += [(number, other, policy.damping * strength / total) for other, strength in ties]
+    scores = list(activation.values())
     for _ in range(policy.rounds):
-        fresh = {node: score * (1 - policy.damping if total[node] else 1.0) for node, score in scores.items()}
-        for node, ties in out.items():
-            for other, strength in ties.items():
-                fresh[other] += policy.damping * scores[node] * strength / total[node]
+        fresh = list(map(mul, scores, kept))
+        for number, other, share in flows:
+            fresh[other] += scores[number] * share
         scores = fresh
-    return scores
+    return dict(zip(place, scores, strict=True))
 
 
 def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
     """The strongest 7 hold the others down (`C34`): a(v) − 0.15·Σ max(0, a(k) − a(v)), not below 0; order is kept."""
-    top = sorted(activation.values(), reverse=True)[: policy.rivals]
-    return {
-        node: max(0.0, value - policy.inhibition * sum(max(0.0, rival - value) for rival in top))
-        for node, value in activation.items()
-    }
+    top = nlargest(policy.rivals, activation.values())
+    least, total = min(top, default=0.0), sum(top)
+
+    def above(value: float) -> float:
+        return total - len(top) * value if value <= least else sum(rival - value for rival in top if rival > value)
+
+    return {node: max(0.0, value - policy.inhibition * above(value)) for node, value in activation.items()}
 
 
 def _widen(known: dict[str, dict[str, float]], found: Iterable[Way], policy: LinkPolicy) -> None:
@@ -229,10 +233,12 @@ def _widen(known: dict[str, dict[str, float]], found: Iterable[Way], policy: Lin
         if strength < policy.prune or start == end:
             continue
         there = known.setdefault(start, {})
-        there[end] = max(strength, there.get(end, 0.0))
+        if strength > there.get(end, 0.0):
+            there[end] = strength
         if what != "causal":
             back = known.setdefault(end, {})
-            back[start] = max(strength, back.get(start, 0.0))
+            if strength > back.get(start, 0.0):
+                back[start] = strength
 
 
 def _ends(edge: Edge) -> tuple[str, str]:

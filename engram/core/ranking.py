@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -18,7 +20,7 @@ from engram.core.dates import resolve
 from engram.core.words import FIRST_PERSON, content, fold, language, words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from datetime import datetime
 
     from engram.core.policy import RecallPolicy
@@ -77,6 +79,30 @@ class Question:
     wants_number: bool = False
     about_role: str = ""
     span: Interval | None = None
+
+
+class Parts(Mapping[str, float]):
+    """The parts of a score, worked out when somebody looks at them: most candidates are never shown."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], dict[str, float]]) -> None:
+        self._make = make
+        self._made: dict[str, float] | None = None
+
+    def __getitem__(self, name: str) -> float:
+        return self._known()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known())
+
+    def __len__(self) -> int:
+        return len(self._known())
+
+    def _known(self) -> dict[str, float]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +257,26 @@ def merged(
     the words of a disputed one do not hold it up (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
-    families: dict[str, list[tuple[Unit, dict[str, float]]]] = {}
+    families: dict[str, list[_Member]] = {}
     for one in scored:
         unit = units[one.key]
-        parts = _weighed(one, unit, best, now, preset)
-        families.setdefault(unit.source or one.key, []).append((unit, parts))
+        extras = _extras(unit, now, preset)
+        worth = preset.relevance * one.score / best + sum(extras.values())
+        families.setdefault(unit.source or one.key, []).append(
+            (worth, unit, partial(_parts, one, best, extras, preset))
+        )
     slots = [_slot(turn, family) for turn, family in families.items()]
     return tuple(sorted(slots, key=lambda slot: (-slot.score, slot.key)))
 
 
-def _weighed(one: Scored, unit: Unit, best: float, now: datetime, preset: Preset) -> dict[str, float]:
-    parts = {name: preset.relevance * value / best for name, value in one.parts.items()}
+def _parts(one: Scored, best: float, extras: dict[str, float], preset: Preset, nudge: float = 0.0) -> dict[str, float]:
+    parts = {name: preset.relevance * value / best for name, value in one.parts.items()} | extras
+    return parts | {"nudge": nudge} if nudge else parts
+
+
+def _extras(unit: Unit, now: datetime, preset: Preset) -> dict[str, float]:
+    """What a unit is worth besides its relevance."""
+    parts = {}
     if preset.importance:
         parts["importance"] = preset.importance * unit.importance
     if preset.recency and unit.when is not None:
@@ -254,16 +289,20 @@ def _weighed(one: Scored, unit: Unit, best: float, now: datetime, preset: Preset
     return parts
 
 
-def _slot(turn: str, family: list[tuple[Unit, dict[str, float]]]) -> Slot:
-    worth = {unit.key: sum(parts.values()) for unit, parts in family}
-    ranked = sorted(family, key=lambda member: (-worth[member[0].key], member[0].key)) if len(family) > 1 else family
-    facts = [unit for unit, _ in ranked if unit.key != turn]
-    shown = max(facts, key=lambda unit: worth[unit.key] + unit.nudge) if facts else ranked[0][0]
-    best, parts = ranked[0]
-    if shown.nudge:
-        parts = parts | {"nudge": shown.nudge}
-    behind = tuple(unit.key for unit, _ in ranked if unit.key != shown.key)
-    return Slot(shown.key, worth[best.key] + shown.nudge, parts, behind)
+_Member = tuple[float, Unit, "partial[dict[str, float]]"]
+"""One of a family: its worth, the unit, and what makes the parts of that worth."""
+
+
+def _slot(turn: str, family: list[_Member]) -> Slot:
+    if len(family) == 1:
+        worth, shown, make = family[0]
+        return Slot(shown.key, worth + shown.nudge, Parts(partial(make, nudge=shown.nudge)))
+    ranked = sorted(family, key=lambda member: (-member[0], member[1].key))
+    facts = [member for member in ranked if member[1].key != turn]
+    shown = max(facts, key=lambda member: member[0] + member[1].nudge)[1] if facts else ranked[0][1]
+    worth, _, make = ranked[0]
+    behind = tuple(unit.key for _, unit, _ in ranked if unit.key != shown.key)
+    return Slot(shown.key, worth + shown.nudge, Parts(partial(make, nudge=shown.nudge)), behind)
 
 
 def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ _UNSPACED = (
     "\uac00-\ud7a3\uf900-\ufaff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"
     "\U00020000-\U000323af"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+(?:'(?:[^\W_]|[{_MARKS}])+)*")
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[^\W_]+|[{_MARKS}]+)+)*")
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _APOSTROPHES = str.maketrans("’‘ʼ＇`´", "''''''")
 _CONTRACTED = frozenset(("s", "re", "ve", "ll", "d", "m"))
@@ -107,6 +109,8 @@ _STOP_WORDS = {
 
 def fold(text: str) -> str:
     """NFKC and casefold, again until stable, with one kind of apostrophe."""
+    if text.isascii():
+        return text.lower().replace("`", "'")
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return folded.translate(_APOSTROPHES)
 
@@ -179,8 +183,12 @@ def words(text: str, *, singles: bool = False) -> list[str]:
     their characters too: what is stored then answers a question of one character as well.
     `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café", "绿茶", "茶好"]`
     """
+    folded = fold(text)
+    runs = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
+    if folded.isascii() and "'" not in folded:
+        return runs
     found: list[str] = []
-    for run in _WORD.findall(fold(text)):
+    for run in runs:
         if _UNSPACED_RUN.match(run):
             found += _pairs(run, singles=singles)
         elif "'" in run:
@@ -212,8 +220,10 @@ def language(text_words: Sequence[str]) -> str:
 
     The one with most of them, English first; words that are English too, or names, tell nothing.
     """
-    counts = Counter(code for word in text_words for code in _TELLS.get(word, ()))
-    return max(STOP, key=counts.__getitem__) if counts else ""
+    counts = Counter(chain.from_iterable(filter(None, map(_TELLS.get, text_words))))
+    if len(counts) < 2:
+        return next(iter(counts), "")
+    return max(STOP, key=counts.__getitem__)
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

@@ -23,7 +23,7 @@ from engram.vault import files
 from engram.vault.places import READ_AGAIN, Stat, Walk, kind_of, stat_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -65,7 +65,7 @@ class Catalog(Lookups):
         self.clock = clock
         limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
         stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
-        super().__init__(Rows(cache / "catalogue.db", stamp))
+        super().__init__(Rows(cache / "catalogue.db", stamp), self.policy.units)
         self._scanning = threading.Lock()
         self._gone = gone
         self._edited = edited
@@ -173,12 +173,11 @@ class Catalog(Lookups):
     def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
         log, generation = Log(), self.rows.generation
         paths = paths if self._whole() else None
-        seen, known = self._look(self._inside(paths))
+        seen = self._look(self._inside(paths))
+        known = seen.known
         for problem in seen.problems:
             log.tell("problems", problem)
-        for path in seen.files:
-            self._missing.pop(path, None)
-        self._take(sorted(path for path, stat in seen.files.items() if known.get(path) != stat), log, known)
+        self._take(sorted(seen.files), log, known)
         lost = [path for path in known if path not in seen.files and not _below(path, seen.unseen)]
         self._let_go(lost, log, accept=accept)
         if paths is None and not seen.unseen and not self._whole():
@@ -211,17 +210,14 @@ class Catalog(Lookups):
                 return [""]
             if text.startswith(f"{self.root}/"):
                 inside.add(text[len(self.root) + 1 :])
-        return sorted(inside)
+        return sorted(path for path in inside if inside.isdisjoint(_above(path)))
 
-    def _look(self, places: Iterable[str]) -> tuple[Walk, dict[str, tuple[int, int, int]]]:
-        """The files at and below `places`: as they stand on the disk, and as the catalogue knows them."""
-        seen, known = Walk(), {}
+    def _look(self, places: Sequence[str]) -> Walk:
+        """The files at and below `places` that stand otherwise on the disk than the catalogue knows them."""
+        seen = Walk()
+        known = seen.known
         question = "SELECT path, inode, size, mtime FROM file"
         for place in places:
-            found = walk(self.root, place)
-            seen.files.update(found.files)
-            seen.problems.extend(found.problems)
-            seen.unseen.update(found.unseen)
             within = (place, f"{place}/", f"{place}0")
             rows = (
                 self.rows.ask(f"{question} WHERE path = ? OR (path > ? AND path < ?)", within)
@@ -229,7 +225,15 @@ class Catalog(Lookups):
                 else self.rows.ask(question)
             )
             known.update({row[0]: row[1:] for row in rows})
-        return seen, known
+        missed = self._missing.keys() & known.keys()
+        for place in places:
+            found = walk(self.root, place, known)
+            seen.files.update(found.files)
+            seen.problems.extend(found.problems)
+            seen.unseen.update(found.unseen)
+        for path in [path for path in self._missing if path in seen.files or (path in missed and path not in known)]:
+            del self._missing[path]
+        return seen
 
     def _take(self, paths: list[str], log: Log, known: Container[str] = ()) -> None:
         """Read, understand and store the files at `paths`, and then those that inherit a claim."""
@@ -339,6 +343,12 @@ class Catalog(Lookups):
 
 def _below(path: str, folders: Collection[str]) -> bool:
     return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _above(path: str) -> list[str]:
+    """The folders that hold `path`."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _age(stat: Stat) -> float:

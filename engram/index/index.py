@@ -188,7 +188,8 @@ class Index:
         policy = self.settings.policy.links
 
         def around(facts: Collection[str]) -> list[Way]:
-            found = self.catalog.ties(facts, where.persona or "", policy) + links.ways(stored(facts), now, policy)
+            ties = self.catalog.ties(facts, where.persona or "", policy) + links.ways(stored(facts), now, policy)
+            found = dict.fromkeys(ties)  # who share one entity often share another
             seen = self.lexical.allowed({end for way in found for end in way[:2]}, where)
             return [way for way in found if way[0] in seen and way[1] in seen]
 

@@ -12,18 +12,19 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rank_bm25 import BM25Okapi
 
 from engram.core.dates import has_time_expression
 from engram.core.policy import LexicalPolicy
-from engram.core.ranking import Scored
+from engram.core.ranking import Parts, Scored
 from engram.core.words import words
 from engram.index import scoring
-from engram.index.manner import asks, holds_number, tells_of_self
-from engram.index.segments import DamagedError, Names, Postings, Rows, pack, unpack
+from engram.index.manner import manner
+from engram.index.segments import COLUMNS, Columns, DamagedError, Names, Postings, Rows, pack, unpack
 from engram.index.stems import LANGUAGES, STEMMER_VERSION, analysed, date_word, stemmed
 from engram.index.vectors import digest
 from engram.vault.files import write_derived
@@ -32,12 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints
 
-VERSION = "5"
+VERSION = "6"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -103,7 +102,7 @@ class View:
     """
 
     rows: Rows
-    columns: NDArray[Any]
+    columns: Columns
     size: int
     allowed: Bools
 
@@ -153,11 +152,14 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def add(self, docs: Iterable[Doc]) -> None:
         """These units can be found from now on; one whose key was there replaces the old (row `X18`)."""
         with self._lock:
-            for doc in docs:
-                if doc.key in self:
-                    self._drop(doc.key)
-                self._insert(doc)
-            self._changed()
+            try:
+                for doc in docs:
+                    if doc.key in self:
+                        self._drop(doc.key)
+                    self._insert(doc)
+            finally:
+                self._postings.settle()
+                self._changed()
 
     def remove(self, keys: Iterable[str]) -> None:
         """These units are not found any more; unknown keys are no fault."""
@@ -169,6 +171,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     def _insert(self, doc: Doc) -> None:
         stems, code = analysed(doc.text)
+        new = self._names["speaker"].find(doc.speaker) < 0
         values: dict[str, object] = {name: self._names[name].code(getattr(doc, name)) for name in _NAMED}
         values |= {name: math.nan if (at := getattr(doc, name)) is None else at for name in _TIMES}
         values |= {
@@ -176,19 +179,18 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "length": len(stems),
             "language": code,
             "day": 0 if doc.when is None else datetime.fromtimestamp(doc.when, self.zone).toordinal(),
-            "asks": asks(doc.text),
             "timed": has_time_expression(doc.text),
-            "counted": holds_number(doc.text),
-            "telling": tells_of_self(doc.text),
             "digest": digest(doc.text),
+            **manner(doc.text),
         }
-        self._postings.add(self._rows.add(doc.key, values), Counter(stems))
+        self._postings.add(self._rows.add(doc.key, values), stems)
         self._count(len(stems), code, 1)
-        self._introduce(doc.speaker)
+        if new:
+            self._introduce(doc.speaker)
 
     def _drop(self, key: str) -> None:
-        unit = self._rows.columns[self._rows.remove(key)]
-        self._count(int(unit["length"]), int(unit["language"]), -1)
+        row, columns = self._rows.remove(key), self._rows.columns
+        self._count(int(columns["length"][row]), int(columns["language"][row]), -1)
 
     def _count(self, length: int, code: int, sign: int) -> None:
         self.corpus_size += sign
@@ -213,12 +215,13 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     def _recount(self) -> None:
         """Totals and speakers afresh, from the columns."""
-        columns = self._rows.columns[: self._rows.size]
-        living = columns[columns["alive"]]
-        self.corpus_size = len(living)
-        self._words_total = int(living["length"].sum())
-        self._padded_total = int(np.maximum(living["length"], self.policy.short_words).sum())
-        self._languages = Counter(living["language"].tolist())
+        columns = self._rows.columns
+        alive = columns["alive"]
+        lengths = columns["length"][alive]
+        self.corpus_size = len(lengths)
+        self._words_total = int(lengths.sum())
+        self._padded_total = int(np.maximum(lengths, self.policy.short_words).sum())
+        self._languages = Counter(columns["language"][alive].tolist())
         self._speakers: dict[str, set[int]] = {}
         for speaker in self._names["speaker"].all:
             self._introduce(speaker)
@@ -244,7 +247,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         rows, postings = _folded(rows, postings)
         tables = {**names, "keys": rows.keys, "terms": list(postings.terms), "mark": [mark]}
         arrays = {
-            "columns": rows.columns[: rows.size],
+            **rows.columns.part(slice(rows.size)),
             "starts": postings.starts,
             "rows": postings.rows,
             "counts": postings.counts,
@@ -266,7 +269,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             self._names = {name: Names(tables[name]) for name in _NAMED}
             self.mark = tables["mark"][0]
             postings = Postings(tables["terms"], arrays["starts"], arrays["rows"], arrays["counts"])
-            self._adopt(Rows.of(tables["keys"], arrays["columns"]), postings)
+            self._adopt(Rows.of(tables["keys"], Columns({name: arrays[name] for name in COLUMNS})), postings)
             self._recount()
             self._changed()
             return True
@@ -289,7 +292,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             curve = scoring.Saturation(self.k1, self.b, self._rows.columns["length"][order], self.avgdl)
             for term in query:
                 rows, counts = self._living(term)
-                score += self._idf(len(rows)) * curve(self._pulled(rows, counts, order))
+                score += self._idf(len(rows)) * curve(self._pulled(rows, counts, order)[0])
             return score
 
     def _living(self, term: str) -> tuple[Ints, Ints]:
@@ -299,12 +302,12 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         alive = self._rows.columns["alive"][rows]
         return rows[alive], counts[alive]
 
-    def _pulled(self, rows: Ints, counts: Ints | Floats, wanted: Ints) -> Floats:
-        """The counts of the `wanted` rows, through a buffer as long as the index."""
+    def _pulled(self, rows: Ints, counts: Ints | Floats, *wanted: Ints) -> list[Floats]:
+        """The counts of each list of `wanted` rows, through a buffer as long as the index."""
         if len(self._buffer) < self._rows.size:
-            self._buffer = np.zeros(len(self._rows.columns))
+            self._buffer = np.zeros(self._rows.columns.room)
         self._buffer[rows] = counts
-        found = self._buffer[wanted]
+        found = [self._buffer[each] for each in wanted]
         self._buffer[rows] = 0
         return found
 
@@ -328,14 +331,13 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             visible = self._visible(where)
             terms = self._asked(question, visible)
             rows = self._candidates(question, terms, visible)
-            return self._scored(question, where, terms, rows, visible, k) if len(rows) and k > 0 else Found()
+            return self._scored(question, where, terms, rows, k) if len(rows) and k > 0 else Found()
 
     def view(self, where: Where) -> View:
         """What another way of searching may find; rows that come later do not disturb it."""
         with self._lock:
-            visible = np.flatnonzero(self._visible(where)).astype(np.int32)
-            allowed = np.zeros(len(self._rows.columns), np.bool_)
-            allowed[visible[self._reasons(visible, where) == 0]] = True
+            allowed = np.zeros(self._rows.columns.room, np.bool_)
+            allowed[: self._rows.size] = self._allowed(where)
             return View(self._rows, self._rows.columns, self._rows.size, allowed)
 
     def allowed(self, keys: Iterable[str], where: Where) -> set[str]:
@@ -343,7 +345,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         with self._lock:
             known = [key for key in keys if key in self._rows.by_key]
             rows = np.array([self._rows.by_key[key] for key in known], np.int32)
-            may = self._visible(where)[rows] & (self._reasons(rows, where) == 0)
+            may = self._allowed(where)[rows]
             return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
 
     def stems(self, found: list[str], code: str) -> list[str]:
@@ -362,16 +364,33 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         asked = (frozenset(where.kinds), where.persona, threads)
         found = self._seen.get(asked)
         if found is None:
-            columns = self._rows.columns[: self._rows.size]
+            columns = self._rows.columns.part(slice(self._rows.size))
             found = columns["alive"] & self._named("kind", where.kinds)[columns["kind"]]
             if where.persona is not None:
                 found &= self._named("persona", ("", where.persona))[columns["persona"]]
             if threads is not None:
                 found &= self._named("thread", threads)[columns["thread"]]
-            if len(self._seen) == _SEEN:
-                self._seen.clear()
-            self._seen[asked] = found
+            self._remember(asked, found)
         return found
+
+    def _allowed(self, where: Where) -> Bools:
+        """Which rows may be in the answer; remembered until the next change, unless it is about the past."""
+        threads = None if where.threads is None else frozenset(where.threads)
+        asked = (frozenset(where.kinds), where.persona, threads, frozenset(where.statuses))
+        found = self._seen.get(asked) if where.as_of is None else None
+        if found is None:
+            visible = self._visible(where)
+            found = visible.copy()
+            rows = np.flatnonzero(visible).astype(np.int32)
+            found[rows] = self._reasons(rows, where) == 0
+            if where.as_of is None:
+                self._remember(asked, found)
+        return found
+
+    def _remember(self, asked: object, found: Bools) -> None:
+        if len(self._seen) >= _SEEN:
+            self._seen.clear()
+        self._seen[asked] = found
 
     def _named(self, column: str, names: Collection[str]) -> Bools:
         return np.array([name in names for name in self._names[column].all])
@@ -432,7 +451,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 step = columns[direction][step]
                 step = step[step > 0]
                 found.append(step)
-        then = np.flatnonzero(scoring.then(question, columns[: self._rows.size]))
+        then = np.flatnonzero(scoring.then(question, columns, self._rows.size))
         if len(then) <= self.policy.postings:
             found.append(then.astype(np.int32))
         rows = np.sort(np.concatenate([holding[:0], *found]))
@@ -446,12 +465,11 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         where: Where,
         terms: list[scoring.Term],
         rows: Ints,
-        visible: Bools,
         k: int,
     ) -> Found:
-        columns, policy = self._rows.columns, self.policy
+        columns, policy, allowed = self._rows.columns, self.policy, self._allowed(where)
         reasons = self._reasons(rows, where)
-        near = scoring.links(columns, rows, policy, lambda step: visible[step] & (self._reasons(step, where) == 0))
+        near = scoring.links(columns, rows, policy, allowed.__getitem__)
         lengths = np.maximum(columns["length"][rows], policy.short_words)
         curve = scoring.Saturation(self.k1, self.b, lengths, self._padded_total / self.corpus_size)
         matches = [self._match(term, rows, columns["day"][rows], near) for term in terms]
@@ -464,25 +482,29 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         most = policy.span * max(float(worth.max()), 1.0)
         span: Floats = np.where(scoring.inside(question, columns["when"][rows]), most, 0.0)
         score = worth * sum(boosts.values(), np.ones(len(rows))) + span
-        best = scoring.first(score, reasons == 0, k, lambda place: self._rows.keys[rows[place]])
+        best = scoring.first(score, reasons == 0, k, lambda places: self._keys(rows[places]))
         parts: dict[str, Floats] = scoring.layers(matches, curve, best)
         parts |= {"session": session[best], "span": span[best]}
         parts |= {name: (worth * boost)[best] for name, boost in boosts.items()}
         hits = tuple(
-            Scored(self._rows.keys[rows[place]], float(score[place]), _parts(parts, rank))
-            for rank, place in enumerate(best)
+            Scored(key, value, Parts(partial(_parts, parts, rank)))
+            for rank, (key, value) in enumerate(zip(self._keys(rows[best]), score[best].tolist(), strict=True))
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(_REASONS))
         return Found(hits, {why: int(n) for why, n in zip(_REASONS, missed, strict=True) if n})
 
+    def _keys(self, rows: Ints) -> Iterable[str]:
+        return map(self._rows.keys.__getitem__, rows.tolist())
+
     def _match(self, term: scoring.Term, rows: Ints, days: Ints, links: list[scoring.Link]) -> scoring.Match:
         """What of `term` the rows hold themselves, what their dates add and what their neighbours."""
-        own = self._pulled(term.rows, term.counts, rows)
+        own, *beside = self._pulled(term.rows, term.counts, rows, *(link.rows for link in links))
         dated = own + self.policy.date * scoring.dated(term.word, days)
         near = np.zeros(len(rows))
-        for link in links:
-            near += link.weights * self._pulled(term.rows, term.counts, link.rows)
+        for link, counts in zip(links, beside, strict=True):
+            some = np.flatnonzero(counts)
+            near[link.places[some]] += link.weights[some] * counts[some]
         return scoring.Match(term.weight, own, dated, dated + near)
 
 

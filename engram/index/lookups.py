@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from engram.core import links
@@ -40,8 +41,11 @@ FROM strand AS here WHERE key IN (SELECT value FROM json_each(?))
 class Lookups:
     """What may be asked of the catalogue's rows."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, kept: int) -> None:
         self.rows = rows
+        self._most = kept
+        self._kept: dict[str, Unit] = {}
+        self._read_at = 0
 
     @property
     def complete(self) -> bool:
@@ -108,8 +112,19 @@ class Lookups:
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """The facts, turns and notes with these keys, as far as there are any."""
         question = "SELECT key, kind, record FROM unit WHERE key IN (SELECT value FROM json_each(?))"
-        found = self.rows.ask(question, (json.dumps(keys),))
-        return {key: unpack(kind, record) for key, kind, record in found}
+        with self.rows.lock:
+            if self._read_at != self.rows.changes:
+                self._read_at = self.rows.changes
+                self._kept.clear()
+            kept = self._kept
+            known = {key: kept.pop(key) for key in keys if key in kept}
+            found = self.rows.ask(question, (json.dumps([key for key in keys if key not in known]),))
+            fresh = {key: unpack(kind, record) for key, kind, record in found}
+            kept |= known  # what was asked for last goes last
+            kept |= fresh
+            for key in list(islice(kept, max(len(kept) - self._most, 0))):
+                del kept[key]
+        return known | fresh
 
     def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""

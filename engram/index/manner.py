@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from engram.core.date_words import LEXICONS
 from engram.core.words import FIRST_PERSON
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NUMBER_WORDS = {
     phrase
@@ -20,23 +24,33 @@ _DIGIT = re.compile(r"\d")
 _SELF_UNSPACED = re.compile(r"[我私僕]")
 
 
-def asks(text: str) -> bool:
+def manner(text: str) -> dict[str, bool]:
+    """How `text` speaks: whether it `asks`, holds a number (`counted`), is `telling` of who says it."""
+    found = _WORD.findall(text.casefold())
+    return {"asks": _asks(text), "counted": _holds_number(text, found), "telling": _tells_of_self(text, found)}
+
+
+def _asks(text: str) -> bool:
     """Whether `text` ends as a question."""
     return text.rstrip().endswith(_ASKING)
 
 
-def holds_number(text: str) -> bool:
+def _holds_number(text: str, found: Sequence[str]) -> bool:
     """Whether `text` holds digits or a word for a number from two on.
 
-    `holds_number("I have three cats")` and `holds_number("at 5")`; not `holds_number("a cat")`.
+    "I have three cats" and "at 5" do; "a cat" does not.
     """
-    return bool(_DIGIT.search(text)) or not _NUMBER_WORDS.isdisjoint(_WORD.findall(text.casefold()))
+    return bool(_DIGIT.search(text)) or not _NUMBER_WORDS.isdisjoint(found)
 
 
-def tells_of_self(text: str) -> bool:
+def _tells_of_self(text: str, found: Sequence[str]) -> bool:
     """Whether a sentence of `text` that is no question speaks in the first person.
 
-    `tells_of_self("I have three cats. Any advice?")`; not `tells_of_self("What should I do?")`.
+    "I have three cats. Any advice?" does; "What should I do?" does not.
     """
-    told = " ".join(found for found in _SENTENCE.findall(text) if not asks(found))
+    if FIRST_PERSON.isdisjoint(found) and not _SELF_UNSPACED.search(text):
+        return False
+    if not any(mark in text for mark in _ASKING):
+        return True
+    told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))
     return not FIRST_PERSON.isdisjoint(_WORD.findall(told.casefold())) or bool(_SELF_UNSPACED.search(told))

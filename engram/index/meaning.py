@@ -81,7 +81,7 @@ class Meaning:
     def tidy(self, lexical: Lexical) -> None:
         """Let go of vectors whose text is in no unit any more, and, once all have one, of other models' vectors."""
         view = lexical.view(SENT)
-        columns = view.columns[: view.size]
+        columns = view.columns
         living = set(columns["digest"][columns["alive"]].tolist())
         if len(self.vectors) > len(living):
             self.vectors.keep(living)
@@ -92,7 +92,7 @@ class Meaning:
     def stored(self, lexical: Lexical) -> dict[str, Stored]:
         """How the vectors of facts are kept (rows C29, D12); a text that something else says too is nobody's own."""
         view = lexical.view(replace(SENT, kinds=("fact",)))
-        columns = view.columns[: view.size]
+        columns = view.columns.part(slice(view.size))
         with self.vectors.lock:
             known, places = self._known(view)
             bits = self.vectors.bits()
@@ -140,7 +140,7 @@ class Meaning:
         asked = [row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
         rows = self._with_neighbours(view, np.union1d(nearest, np.array(asked, np.int64)).astype(np.int32))
         worth = self._worth(view, rows, cosine, known)
-        chosen = np.zeros(len(view.columns), np.bool_)
+        chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[asked] = True
         return tuple(
@@ -177,8 +177,8 @@ class Meaning:
         links = scoring.links(view.columns, rows, self._window, lambda step: view.allowed[step] & known[step])
         total, weights = cosine[rows].copy(), np.ones(len(rows))
         for link in links:
-            total += link.weights * cosine[link.rows]
-            weights += link.weights
+            total[link.places] += link.weights * cosine[link.rows]
+            weights[link.places] += link.weights
         session = scoring.evidence(view.columns["thread"][rows], [cosine[rows]], view.allowed[rows] & known[rows])
         worth: Floats = total / weights + self.policy.session * session
         return worth
@@ -191,13 +191,13 @@ class Meaning:
                 return None
             known, places = self._known(view)
             parts = self.vectors.parts()
-        found = np.zeros(len(view.columns))
+        found = np.zeros(view.columns.room)
         found[known] = cosines(parts, vector)[places[known]]
         return known, found
 
     def _known(self, view: View) -> tuple[Bools, Ints]:
         """Which rows have a vector, and its place: looked up once for each row, again for those that lacked it."""
-        places = np.full(len(view.columns), -1, np.int32)
+        places = np.full(view.columns.room, -1, np.int32)
         with self.vectors.lock:
             stamp = (self.vectors.generation, len(self.vectors))
             if self._rows is None or self._rows() is not view.rows or stamp[0] != self._stamp[0]:

@@ -158,13 +158,17 @@ def time(text: str | None) -> datetime | None:
 
 
 class Rows:
-    """One connection, shared by all threads under one lock; `generation` changes whenever it starts empty."""
+    """One connection, shared by all threads under one lock.
+
+    `generation` changes whenever it starts empty, `changes` whenever what was asked may be answered otherwise.
+    """
 
     def __init__(self, path: Path, stamp: str) -> None:
         self.path = path
         self.stamp = stamp
         self.lock = threading.RLock()
         self.generation = ""
+        self.changes = 0
         files.make_folders(path.parent)
         try:
             self._connect()
@@ -191,6 +195,7 @@ class Rows:
     def change(self) -> Iterator[sqlite3.Connection]:
         """One transaction; StorageError when the disk refuses, and on damage, after which all is empty."""
         with self.lock:
+            self.changes += 1
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
@@ -200,6 +205,7 @@ class Rows:
                     self.start_over()
                 raise _storage(fault, self.path) from fault
             finally:
+                self.changes += 1
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
@@ -216,6 +222,7 @@ class Rows:
     def start_over(self) -> None:
         """Throw the database away and begin with an empty one of another generation."""
         with self.lock:
+            self.changes += 1
             self.close()
             unsynced: set[Path] = set()
             try:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engram.index.stems import MONTH, WEEKDAY, YEAR, date_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
-    from engram.index.segments import Bools, Floats, Ints
+    from engram.index.segments import Bools, Columns, Floats, Ints
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
@@ -34,8 +32,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One step to a neighbour: for each candidate the row there and what its words weigh."""
+    """One step to a neighbour: the places of the candidates that have one, its rows and what their words weigh."""
 
+    places: Ints
     rows: Ints
     weights: Floats
 
@@ -70,7 +69,7 @@ class Saturation:
         return some
 
 
-def links(columns: NDArray[Any], rows: Ints, policy: LexicalPolicy, permitted: Callable[[Ints], Bools]) -> list[Link]:
+def links(columns: Columns, rows: Ints, policy: LexicalPolicy, permitted: Callable[[Ints], Bools]) -> list[Link]:
     """The neighbours of `rows`, step by step; what must not be found must not help to find either.
 
     A neighbour weighs `back` or `forward` over its distance, less if it is long; before an answer it weighs
@@ -78,26 +77,38 @@ def links(columns: NDArray[Any], rows: Ints, policy: LexicalPolicy, permitted: C
     """
     found = []
     for direction, share in (("before", policy.back), ("after", policy.forward)):
-        step = rows
+        step, places = rows, np.arange(len(rows), dtype=np.int32)
         for _ in range(policy.radius):
             step = columns[direction][step]
-            if not step.any():
+            there = np.flatnonzero(step)
+            if not len(there):
                 break
-            far = np.maximum(np.abs(columns["position"][rows] - columns["position"][step]), 1)
+            step, places = step[there], places[there]
+            far = np.maximum(np.abs(columns["position"][rows[places]] - columns["position"][step]), 1)
             weights = share / far
             weights *= np.minimum(1, policy.neighbour_words / np.maximum(columns["length"][step], 1))
             if direction == "before":
                 weights *= 1 + policy.answer * (columns["asks"][step] & (far == 1))
-            weights *= (step > 0) & (far <= policy.radius) & permitted(step)
-            found.append(Link(step, weights))
+            weights *= (far <= policy.radius) & permitted(step)
+            found.append(Link(places, step, weights))
     return found
 
 
 def dated(word: str, days: Ints) -> Bools:
     """Whether `word` names the month, the weekday, the year or the day of the month of these days (0: none)."""
     part, value = date_word(word)
-    if not part:
+    if not part or not days.any():
         return np.zeros(len(days), np.bool_)
+    first, last = int(days[days > 0].min()), int(days.max())
+    if last - first < len(days):  # fewer dates than rows: each is looked at once
+        named: Bools = _named(part, value, np.arange(first, last + 1, dtype=np.int32))[np.maximum(days - first, 0)] & (
+            days > 0
+        )
+        return named
+    return _named(part, value, days) & (days > 0)
+
+
+def _named(part: str, value: int, days: Ints) -> Bools:
     dates = (days - _EPOCH_DAY).astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
     if part == WEEKDAY:
@@ -108,7 +119,7 @@ def dated(word: str, days: Ints) -> Bools:
         found = months.astype("datetime64[Y]").astype(int) + 1970
     else:
         found = (dates - months).astype(int) + 1
-    named: Bools = (days > 0) & (found == value)
+    named: Bools = found == value
     return named
 
 
@@ -131,7 +142,7 @@ def evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats
 
 
 def boosts(
-    columns: NDArray[Any],
+    columns: Columns,
     rows: Ints,
     question: Question,
     policy: LexicalPolicy,
@@ -164,12 +175,12 @@ def inside(question: Question, when: Floats) -> Bools:
     return found
 
 
-def then(question: Question, columns: NDArray[Any]) -> Bools:
-    """Which rows are of the time that the question names, be it by a span or by months and weekdays."""
-    found = inside(question, columns["when"])
+def then(question: Question, columns: Columns, size: int) -> Bools:
+    """Which of the first `size` rows are of the time that the question names: a span, or months and weekdays."""
+    found = inside(question, columns["when"][:size])
     named = [word for word in question.words if date_word(word)[0] in {MONTH, WEEKDAY}]
     if named:
-        found |= np.logical_and.reduce([dated(word, columns["day"]) for word in named])
+        found |= np.logical_and.reduce([dated(word, columns["day"][:size]) for word in named])
     return found
 
 
@@ -182,10 +193,11 @@ def layers(matches: Sequence[Match], saturated: Saturation, best: Sequence[int])
     return {"text": own, "date": with_date - own, "neighbours": full - with_date}
 
 
-def first(score: Floats, shown: Bools, k: int, key: Callable[[int], str]) -> list[int]:
+def first(score: Floats, shown: Bools, k: int, keys: Callable[[Ints], Iterable[str]]) -> list[int]:
     """Places of the `k` best scores above 0 that may be shown, ties by key."""
     places = np.flatnonzero(shown & (score > 0))
     if len(places) > k:
         least = np.partition(score[places], -k)[-k]
         places = places[score[places] >= least]
-    return sorted(places.tolist(), key=lambda place: (-score[place], key(place)))[:k]
+    ordered = sorted(zip((-score[places]).tolist(), keys(places.astype(np.int32)), places.tolist(), strict=True))
+    return [place for _, _, place in ordered[:k]]

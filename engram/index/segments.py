@@ -10,6 +10,7 @@ import json
 import mmap
 import zlib
 from array import array
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,34 +24,17 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ROW = np.dtype(
-    [
-        ("alive", "?"),
-        ("asks", "?"),
-        ("timed", "?"),
-        ("counted", "?"),
-        ("telling", "?"),
-        ("kind", "u1"),
-        ("status", "u1"),
-        ("role", "u1"),
-        ("language", "u1"),
-        ("persona", "i4"),
-        ("speaker", "i4"),
-        ("thread", "i4"),
-        ("position", "i4"),
-        ("before", "i4"),
-        ("after", "i4"),
-        ("length", "i4"),
-        ("day", "i4"),
-        ("digest", "u8"),
-        ("when", "f8"),
-        ("created", "f8"),
-        ("valid_from", "f8"),
-        ("valid_until", "f8"),
-    ],
-    align=True,
-)
+COLUMNS = {
+    **dict.fromkeys(("alive", "asks", "timed", "counted", "telling"), "?"),
+    **dict.fromkeys(("kind", "status", "role", "language"), "u1"),
+    **dict.fromkeys(("persona", "speaker", "thread", "position", "before", "after", "length", "day"), "i4"),
+    "digest": "u8",
+    **dict.fromkeys(("when", "created", "valid_from", "valid_until"), "f8"),
+}
 """What is known of a unit besides its words; times in epoch seconds, NaN where unknown."""
+
+_BULK = 20_000
+"""From so many postings on it is cheaper to freeze them than to file each under its term."""
 
 _MAGIC = b"engram-lexical"
 _ALIGN = 64
@@ -80,13 +64,38 @@ class Names:
         return self._codes.get(name, -1)
 
 
+class Columns(dict[str, NDArray[Any]]):
+    """An array for each name of `COLUMNS`, all of one length: a question reads few of them, at many rows."""
+
+    @classmethod
+    def empty(cls, size: int) -> Columns:
+        """Nothing is known yet of `size` rows."""
+        return cls({name: np.zeros(size, kind) for name, kind in COLUMNS.items()})
+
+    @property
+    def room(self) -> int:
+        """For how many rows there is room."""
+        return len(self["alive"])
+
+    def part(self, rows: Ints | slice) -> Columns:
+        """These rows alone."""
+        return Columns({name: values[rows] for name, values in self.items()})
+
+    def grown(self, size: int) -> Columns:
+        """A copy with room for `size` rows, no fewer than there are."""
+        larger = Columns.empty(size)
+        for name, values in self.items():
+            larger[name][: len(values)] = values
+        return larger
+
+
 class Rows:
     """The units: keys, columns, and the order of turns inside their threads."""
 
     def __init__(self) -> None:
         self.keys: list[str] = [""]
         self.by_key: dict[str, int] = {}
-        self.columns = np.zeros(256, ROW)
+        self.columns = Columns.empty(256)
         self._last: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -100,8 +109,8 @@ class Rows:
     def add(self, key: str, values: Mapping[str, Any]) -> int:
         """A new row for `key`, which must not be there; linked into its thread (code 0: none)."""
         row = len(self.keys)
-        if row == len(self.columns):
-            self.columns = np.concatenate([self.columns, np.zeros(row, ROW)])
+        if row == self.columns.room:
+            self.columns = self.columns.grown(2 * row)
         self.keys.append(key)
         self.by_key[key] = row
         for name, value in values.items():
@@ -113,16 +122,15 @@ class Rows:
 
     def remove(self, key: str) -> int:
         """The row that `key` had; it is dead and unlinked now."""
-        row = self.by_key.pop(key)
-        unit = self.columns[row]
-        before, after, thread = int(unit["before"]), int(unit["after"]), int(unit["thread"])
+        row, columns = self.by_key.pop(key), self.columns
+        before, after, thread = (int(columns[name][row]) for name in ("before", "after", "thread"))
         if before:
-            self.columns["after"][before] = after
+            columns["after"][before] = after
         if after:
-            self.columns["before"][after] = before
+            columns["before"][after] = before
         elif thread:
             self._last[thread] = before
-        unit["alive"] = False
+        columns["alive"][row] = False
         return row
 
     def _link(self, row: int, thread: int) -> None:
@@ -144,7 +152,7 @@ class Rows:
         """The same, safe from later changes."""
         twin = Rows()
         twin.keys, twin.by_key = list(self.keys), dict(self.by_key)
-        twin.columns, twin._last = self.columns[: self.size].copy(), dict(self._last)
+        twin.columns, twin._last = self.columns.part(slice(self.size)).grown(self.size), dict(self._last)
         return twin
 
     def by_order_of_keys(self) -> Ints:
@@ -155,25 +163,32 @@ class Rows:
         """A copy with the rows of `order` alone, and the new number of each old row (0: gone)."""
         renumbered = np.zeros(self.size, np.int32)
         renumbered[order] = np.arange(1, len(order) + 1)
-        columns = np.concatenate([np.zeros(1, ROW), self.columns[order]])
+        columns = self.columns.part(np.concatenate([np.zeros(1, np.int32), order]))
         for link in ("before", "after"):
             columns[link] = renumbered[columns[link]]
         return Rows.of(["", *(self.keys[row] for row in order.tolist())], columns), renumbered
 
     @classmethod
-    def of(cls, keys: list[str], columns: NDArray[Any]) -> Rows:
+    def of(cls, keys: list[str], columns: Columns) -> Rows:
         """Rows as a snapshot holds them: all alive; with some room to grow."""
         rows = cls()
-        rows.keys, rows.columns = keys, np.zeros(len(columns) * 9 // 8 + 256, ROW)
-        rows.columns[: len(columns)] = columns
+        rows.keys, rows.columns = keys, columns.grown(columns.room * 9 // 8 + 256)
         rows.by_key = dict(zip(keys[1:], range(1, len(keys)), strict=True))
         ends = np.flatnonzero((columns["after"] == 0) & (columns["thread"] > 0))
         rows._last = dict(zip(columns["thread"][ends].tolist(), ends.tolist(), strict=True))
         return rows
 
 
+class _Codes(dict[str, int]):
+    """Terms as small numbers; who asks for one that is not there gives it the next."""
+
+    def __missing__(self, term: str) -> int:
+        code = self[term] = len(self)
+        return code
+
+
 class Postings:
-    """Which rows hold a term, and how often: the frozen arrays and the delta."""
+    """Which rows hold a term, and how often: the frozen arrays, the delta, and what is not settled yet."""
 
     def __init__(
         self,
@@ -182,22 +197,48 @@ class Postings:
         rows: Ints | None = None,
         counts: Ints | None = None,
     ) -> None:
-        self.terms = dict(zip(terms, range(len(terms)), strict=True))
+        self.terms = _Codes(zip(terms, range(len(terms)), strict=True))
         self.starts = np.zeros(1, np.int32) if starts is None else starts
         self.rows = np.zeros(0, np.int32) if rows is None else rows
         self.counts = np.zeros(0, np.int32) if counts is None else counts
         self._frozen = len(terms)
         self._delta: dict[int, tuple[array[int], array[int]]] = {}
+        self._arrived: dict[int, array[int]] = {}
+        self._fresh = 0
 
-    def add(self, row: int, counted: Mapping[str, int]) -> None:
-        """Row `row` holds these terms so many times."""
-        for term, count in counted.items():
-            code = self.terms.setdefault(term, len(self.terms))
-            lists = self._delta.get(code)
-            if lists is None:
-                lists = self._delta[code] = (array("i"), array("i"))
-            lists[0].append(row)
-            lists[1].append(count)
+    def add(self, row: int, terms: Sequence[str]) -> None:
+        """Row `row`, the latest, holds these terms, each as often as it is named; to be found after `settle`."""
+        self._arrived[row] = array("i", map(self.terms.__getitem__, terms))
+        self._fresh += len(terms)
+
+    def settle(self) -> None:
+        """File what was added: many postings make a new frozen segment with all there are, some join the delta."""
+        arrived, fresh = self._arrived, self._fresh
+        self._arrived, self._fresh = {}, 0
+        if fresh > max(_BULK, len(self.rows) // 4):
+            self._freeze(arrived)
+            return
+        for row, terms in arrived.items():
+            for code, count in Counter(terms).items():
+                lists = self._delta.get(code)
+                if lists is None:
+                    lists = self._delta[code] = (array("i"), array("i"))
+                lists[0].append(row)
+                lists[1].append(count)
+
+    def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
+        """All postings in one frozen segment, with what arrived; of a term in the order in which they came."""
+        held = np.repeat(np.array(list(arrived), np.int64), [len(terms) for terms in arrived.values()])
+        named = np.concatenate([np.asarray(terms, np.int64) for terms in arrived.values()])
+        pairs, times = np.unique(named << 32 | held, return_counts=True)
+        fresh = (pairs >> 32, pairs & 0xFFFFFFFF, times)
+        parts = zip(self.triples(), fresh, strict=True)
+        codes, rows, counts = (np.concatenate([had, new.astype(np.int32)]) for had, new in parts)
+        order = np.argsort(codes, kind="stable")
+        self._frozen, self._delta = len(self.terms), {}
+        self.starts = np.zeros(self._frozen + 1, np.int32)
+        np.cumsum(np.bincount(codes, minlength=self._frozen), out=self.starts[1:])
+        self.rows, self.counts = rows[order], counts[order]
 
     def of(self, term: str) -> tuple[Ints, Ints]:
         """Rows and counts of `term`; rows that have died since are among them."""
@@ -232,7 +273,7 @@ class Postings:
     def copy(self) -> Postings:
         """The same, safe from later additions; the frozen arrays are shared."""
         twin = Postings((), self.starts, self.rows, self.counts)
-        twin.terms, twin._frozen = dict(self.terms), self._frozen
+        twin.terms, twin._frozen = _Codes(self.terms), self._frozen
         twin._delta = {code: (rows[:], counts[:]) for code, (rows, counts) in self._delta.items()}
         return twin
 
@@ -270,7 +311,7 @@ def pack(version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDA
     place = 0
     for name, values in arrays.items():
         raw = np.ascontiguousarray(values).tobytes()
-        layout[name] = (values.dtype.str if values.dtype.fields is None else "row", place, len(values))
+        layout[name] = (values.dtype.str, place, len(values))
         padding = -len(raw) % _ALIGN
         pieces += [raw, bytes(padding)]
         place += len(raw) + padding
@@ -297,7 +338,7 @@ def unpack(path: Path, version: str) -> tuple[dict[str, list[str]], dict[str, ND
     size = int(line[3])
     head = json.loads(bytes(payload[:size]))
     arrays = {
-        name: np.frombuffer(payload, ROW if kind == "row" else np.dtype(kind), count, size + place)
+        name: np.frombuffer(payload, np.dtype(kind), count, size + place)
         for name, (kind, place, count) in head["layout"].items()
     }
     return head["tables"], arrays

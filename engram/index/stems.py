@@ -54,11 +54,32 @@ _DATE_WORDS: Mapping[str, tuple[str, int]] = MappingProxyType(
 )
 
 
+class _Stems(dict[str, str]):
+    """The stem of each word met in texts of a language, '' for a stop word: few words make most of all texts."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        super().__init__()
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        stem = self[word] = "".join(stemmed(content([word], self._code), self._code))
+        return stem
+
+
+_REMEMBERED = 20_000
+_KNOWN = {code: _Stems(code) for code in LANGUAGES}
+
+
 def analysed(text: str) -> tuple[list[str], int]:
-    """The stems of a unit's text without stop words, and its language as a place in `LANGUAGES`."""
+    """The stems of a unit's text without stop words, and its language as a place in `LANGUAGES`.
+
+    What it remembers is not safe to share: callers hold the lock of their index.
+    """
     found = words(text, singles=True)
     code = language(found) or "en"
-    return stemmed(content(found, code), code), LANGUAGES.index(code)
+    return list(filter(None, map(_KNOWN[code].__getitem__, found))), LANGUAGES.index(code)
 
 
 def stemmed(found: list[str], code: str) -> list[str]:

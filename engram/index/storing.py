@@ -17,13 +17,18 @@ from engram.vault.places import READ_AGAIN
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.index.diff import Log
     from engram.index.entries import Entry
     from engram.index.rows import SessionFile, Unit
     from engram.vault.places import Stat
 
+_WRITE_FILE = """
+INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
+    inode = excluded.inode, size = excluded.size, mtime = excluded.mtime, sha = excluded.sha, kind = excluded.kind,
+    claim = excluded.claim, holds = excluded.holds
+"""
 _OUR_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
 
 
@@ -184,11 +189,13 @@ def _write_file(db: sqlite3.Connection, entry: Entry, stat: Stat, claim: str, ho
 
 def _write_files(db: sqlite3.Connection, files: Sequence[tuple[Entry, Stat, str, int]]) -> None:
     rows = [(entry.path, *stat, entry.sha, entry.kind, claim, holds) for entry, stat, claim, holds in files]
-    db.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany(_WRITE_FILE, rows)
     problems = [(entry.path, fault.line, fault.code, fault.message) for entry, *_ in files for fault in entry.problems]
-    db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
+    if problems:
+        db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
     sessions = [_session_row(entry.session) for entry, _, _, holds in files if holds and entry.session]
-    db.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", sessions)
+    if sessions:
+        db.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", sessions)
 
 
 def _session_row(file: SessionFile) -> tuple[object, ...]:
@@ -212,28 +219,36 @@ def _replace(db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: 
     after = {key: pack(unit) for key, unit in units.items()}
     _remove(db, [key for key in before if key not in after])
     new = [key for key, record in after.items() if before.get(key, ())[1:] != (entry.path, record)]
-    _write_units(db, [(entry.path, units[key], after[key]) for key in new])
-    db.executemany("DELETE FROM gone WHERE key = ?", [(key,) for key in new])
-    for kind, _, record in before.values():
-        if kind == "fact":
-            _tell_edit(unpack(kind, record), units, log, moved=len(sources) > 1)
+    facts = {key: unpack(kind, record) for key, (kind, _, record) in before.items() if kind == "fact"}
+    _write_units(db, [(entry.path, units[key], after[key]) for key in new], facts)
+    if fresh := [(key,) for key in new if key not in before]:
+        db.executemany("DELETE FROM gone WHERE key = ?", fresh)
+    for fact in facts.values():
+        _tell_edit(fact, units, log, moved=len(sources) > 1)
 
 
-def _write_units(db: sqlite3.Connection, units: Sequence[tuple[str, Unit, str]]) -> None:
+def _write_units(
+    db: sqlite3.Connection, units: Sequence[tuple[str, Unit, str]], before: Mapping[str, Unit] | None = None
+) -> None:
+    """Write units with their path and record; who stood there `before` keeps the strands that are alike."""
+    held = {key: _standing(unit) for key, unit in (before or {}).items()}
     rows = [
         _row(number, key_of(unit), unit, path, record)
         for number, (path, unit, record) in enumerate(units, _last(db) + 1)
     ]
     db.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    facts = [unit for _, unit, _ in units if isinstance(unit, Fact)]
-    db.executemany("DELETE FROM strand WHERE key = ?", [(fact.id,) for fact in facts])
-    standing = (
-        (strand.name, strand.at, fact.id, fact.persona or "", strand.cause)
-        for fact in facts
-        if fact.status == "active"
-        for strand in strands(fact)
-    )
-    db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", standing)
+    standing = {unit.id: _standing(unit) for _, unit, _ in units if isinstance(unit, Fact)}
+    changed = [key for key, rows in standing.items() if held.get(key) != rows]
+    if changed:
+        db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
+        db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", [row for key in changed for row in standing[key]])
+
+
+def _standing(unit: Unit) -> list[tuple[object, ...]]:
+    """The rows of the strands on which a unit stands: only an active fact stands on any."""
+    if not isinstance(unit, Fact) or unit.status != "active":
+        return []
+    return [(strand.name, strand.at, unit.id, unit.persona or "", strand.cause) for strand in strands(unit)]
 
 
 def _present(db: sqlite3.Connection, question: str, values: Sequence[str]) -> set[str]:

@@ -38,6 +38,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "verification": ("verification", "verificationState"),
     "stage": ("stage", "lifecycleState"),
 }
+_KEYS = {name: (key, rank) for key, names in _NAMES.items() for rank, name in enumerate(names)}
 # Types of the other seeds; with True the word also becomes a tag.
 _CATEGORIES = {
     "factual": ("fact", False),
@@ -59,6 +60,7 @@ _COMPANION = {"PROFILE", "PEOPLE", "PROJECT"}
 _ORIGINS = {"shadow_extraction": "shadow_extraction", "seeded_profile": "user", "curated_fold": "dream"}  # row E6
 _CONFIDENCE = {"explicit": 1.0, "implied": 0.8, "inferred": 0.6, "speculative": 0.35}  # row C25
 _EPHEMERAL = {"episode": timedelta(days=30), "note": timedelta(days=90)}  # row B16
+_PINNING = frozenset(("ttl_policy", "policyClass", "pinned", "keep_forever", "protected"))
 _NEVER_FADES = {"keep_forever", "protected"}
 
 _EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
@@ -222,23 +224,28 @@ class _Reader:
     def __init__(self, note: Note, path: str, zone: tzinfo) -> None:
         self.note, self.path, self.zone = note, path, zone
         self.problems: list[Problem] = []
+        self._said: dict[str, tuple[int, str, object]] = {}
+        for name, value in note.keys.items():
+            key, rank = _KEYS.get(name, (name, 0))
+            if value is not None and rank <= self._said.get(key, (rank,))[0]:
+                self._said[key] = (rank, name, value)
 
     def first(self, key: str) -> tuple[str, object]:
-        """The name under which `key` stands in the note, and its value; None if it stands nowhere."""
-        for name in _NAMES.get(key, (key,)):
-            if (value := self.note.keys.get(name)) is not None:
-                return name, value
-        return key, None
+        """The name under which `key` stands in the note, the nearest, and its value; None if it stands nowhere."""
+        _, name, value = self._said.get(key, (0, key, None))
+        return name, value
 
     def doubt(self, key: str, message: str) -> None:
         self.problems.append(Problem("bad-value", f"{key}: {message}", self.path, self.note.line_of(key)))
 
     def text(self, key: str) -> str:
-        name, value = self.first(key)
+        if key not in self._said:
+            return ""
+        _, name, value = self._said[key]
         if isinstance(value, list | dict):
             self.doubt(name, "is not one value")
             return ""
-        return "" if value is None else str(value).strip()
+        return str(value).strip()
 
     def word(self, key: str, known: tuple[str, ...], default: str) -> str:
         word = self.text(key).casefold()
@@ -248,7 +255,9 @@ class _Reader:
 
     def texts(self, key: str) -> list[str]:
         """The texts of a list, of a single value, or of links that YAML took for lists."""
-        return [text for item in _flat(self.first(key)[1]) if (text := item.strip())]
+        if key not in self._said:
+            return []
+        return [text for item in _flat(self._said[key][2]) if (text := item.strip())]
 
     def links(self, key: str) -> tuple[str, ...]:
         """What the links in a list lead to: a note's name or an id; plain text as it is."""
@@ -321,9 +330,11 @@ class _Reader:
         return next((_ORIGINS[text] for text in self.texts("source") if text in _ORIGINS), "")
 
     def time(self, key: str, *, end: bool = False) -> datetime | None:
-        name, value = self.first(key)
-        when = None if value is None else time_value(value, self.zone, end=end)
-        if value is not None and when is None:
+        if key not in self._said:
+            return None
+        _, name, value = self._said[key]
+        when = time_value(value, self.zone, end=end)
+        if when is None:
             self.doubt(name, f"{value!r} is no date")
         return when
 
@@ -333,6 +344,8 @@ class _Reader:
         return list(dict.fromkeys(text for text in targets if "#^" in text))
 
     def pinned(self) -> bool:
+        if _PINNING.isdisjoint(self.note.keys):
+            return False
         marks = {str(self.note.keys.get(key, "")) for key in ("ttl_policy", "policyClass")}
         return bool(marks & _NEVER_FADES) or any(
             str(self.note.keys.get(key, "")).casefold() in {"true", "yes", "on", "1"}
@@ -346,6 +359,8 @@ class _Reader:
 
 
 def _flat(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
     if isinstance(value, list):
         return [text for item in value for text in _flat(item)]
     return [] if value is None or isinstance(value, dict) else [str(value)]
@@ -353,7 +368,7 @@ def _flat(value: object) -> list[str]:
 
 def _target(text: str, *, whole: bool = False) -> str:
     """Where a wikilink leads: the note's name, or `whole` with its block; text that is no link as it is."""
-    found = _LINK.fullmatch(text)
+    found = _LINK.fullmatch(text) if text.endswith("]]") else None
     if found is None:
         return text
     target = found[1].rpartition("/")[2]

@@ -9,7 +9,6 @@ import fnmatch
 import os
 import re
 import stat
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -46,11 +45,19 @@ class Stat(NamedTuple):
     mtime: int
 
 
+Seen = tuple[int, int, int]
+"""A `Stat` as a bare row: a start compares one for each file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a look at the disk found. `unseen` holds folders that could not be read: no word on what is below."""
+    """What a look at the disk found: the files that are not as they were known, each with its stat.
+
+    `known` loses those that are still there. `unseen` holds folders that could not be read: no word on what is below.
+    """
 
     files: dict[str, Stat] = field(default_factory=dict)
+    known: dict[str, Seen] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     unseen: set[str] = field(default_factory=set)
 
@@ -85,9 +92,12 @@ def stat_of(result: os.stat_result) -> Stat:
     return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
 
 
-def walk(root: str, path: str = "") -> Walk:
-    """Every indexable file at or below `path` with its stat; `root` is absolute and free of symbolic links."""
-    found = Walk()
+def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Walk:
+    """Every indexable file at or below `path` with its stat; `root` is absolute and free of symbolic links.
+
+    Those of which `known` has the very stat are taken out of it, and not told.
+    """
+    found = Walk(known={} if known is None else known)
     start = f"{root}/{path}" if path else root
     try:
         folder = start.rpartition("/")[0]
@@ -106,7 +116,7 @@ def walk(root: str, path: str = "") -> Walk:
             _walk_folders(root, path, found)
     elif kind_of(path):
         if stat.S_ISREG(what.st_mode) and _name_is_text(path, found):
-            found.files[path] = stat_of(what)
+            _note(found, path, what)
         elif stat.S_ISLNK(what.st_mode):
             _look_at_link(root, path, found)
     return found
@@ -122,14 +132,11 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
             with os.scandir(f"{root}/{folder}") as entries:
                 for entry in entries:
                     name = entry.name
-                    if _IGNORED.fullmatch(name) or (not prefix and name in NOT_INDEXED):
-                        continue
-                    if entry.is_symlink():
-                        _look_at_link(root, prefix + name, found)
-                    elif entry.is_dir(follow_symlinks=False):
-                        folders.append(prefix + name)
-                    elif name[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False):
-                        _note_stat(entry, prefix + name, found)
+                    plain = name[-3:] == ".md" and name[0].isalnum() and name.isascii() and prefix.isascii()
+                    if plain and prefix and entry.is_file(follow_symlinks=False):
+                        _note_stat(entry, prefix + name, found)  # nearly every file, and no pattern passes it over
+                    elif not _IGNORED.fullmatch(name) and (prefix or name not in NOT_INDEXED):
+                        _look_at(root, entry, prefix + name, folders, found)
         except FileNotFoundError:
             if not folder:
                 found.unseen.add(folder)
@@ -137,10 +144,29 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
             found.unseen.add(folder)
 
 
+def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> None:
+    if entry.is_symlink():
+        _look_at_link(root, path, found)
+    elif entry.is_dir(follow_symlinks=False):
+        folders.append(path)
+    elif path[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False) and _name_is_text(path, found):
+        _note_stat(entry, path, found)
+
+
 def _note_stat(entry: os.DirEntry[str], path: str, found: Walk) -> None:
-    if path.isascii() or _name_is_text(path, found):
-        with suppress(FileNotFoundError):
-            found.files[path] = stat_of(entry.stat(follow_symlinks=False))
+    try:
+        what = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    _note(found, path, what)
+
+
+def _note(found: Walk, path: str, what: os.stat_result) -> None:
+    seen = (what.st_ino & _INT64, what.st_size, what.st_mtime_ns)
+    if found.known.get(path) == seen:
+        del found.known[path]
+    else:
+        found.files[path] = Stat(*seen)
 
 
 def _look_at_link(root: str, path: str, found: Walk) -> None:

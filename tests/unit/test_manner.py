@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engram.index.manner import asks, holds_number, tells_of_self
+from engram.index.manner import manner
 
 
 @pytest.mark.parametrize("text", ["Really?", "Really? \n", "真的？", "حقا؟"])
 def test_a_text_that_ends_with_a_question_mark_asks(text):
     """That of any script."""
-    assert asks(text)
-    assert not asks(text + " Yes.")
+    assert manner(text)["asks"]
+    assert not manner(text + " Yes.")["asks"]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_text_that_ends_with_a_question_mark_asks(text):
 )
 def test_a_number_is_a_digit_or_a_word_from_two_on(text, held):
     """One is an article in most languages, and a pronoun in English."""
-    assert holds_number(text) is held
+    assert manner(text)["counted"] is held
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_a_number_is_a_digit_or_a_word_from_two_on(text, held):
 )
 def test_one_tells_of_oneself_in_a_sentence_that_is_no_question(text, told):
     """What one asks is not yet told."""
-    assert tells_of_self(text) is told
+    assert manner(text)["telling"] is told
 
 
 def test_a_long_text_without_an_end_is_no_burden():
     """The sentences are found in one pass."""
-    assert not tells_of_self("word " * 200_000)
+    assert not manner("word " * 200_000)["telling"]
