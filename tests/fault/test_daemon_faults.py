@@ -87,7 +87,7 @@ def kept(clients):
 # row: X18
 # row: X20
 def test_nothing_acknowledged_is_lost_when_the_daemon_is_killed(world, covered):
-    """Kill after kill in the midst of work, some while it starts; each turn and statement stands once, and nothing is broken."""
+    """Kill after kill in the midst of work, some while it starts; each turn and statement stands once."""
     chance = random.Random(KILLS)
     clients = [Client(world, f"c{number}") for number in range(CLIENTS)]
     for kill in range(KILLS):
@@ -100,7 +100,7 @@ def test_nothing_acknowledged_is_lost_when_the_daemon_is_killed(world, covered):
             enough = kept(clients) + chance.randint(1, 2 * ROUND)
             for client in clients:
                 client.start()
-            until(lambda enough=enough: kept(clients) >= enough)
+            until(lambda clients=clients, enough=enough: kept(clients) >= enough)
             time.sleep(chance.uniform(0, 0.02))
         assert world.stop(signal.SIGKILL) == -signal.SIGKILL
         for client in clients:
