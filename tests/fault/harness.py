@@ -410,9 +410,10 @@ class Bench:
 
 
 def snapshot(root: Path) -> dict[str, bytes]:
-    """Every file under `root`."""
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
+    """Every file under `root`, but for what git keeps."""
+    found: dict[str, bytes] = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - {".git"})
+        paths = (Path(folder, name) for name in sorted(names))
+        found |= {str(path.relative_to(root)): path.read_bytes() for path in paths if not path.is_symlink()}
+    return found

@@ -35,9 +35,9 @@ from engram.errors import EngramError
 from engram.vault.store import ACTIONS, HASHES
 
 FORKS = 12 if FULL else 2
-TEARS = 45 if FULL else 5
-PAIRS = 40 if FULL else 2
-CUTS = 120 if FULL else 6
+TEARS = 32 if FULL else 5
+PAIRS = 30 if FULL else 2
+CUTS = 90 if FULL else 6
 SHARE = 1 if FULL else 14
 """Of the other points of a full run, one in so many."""
 
