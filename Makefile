@@ -19,7 +19,7 @@ lint: $(READY)  ## format, lint, types, storeys
 	$(BIN)/lint-imports --no-cache
 
 test-fault: $(READY)  ## the fault batteries at full size
-	ENGRAM_FAULT=full $(BIN)/pytest tests/fault -n 2 -rs -s
+	ENGRAM_FAULT=full $(BIN)/pytest tests/fault -n 2 --dist worksteal -rs -s
 
 bench-recall: $(READY)  ## recall on real conversations beside rank_bm25
 	$(PY) benchmarks/bench_recall.py

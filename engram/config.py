@@ -13,6 +13,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
@@ -149,7 +150,8 @@ TEXT_KEYS: tuple[Key, ...] = (
 )
 
 
-def keys() -> list[Key]:
+@cache
+def keys() -> tuple[Key, ...]:
     """Every setting there is; fewer than forty."""
     numbers = [
         Key(
@@ -162,7 +164,7 @@ def keys() -> list[Key]:
         for row in rows(Policy())
         if row.key
     ]
-    return [*TEXT_KEYS, *numbers]
+    return (*TEXT_KEYS, *numbers)
 
 
 @dataclass(frozen=True, slots=True)

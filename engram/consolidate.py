@@ -17,7 +17,7 @@ from engram.core import decay, lifecycle
 from engram.core.records import Vitals
 from engram.core.text import ulid
 from engram.draft import TORN, Deed, Draft, Write
-from engram.errors import BadRequestError, EngramError, NotFoundError
+from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
 from engram.filing import deed
 from engram.passes import hygiene, insight, merging, people, selves, storage, stories, talks, todos
 from engram.sight import RUNS, Sight
@@ -284,8 +284,11 @@ class Consolidation:
     def _put(self, write: Write) -> dict[str, str]:
         try:
             self.index.wrote(history.put(self.vault, write.step, write.new))
-        except EngramError as fault:
-            self.index.wrote(history.settled(self.vault, [write.step]))  # what stands all the same must be known
+        except EngramError as fault:  # what stands all the same must be known
+            held = history.settled(self.vault, [write.step])
+            self.index.wrote(held)
+            if not isinstance(fault, ConflictError):  # a person's edit is for a rescan to tell
+                self.filing.look(path for path in (write.step.before, write.step.after) if path and path not in held)
             return {write.step.before or write.step.after: str(fault)}
         return {}
 

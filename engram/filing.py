@@ -21,7 +21,7 @@ from engram.vault import facts, note, sessions
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from engram.backlog import Batch
     from engram.config import Settings
@@ -86,7 +86,7 @@ class Filing:
             self.index.wrote(ours)
             theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
             made = [path for change in changes if isinstance(change, Create) or not theirs for path in _paths(change)]
-            self.conflicts.found(self.index.refresh([path for path in made if path not in ours]).conflicts)
+            self.look(path for path in made if path not in ours)
             raise
         self.index.wrote(held)
         new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
@@ -95,6 +95,10 @@ class Filing:
         elif new:
             self.seed()
         self.explain(rows)
+
+    def look(self, paths: Iterable[str]) -> None:
+        """Take in what stands at these paths after a refusal, of which nobody could say what it left there."""
+        self.conflicts.found(self.index.refresh([*paths]).conflicts)
 
     def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add to the action log."""

@@ -93,14 +93,19 @@ class Upkeep:
         return self.agenda.due(now)
 
     def _made(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
-        """A run, one at a time. Its questions are answered first, as far as there is a model and a budget."""
+        """A run, one at a time. Its questions are answered first, as far as there is a model and a budget.
+
+        Each is asked once: what no answer could be read to is told, and left to the next run.
+        """
         with self._one:
-            fault = ""
-            for _ in range(self.settings.policy.consolidation.rounds):
-                asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
+            fault, asked, policy = "", set[str](), self.settings.policy.consolidation
+            for _ in range(policy.rounds):
+                open_asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
+                asks = [ask for ask in open_asks if ask.key not in asked][: policy.questions]
                 if not asks or self.settings.model is None or fault not in {"", UNREAD}:
                     break
-                fault = self._answered(asks)
+                asked |= {ask.key for ask in asks}
+                fault = self._answered(asks) or fault
             report: Report = self.as_writer(lambda: self.order.run(cadence, dry_run=dry_run, only=only))
             if fault not in {"", UNREAD} and cadence == "talk":
                 rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
@@ -113,20 +118,20 @@ class Upkeep:
         from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
         from engram.llm.answers import answer
 
-        failed, failures = 0, len(self.order.sight.failed)
-        for ask in asks[: self.settings.policy.consolidation.questions]:
+        failed, unread = 0, False
+        for ask in asks:
             try:
                 said = answer(self.extractor.model(), ask.task, ask.material, self.settings.policy.model)
             except ModelError as fault:
                 if not fault.retryable:  # it will never have the form
                     self.as_writer(partial(self.order.sight.failed.__setitem__, ask.key, fault.what))
+                    unread = True
                     continue
                 failed += 1
                 if isinstance(fault, BudgetSpentError) or failed >= self.settings.policy.model.attempts:
                     return str(fault)
                 continue
             self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))
-        unread = len(self.order.sight.failed) > failures
         return "some questions were not answered" if failed else UNREAD if unread else ""
 
     def _told(self, report: Report, fault: str) -> None:

@@ -489,4 +489,4 @@ def _table() -> tuple[tuple[str, ...], Any]:
         for tongue, pattern in tongues.items()
     ]
     rows += MARKS.items()
-    return tuple(reason for reason, _ in rows), compiled([pattern for _, pattern in rows])
+    return tuple(reason for reason, _ in rows), compiled(tuple(pattern for _, pattern in rows))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import re2
@@ -272,7 +273,7 @@ def table(extra: Sequence[str] = ()) -> SignalTable:
             fix="Write them in RE2 syntax, without look-around or back-references.",
         )
     rows += [(OWN + pattern, True, pattern) for pattern in extra]
-    patterns = compiled([pattern for _, _, pattern in rows])
+    patterns = compiled(tuple(pattern for _, _, pattern in rows))
     return SignalTable(patterns, tuple(name for name, _, _ in rows), tuple(high for _, high, _ in rows))
 
 
@@ -306,8 +307,12 @@ def spelled(pattern: str, tongue: str) -> str:
     return row if tongue in _UNSPACED else rf"(?:^|\b|\W)(?:{row})(?:\b|\W|$)"
 
 
-def compiled(patterns: Sequence[str]) -> Any:
-    """One automaton of all patterns, case ignored: `Match(bytes)` gives the places of those that match anywhere."""
+@cache
+def compiled(patterns: tuple[str, ...]) -> Any:
+    """One automaton of all patterns, case ignored: `Match(bytes)` gives the places of those that match anywhere.
+
+    Made once in a process, for that takes milliseconds; threads may share it.
+    """
     automaton = re2.Set.SearchSet(_options())
     for pattern in patterns:
         automaton.Add(pattern)

@@ -12,8 +12,10 @@ import errno
 import inspect
 import os
 import shutil
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.errors import EngramError
@@ -22,7 +24,6 @@ from engram.vault.syscalls import Syscalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 FULL = os.environ.get("ENGRAM_FAULT") == "full"
 
@@ -40,6 +41,11 @@ STRIKES = {
     errno.EIO: set(CALLS) - {"unwritten"} | {"open+"},
 }
 """Which calls an error may come from; `open+` is an open that may create."""
+
+
+def changing(kind: str) -> bool:
+    """Whether a call of that kind changes the disk or makes a change durable."""
+    return kind not in ASKING
 
 
 class Scenario(Protocol):
@@ -91,7 +97,7 @@ class Call:
     @property
     def changes(self) -> bool:
         """Whether the call changes the disk or makes a change durable."""
-        return _changing(self.kind)
+        return changing(self.kind)
 
     def go(self) -> Any:
         """Let it happen."""
@@ -146,12 +152,12 @@ class Seam(Syscalls):
 
 def _through(name: str) -> Callable[..., Any]:
     original = getattr(Syscalls, name)
-    signature = inspect.signature(original)
+    names, *_, defaults = inspect.getfullargspec(original)[:4]
+    given = dict.fromkeys(names[1:]) | dict(zip(reversed(names), reversed(defaults or ()), strict=False))
 
     def method(self: Seam, *args: Any, **named: Any) -> Any:
-        bound = signature.bind(self, *args, **named)
-        bound.apply_defaults()
-        return self.pass_on(Call(self, name, original, bound.args[1:]))
+        rest = {name: given[name] for name in names[len(args) + 1 :]} | named
+        return self.pass_on(Call(self, name, original, (*args, *rest.values())))
 
     return method
 
@@ -160,16 +166,86 @@ for _name in CALLS:
     setattr(Seam, _name, _through(_name))
 
 
+PROGRAM = str(Path(syscalls.__file__).parents[1])
+DEPTH = 4
+
+
+def site() -> tuple[tuple[str, int], ...]:
+    """From where in the program a call is made: the innermost lines that lead to it."""
+    frame, found = sys._getframe(1), []
+    while frame is not None and len(found) < DEPTH:
+        if frame.f_code.co_filename.startswith(PROGRAM):
+            found.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(found)
+
+
 class Counting(Seam):
-    """Notes the kind of every call."""
+    """Notes the kind of every call and its site."""
 
     def __init__(self) -> None:
         super().__init__()
         self.kinds: list[str] = []
+        self.sites: list[object] = []
 
     def meet(self, call: Call) -> Any:
         self.kinds.append(call.kind)
+        self.sites.append((call.kind, site()))
         return call.go()
+
+
+class Leaving(Seam):
+    """Leaves a copy of `root` as a kill before or after a changing call would leave it, at these points or at all.
+
+    A copy is put into the place of `root` when its turn comes. `acked` is what was promised so far.
+    """
+
+    def __init__(self, root: Path, points: Sequence[tuple[int, bool]] | None, acked: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.root = root
+        self.points = points and set(points)
+        self.acked = acked
+        self.number = 0
+        self.taken: list[Left] = []
+
+    def meet(self, call: Call) -> Any:
+        if not call.changes:
+            return call.go()
+        point, where = self.number, (call.kind, site())
+        self.number += 1
+        self.leave(point, where, after=False)
+        try:
+            return call.go()
+        finally:
+            self.leave(point, where, after=True)
+
+    def leave(self, point: int, where: object, *, after: bool) -> None:
+        """Copy the folder, if this is a point."""
+        if self.points is None or (point, after) in self.points:
+            copy = self.root.with_name(f"left-{self.number}-{after}-{id(self)}")
+            shutil.copytree(self.root, copy, symlinks=True)
+            self.taken.append(Left(copy, point, where, after, len(self.acked)))
+
+    def clear(self) -> None:
+        """Throw away what is left."""
+        for left in self.taken:
+            shutil.rmtree(left.copy, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a kill leaves: where it is kept, after or before which call, and how many promises had been made."""
+
+    copy: Path
+    point: int
+    site: object
+    after: bool
+    promised: int
+
+    def put(self, root: Path) -> None:
+        """Let it be the folder of the next life."""
+        shutil.rmtree(root)
+        self.copy.rename(root)
 
 
 class Killing(Seam):
@@ -323,129 +399,21 @@ class Bench:
         except (AssertionError, EngramError, OSError, ValueError, KeyError) as error:
             raise BrokenPromiseError(f"{self.scenario.name}, {where}: {type(error).__name__}: {error}") from error
 
-    def kinds(self) -> list[str]:
+    def counted(self) -> Counting:
         """The calls of an undisturbed run."""
-        seam = self.seam(Counting)
+        seam: Counting = self.seam(Counting)
         acked: list[str] = []
         root = self.fresh()
         assert self.attempt(seam, root, acked)
         self.judge(root, acked, "undisturbed")
-        return seam.kinds
+        return seam
 
 
 def snapshot(root: Path) -> dict[str, bytes]:
-    """Every file under `root`."""
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
-
-
-# -------------------------------------------------------------------------------------------- batteries
-
-
-def _changing(kind: str) -> bool:
-    return kind not in ASKING
-
-
-def kill_everywhere(bench: Bench, every: int = 1) -> int:
-    """Virtual kills before and after (every `every`-th of) the changing calls; the number of points."""
-    calls = sum(map(_changing, bench.kinds()))
-    points = [(point, after) for point in range(calls) for after in (False, True)][::every]
-    for point, after in points:
-        acked: list[str] = []
-        root = bench.fresh()
-        assert not bench.attempt(bench.seam(Killing, point, after=after), root, acked)
-        bench.judge(root, acked, f"killed {'after' if after else 'before'} call {point}")
-    return len(points)
-
-
-def kill_forks(bench: Bench, every: int) -> int:
-    """Real forks that end at every `every`-th point; the number of them."""
-    points = range(0, sum(map(_changing, bench.kinds())), every)
-    for point in points:
-        root = bench.fresh()
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            _end_in_child(bench, point, root, writing)
-        os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
-            acked = pipe.read().decode().splitlines()
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 9
-        bench.judge(root, acked, f"forked and ended at call {point}")
-    return len(points)
-
-
-def _end_in_child(bench: Bench, point: int, root: Path, pipe: int) -> None:
-    syscalls.SYS = bench.seam(Exiting, point, after=bool(point % 2))
-    try:
-        bench.scenario.run(root, lambda item: os.write(pipe, f"{item}\n".encode()))
-    finally:
-        os._exit(3)
-
-
-def fail_everywhere(bench: Bench, every: int = 1) -> int:
-    """Each errno, once and for good, at (every `every`-th of) the calls it may come from."""
-    kinds = bench.kinds()
-    cases = [
-        (point, code, sticky)
-        for code, struck in STRIKES.items()
-        for point, kind in enumerate(kinds)
-        for sticky in (False, True)
-        if kind in struck
-    ][::every]
-    for point, code, sticky in cases:
-        acked: list[str] = []
-        root = bench.fresh()
-        where = f"{errno.errorcode[code]} {'from' if sticky else 'at'} call {point} ({kinds[point]})"
-        try:
-            bench.attempt(bench.seam(Failing, point, code, sticky=sticky), root, acked)
-        except Exception as error:
-            raise BrokenPromiseError(
-                f"{bench.scenario.name}, {where}: {type(error).__name__} came out: {error}"
-            ) from error
-        bench.judge(root, acked, where)
-    return len(cases)
-
-
-def tear_everywhere(bench: Bench, every: int = 1) -> int:
-    """Torn writes (part of the bytes, then the end) and short ones (the rest after), at every `every`-th case."""
-    writes = bench.kinds().count("write")
-    cases = [(point, share, fatal) for point in range(writes) for share in (0, 0.5, 0.99) for fatal in (True, False)]
-    cases = cases[::every]
-    for point, share, fatal in cases:
-        acked: list[str] = []
-        root = bench.fresh()
-        ended = bench.attempt(bench.seam(Tearing, point, share, fatal=fatal), root, acked)
-        assert ended is not fatal
-        bench.judge(root, acked, f"{'torn' if fatal else 'short'} write {point} at {share:.0%}")
-    return len(cases)
-
-
-def kill_twice(bench: Bench, limit: int) -> int:
-    """A kill, and another in the recovery from it: some `limit` pairs, spread over all."""
-    count = 0
-    calls = sum(map(_changing, bench.kinds()))
-    firsts = range(0, calls, max(1, calls // limit))
-    share = max(1, limit // len(firsts))
-    for first in firsts:
-        acked: list[str] = []
-        root = bench.fresh()
-        bench.attempt(bench.seam(Killing, first, after=True), root, acked)
-        shutil.rmtree(saved := bench.work.with_name("saved"), ignore_errors=True)
-        shutil.copytree(root, saved, symlinks=True)
-        seam = bench.seam(Counting)
-        bench.restart(root, seam)
-        total = sum(map(_changing, seam.kinds))
-        step = max(1, total // share)
-        for second in range(first % step, total, step):
-            shutil.rmtree(root)
-            shutil.copytree(saved, root, symlinks=True)
-            if bench.restart(root, bench.seam(Killing, second, after=bool(count % 2))):
-                continue
-            bench.judge(root, acked, f"killed after call {first} and in recovery at call {second}")
-            count += 1
-    return count
+    """Every file under `root`, but for what git keeps."""
+    found: dict[str, bytes] = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - {".git"})
+        paths = (Path(folder, name) for name in sorted(names))
+        found |= {str(path.relative_to(root)): path.read_bytes() for path in paths if not path.is_symlink()}
+    return found

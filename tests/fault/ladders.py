@@ -57,7 +57,6 @@ class LadderWork(MemoryWork):
     """Statements meet others: entities, a question and its answer, corrections, evidence, boxes by subject and time."""
 
     name = "ladder"
-    share = 5
     texts = (*(text for name, text in SAYINGS.items() if name.startswith("l")), BICYCLE, TRICYCLE, HAMBURG)
 
     def before(self, life: Life) -> None:
@@ -102,7 +101,6 @@ class JudgeWork(MemoryWork):
     """A model judges: further evidence, newer words, an end, a fact with three conversations behind it that stays."""
 
     name = "judge"
-    share = 3
     texts = tuple(text for name, text in SAYINGS.items() if name.startswith("m"))
 
     def life(self, root: Path, script: Sequence[ModelError] = ()) -> Life:

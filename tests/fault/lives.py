@@ -11,11 +11,13 @@ import errno
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any
 
 import rooms
-from harness import STRIKES, Bench, BrokenPromiseError, Counting, Failing, Seam, installed
+from batteries import failures
+from harness import Bench, BrokenPromiseError, Counting, Failing, Seam, installed
 
 from engram import config
 from engram.core.policy import ExtractionPolicy
@@ -44,6 +46,9 @@ LATE = datetime(2041, 1, 1, 12, 0, tzinfo=UTC)
 
 TOML = 'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
 THINGS = ("nuts", "cats", "pollen", "mould", "lupins", "wasps", "latex", "figs", "soy", "shrimps", "celery", "milk")
+
+KILLS, ERRORS, HEALED = 110, 125, 45
+"""Of how many points of a life a full run takes; the defects that are put in are found by these."""
 
 OLDER = ("kept", "old", "wiped", "mixed", "half")
 FRESH = ("kept", "wiped", "half")
@@ -78,6 +83,8 @@ def text_of(name: str) -> str:
 
 EVERYTHING = [text_of(f"t{number}") for number in range(len(THINGS))]
 NEVER = 1 << 40
+AGED = "aged"
+"""This file beside the vault tells that a cache was not kept in one recovery or another."""
 
 
 def said(session: str, *names: str) -> list[dict[str, Any]]:
@@ -95,6 +102,7 @@ def statements(text: str) -> list[str]:
     return [candidate.text for candidate in found.candidates]
 
 
+@cache
 def settings_at(root: Path) -> Settings:
     """Settings with short segments and no waiting for a person's rest."""
     loaded = config.load(root / "vault", {"ENGRAM_HOME": str(root / "home"), "HOME": str(root)})
@@ -212,8 +220,6 @@ class MemoryWork:
     name = ""
     kept = "vault"
     script: Sequence[ModelError] = ()
-    share = 1
-    """Of the points at which others are struck, every so-many-th; for a long life."""
     taken_away: tuple[str, ...] = ()
     """Turns whose file a person took away: what they said has no evidence any more."""
     removes = False
@@ -271,6 +277,8 @@ class MemoryWork:
     def recover(self, root: Path) -> None:
         self.cache = next(self.caches[self.checked])
         age(settings_at(root).cache, root / "old", self.cache)
+        if self.cache != "kept":
+            (root / AGED).touch()
         life = self.life(root)
         try:
             life.begin()
@@ -353,7 +361,7 @@ class MemoryWork:
             assert now <= states, f"{text!r} is {now}, promised was {states}"
             if states in ({"gone"}, {"forgotten"}):
                 assert content_hash(text) in buried, f"{text!r} has no tombstone"
-            if now == {"gone"} and f"trying gone {text}" in acked and self.cache == "kept":
+            if now == {"gone"} and f"trying gone {text}" in acked and not (root / AGED).exists():
                 assert content_hash(text) in buried, f"{text!r} was deleted and may come back"
             recalled = ("fact", text) in self.found
             if now == {"archived"}:  # such a one answers where the active ones do not fill the places
@@ -392,38 +400,34 @@ def age(cache: Path, old: Path, how: str) -> None:
 # ---------------------------------------------------------------------------- batteries of their own
 
 
-def heal_everywhere(bench: Bench, every: int) -> int:
-    """Each errno at (every `every`-th of) the calls of the work, once and for good, in one life.
+def heal_everywhere(bench: Bench, most: int | None = None) -> int:
+    """Each errno at the calls of the work, once and for good, in one life, or `most` of these cases; their number.
 
     While it lasts recall answers, and nothing unacknowledged is claimed to be stored. When it is over, the same
     life brings everything to rest.
     """
-    kinds = _calls_of_work(bench)
-    cases = [
-        (point, code, sticky)
-        for code, struck in STRIKES.items()
-        for point, kind in enumerate(kinds)
-        for sticky in (True, False)
-        if kind in struck
-    ][::every]
+    counted = _calls_of_work(bench)
+    cases = failures(counted, most)
     for point, code, sticky in cases:
-        where = f"{errno.errorcode[code]} {'from' if sticky else 'at'} call {point} of the work ({kinds[point]})"
+        kind = counted.kinds[point]
+        where = f"{errno.errorcode[code]} {'from' if sticky else 'at'} call {point} of the work ({kind})"
         _heal(bench, bench.seam(Failing, NEVER, code, sticky=sticky), point, where)
     return len(cases)
 
 
-def _calls_of_work(bench: Bench) -> list[str]:
-    seam = bench.seam(Counting)
+def _calls_of_work(bench: Bench) -> Counting:
+    seam: Counting = bench.seam(Counting)
     life = bench.scenario.life(bench.fresh(), bench.scenario.script)
     try:
         with installed(seam):
             life.begin()
             seam.kinds.clear()
+            seam.sites.clear()
             bench.scenario.work(life, lambda _: None)
     finally:
         life.drop()
         seam.bury()
-    return seam.kinds
+    return seam
 
 
 def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:

@@ -20,7 +20,6 @@ class NightWork(MemoryWork):
     """Everything has faded when the night comes; a person takes it back; what they did not see stays put away."""
 
     name = "night"
-    share = 1
     texts = tuple(text_of(name) for name in NAMES)
 
     def before(self, life: Life) -> None:

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import Bench, Call, Seam, installed
+from batteries import spread
+from harness import Call, Seam, installed, site
 
 from engram.vault.syscalls import EXCHANGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from harness import Bench
 
 BYTES = ("write", "truncate")
 WHOLE, MISSING = "whole 1", "missing 1"
@@ -105,14 +108,19 @@ class Recording(Seam):
         self.root = root
         self.disk = Disk.of(root)
         self.ops: list[Op] = []
+        self.sites: list[object] = []
         self.places: dict[int, str] = {}
         self.nodes: dict[int, int] = {}
         self.appending: set[int] = set()
         self.fresh_node = 0
 
     def note(self, op: Op) -> None:
-        self.ops.append(op)
+        self.add(op)
         self.disk.apply(op)
+
+    def add(self, op: Op) -> None:
+        self.ops.append(op)
+        self.sites.append((op.kind, site()))
 
     def place(self, name: str, folder: int | None) -> str:
         full = Path(name) if folder is None else self.root / self.places[folder] / name
@@ -131,7 +139,7 @@ class Recording(Seam):
             case "truncate":
                 self.note(Op("truncate", node=self.nodes[args[0]], at=args[1]))
             case "fsync" | "fdatasync":
-                self.ops.append(Op("sync", (self.places[args[0]],), self.nodes[args[0]]))
+                self.add(Op("sync", (self.places[args[0]],), self.nodes[args[0]]))
             case "mkdir" | "unlink":
                 self.note(Op(call.name, (self.place(args[0], args[-1]),)))
             case "link":
@@ -145,9 +153,9 @@ class Recording(Seam):
         place = str(path.relative_to(self.root))
         self.fresh_node += 1
         self.note(Op("write", node=self.fresh_node, content=path.read_bytes()))
-        self.ops.append(Op("sync", (place,), self.fresh_node))
+        self.add(Op("sync", (place,), self.fresh_node))
         self.note(Op("create", (place,), self.fresh_node))
-        self.ops.append(Op("sync", (str(Path(place).parent),)))
+        self.add(Op("sync", (str(Path(place).parent),)))
 
     def opened(self, descriptor: int, place: str, flags: int) -> None:
         """Remember what a descriptor stands for."""
@@ -252,10 +260,10 @@ def _above(name: str) -> Iterator[str]:
     return map(str, Path(name).parents)
 
 
-def cut_power(bench: Bench, per_cut: int, seed: int = 0, every: int = 1) -> int:
-    """Every state the disk may be in after a cut at every call, as far as `per_cut` goes; how many differ.
+def cut_power(bench: Bench, per_cut: int, seed: int = 0, most: int | None = None) -> int:
+    """Every state the disk may be in after a cut at every call, as far as `per_cut` goes, or `most` of those.
 
-    Of the states that differ, every `every`-th is judged.
+    How many were judged, of states that differ.
 
     *Ordered*: names reach the disk in order, with all or none of the unsynced bytes. *Weak*: any unsynced
     name or write may be missing, and a write may also be cut short or zeroes; what needs a missing name
@@ -270,15 +278,15 @@ def cut_power(bench: Bench, per_cut: int, seed: int = 0, every: int = 1) -> int:
     seam.bury()
     record = Record(seam.ops)
     start = Disk.of(bench.base)
-    seen: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], tuple[int, str, Disk]] = {}
     for cut in range(len(record.ops) + 1):
-        acked = [item for at, item in marks if at <= cut]
+        promised = sum(at <= cut for at, _ in marks)
         for label, disk in record.states(start, cut, per_cut, chance):
-            key = (disk.signature(), len(acked))
-            if key not in seen:
-                seen.add(key)
-                if len(seen) % every:
-                    continue
-                disk.write(bench.work)
-                bench.judge(bench.work, acked, f"power cut after call {cut} of {len(record.ops)}, {label}")
-    return len(seen) // every
+            found.setdefault((disk.signature(), promised), (cut, label, disk))
+    sites = ["", *seam.sites]
+    cases = spread(list(found.items()), lambda case: (sites[case[1][0]], case[1][1].partition(" ")[0]), most)
+    for (_, promised), (cut, label, disk) in cases:
+        disk.write(bench.work)
+        acked = [item for _, item in marks[:promised]]
+        bench.judge(bench.work, acked, f"power cut after call {cut} of {len(record.ops)}, {label}")
+    return len(cases)

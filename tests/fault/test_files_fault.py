@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from harness import FULL, Bench, fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
+from batteries import fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
+from harness import FULL, Bench
 from links import links_everywhere
 from power import cut_power
 from scenarios import FilesWork, FilingWork, MovesWork
@@ -24,12 +25,12 @@ def test_a_kill_at_any_call_loses_nothing_acknowledged(bench, covered):
 
 def test_a_process_that_really_ends_loses_nothing_acknowledged(bench, covered):
     """A sample of the same points in forked processes with real syncs."""
-    covered("kill (forked)", bench.scenario.name, kill_forks(bench, every=5 if FULL else 15))
+    covered("kill (forked)", bench.scenario.name, kill_forks(bench, 30 if FULL else 6))
 
 
 def test_an_error_at_any_call_is_told_and_heals(bench, covered):
     """Six errors, once and for good, at every call they may come from."""
-    covered("errno", bench.scenario.name, fail_everywhere(bench, every=1 if FULL else 7))
+    covered("errno", bench.scenario.name, fail_everywhere(bench, None if FULL else 120))
 
 
 def test_a_torn_or_short_write_is_no_half_file(bench, covered):

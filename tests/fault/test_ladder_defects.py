@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from harness import Bench, BrokenPromiseError, kill_everywhere
+from batteries import kill_everywhere
+from harness import Bench, BrokenPromiseError
 from ladders import JudgeWork, LadderWork
+from lives import KILLS
 
 from engram.boxing import Boxing
 from engram.climb import Climb
@@ -61,22 +63,20 @@ def run_together(lines, honest=edges._raw):
 
 
 DEFECTS = [
-    (JudgeWork, Climb, "_write", notes_first, 3),
-    (JudgeWork, Climb, "_write", words_last, 5),
-    (LadderWork, Climb, "_write_once", asked_as_heard, 11),
-    (LadderWork, Reviewing, "_choose", question_first, 5),
-    (LadderWork, Boxing, "_file", settled_first, 7),
-    (LadderWork, Entering, "_wishes", edges_first, 3),
-    (JudgeWork, edges, "_raw", run_together, 1),
+    (JudgeWork, Climb, "_write", notes_first),
+    (JudgeWork, Climb, "_write", words_last),
+    (LadderWork, Climb, "_write_once", asked_as_heard),
+    (LadderWork, Reviewing, "_choose", question_first),
+    (LadderWork, Boxing, "_file", settled_first),
+    (LadderWork, Entering, "_wishes", edges_first),
+    (JudgeWork, edges, "_raw", run_together),
 ]
-"""The life, what is replaced by what, and which share of the points finds it."""
+"""The life, and what is replaced by what."""
 
 
-@pytest.mark.parametrize(
-    ("work", "owner", "name", "defect", "every"), DEFECTS, ids=[defect[3].__name__ for defect in DEFECTS]
-)
-def test_a_write_out_of_order_is_found_by_a_kill(arena, monkeypatch, work, owner, name, defect, every):
+@pytest.mark.parametrize(("work", "owner", "name", "defect"), DEFECTS, ids=[defect[3].__name__ for defect in DEFECTS])
+def test_a_write_out_of_order_is_found_by_a_kill(arena, monkeypatch, work, owner, name, defect):
     """The order of commit keeps links, successors, boxes, relations and questions whole."""
     monkeypatch.setattr(owner, name, defect)
     with pytest.raises(BrokenPromiseError):
-        kill_everywhere(Bench.prepare(work(), arena), every)
+        kill_everywhere(Bench.prepare(work(), arena), KILLS)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from harness import Bench, BrokenPromiseError, fail_everywhere, kill_everywhere
-from lives import any_cache, heal_everywhere, holds_nothing_up
+from batteries import fail_everywhere, kill_everywhere
+from harness import Bench, BrokenPromiseError
+from lives import ERRORS, HEALED, KILLS, any_cache, heal_everywhere, holds_nothing_up
 from works import DeedsWork, IngestWork, ReindexWork
 
 from engram.deeds import Deeds
@@ -89,38 +90,38 @@ def found(arena, work, battery, *more):
 def test_settling_the_journal_before_the_facts_is_found_by_a_kill(arena, monkeypatch):
     """The turns stand in their file, but what they say was never distilled."""
     monkeypatch.setattr(Memory, "file", settle_first)
-    found(arena, IngestWork(), kill_everywhere, 7)
+    found(arena, IngestWork(), kill_everywhere, KILLS)
 
 
 def test_an_acknowledgement_without_the_journal_is_found_by_a_kill(arena, monkeypatch):
     """The caller is told before anything is written."""
     monkeypatch.setattr(Intake, "_commit", acknowledge_unstored)
-    found(arena, IngestWork(), kill_everywhere)
+    found(arena, IngestWork(), kill_everywhere, KILLS)
 
 
 def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
     """The evidence of a fact does not stand."""
     monkeypatch.setattr(Filing, "file_turns", no_session_file)
-    found(arena, IngestWork(), kill_everywhere)
+    found(arena, IngestWork(), kill_everywhere, KILLS)
 
 
 def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
     monkeypatch.setattr(Deeds, "gone", tombstone_last)
     monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
-    found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 7)
+    found(arena, DeedsWork(caches=("kept",)), kill_everywhere, KILLS)
 
 
 def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
     """What was forgotten and said again stands among the active facts."""
     monkeypatch.setattr(Vault, "bury", nothing)
-    found(arena, DeedsWork(), kill_everywhere)
+    found(arena, DeedsWork(), kill_everywhere, KILLS)
 
 
 def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
     """When the session file cannot be written, nobody holds the batch any more."""
     monkeypatch.setattr(Intake, "parked", nothing)
-    found(arena, IngestWork(), heal_everywhere, 3)
+    found(arena, IngestWork(), heal_everywhere, HEALED)
 
 
 def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(arena, monkeypatch):
@@ -134,7 +135,7 @@ def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(are
 def test_waiting_turns_lost_with_a_snapshot_are_found_by_healing(arena, monkeypatch):
     """Recall does not find what the journal holds."""
     monkeypatch.setattr(Index, "save", forgets_waiting)
-    found(arena, ReindexWork(), heal_everywhere, 3)
+    found(arena, ReindexWork(), heal_everywhere, HEALED)
 
 
 def test_a_snapshot_believed_at_any_mark_is_found_by_older_caches(arena, monkeypatch):
@@ -146,4 +147,4 @@ def test_a_snapshot_believed_at_any_mark_is_found_by_older_caches(arena, monkeyp
 def test_an_errno_taken_for_success_is_found(arena, monkeypatch):
     """The journal says that it stored what the disk refused."""
     monkeypatch.setattr(Journal, "_unlocked", swallow)
-    found(arena, IngestWork(), fail_everywhere, 7)
+    found(arena, IngestWork(), fail_everywhere, ERRORS)

@@ -1,5 +1,6 @@
-"""The whole path under every battery. `ENGRAM_FAULT=full` runs them at full size; of errors and power cuts a
-fixed sample is taken, which the numbers below choose.
+"""The whole path under every battery. `ENGRAM_FAULT=full` runs them at full size.
+
+Of each scenario so many points are taken as the numbers below say: first one of every site, then others.
 """
 
 from __future__ import annotations
@@ -8,19 +9,13 @@ import errno
 from contextlib import suppress
 
 import pytest
-from harness import (
-    FULL,
-    Bench,
-    Failing,
-    fail_everywhere,
-    installed,
-    kill_everywhere,
-    kill_forks,
-    kill_twice,
-    tear_everywhere,
-)
+from batteries import fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
+from harness import FULL, Bench, Failing, installed
 from ladders import JudgeWork, LadderWork
 from lives import (
+    ERRORS,
+    HEALED,
+    KILLS,
     NEVER,
     OLDER,
     Life,
@@ -39,13 +34,12 @@ from works import BacklogWork, DeedsWork, IngestWork, ParkWork, ReindexWork
 from engram.errors import EngramError
 from engram.vault.store import ACTIONS, HASHES
 
-ERRNO_EVERY = 13 if FULL else 211
-HEAL_EVERY = 29 if FULL else 331
-FORK_EVERY = 9 if FULL else 60
-PAIRS = 50 if FULL else 2
-TEARS = 3 if FULL else 30
-CUTS = 3 if FULL else 90
-KILLS = 2 if FULL else 21
+FORKS = 12 if FULL else 2
+TEARS = 32 if FULL else 5
+PAIRS = 30 if FULL else 2
+CUTS = 90 if FULL else 6
+SHARE = 1 if FULL else 14
+"""Of the other points of a full run, one in so many."""
 
 WORKS = [
     IngestWork(),
@@ -67,28 +61,28 @@ def bench(request, arena):
 # row: X1
 def test_a_kill_at_any_call_loses_nothing_acknowledged(bench, covered):
     """Virtual kills before and after the changing calls, recovered from with caches of any age."""
-    covered("kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS * bench.scenario.share))
+    covered("kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS // SHARE))
 
 
 def test_a_process_that_really_ends_loses_nothing_acknowledged(bench, covered):
     """A sample of the same points in forked processes with real syncs and a real end of the database."""
-    covered("kill (forked)", bench.scenario.name, kill_forks(bench, FORK_EVERY * bench.scenario.share))
+    covered("kill (forked)", bench.scenario.name, kill_forks(bench, FORKS))
 
 
 def test_an_error_at_any_call_is_told_and_recovered_from(bench, covered):
     """Six errors, once and for good, from the start of the process to its end."""
-    covered("errno", bench.scenario.name, fail_everywhere(bench, ERRNO_EVERY * bench.scenario.share))
+    covered("errno", bench.scenario.name, fail_everywhere(bench, ERRORS // SHARE))
 
 
 # row: X2
 def test_an_error_heals_without_a_restart(bench, covered):
     """Recall answers while the disk refuses; afterwards the same process files everything."""
-    covered("errno", f"{bench.scenario.name} healed", heal_everywhere(bench, HEAL_EVERY * bench.scenario.share))
+    covered("errno", f"{bench.scenario.name} healed", heal_everywhere(bench, HEALED // SHARE))
 
 
 def test_a_torn_or_short_write_is_no_half_file(bench, covered):
     """Each write cut at three places, with and without the end of the process."""
-    covered("torn and short writes", bench.scenario.name, tear_everywhere(bench, TEARS * bench.scenario.share))
+    covered("torn and short writes", bench.scenario.name, tear_everywhere(bench, TEARS))
 
 
 def test_a_kill_during_recovery_is_recovered_from(bench, covered):
@@ -98,7 +92,7 @@ def test_a_kill_during_recovery_is_recovered_from(bench, covered):
 
 def test_a_power_cut_at_any_call_loses_nothing_acknowledged(bench, covered):
     """A sample of the states that the syncs made so far allow."""
-    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=1, every=CUTS * bench.scenario.share))
+    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=1, most=CUTS))
 
 
 # row: X20

@@ -7,8 +7,9 @@ import stat
 from contextlib import suppress
 
 import pytest
+from batteries import fail_everywhere, kill_everywhere, tear_everywhere
 from editors import Meddling, open_everywhere, saves_everywhere
-from harness import Bench, BrokenPromiseError, Seam, fail_everywhere, installed, kill_everywhere, tear_everywhere
+from harness import Bench, BrokenPromiseError, Seam, installed
 from links import links_everywhere
 from power import cut_power
 from scenarios import FilesWork, FilingWork, JournalWork

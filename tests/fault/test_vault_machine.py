@@ -415,7 +415,7 @@ class Machine(RuleBasedStateMachine):
             warm = self.memory.index
             assert warm.tombstones == cold.tombstones
             assert warm.counts() == cold.counts()
-            for query in QUERIES:
+            for query in QUERIES[DONE["comparisons"] % 3 :: 3]:
                 assert self.answer(warm, query) == self.answer(cold, query), query
         finally:
             cold.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from datetime import timedelta
 
 import pytest
@@ -231,3 +233,33 @@ def test_an_undo_that_was_cut_short_is_finished_by_the_next(filled, monkeypatch,
     keeping.order.undo(report.run)
     left = {path: raw for path, raw in keeping.tree().items() if not path.rpartition("/")[2].startswith(".engram-")}
     assert left == before
+
+
+# row: X6
+# row: X18
+def test_a_note_that_a_refused_undo_left_in_its_old_place_is_recalled_from_there(keeping, monkeypatch):
+    """Once it has moved back no path can be opened any more: nobody can say so, and yet it is found."""
+    name = keeping.fact("Anna saw a red car.", days=100, **FADING)
+    report = keeping.run()
+    path = keeping.seen(name).path
+    assert path.startswith("archive/")
+
+    class Exhausted(syscalls.Syscalls):
+        moved = False
+
+        def rename(self, old, new, folder, to, flags=0):
+            super().rename(old, new, folder, to, flags)
+            self.moved = self.moved or new == path.rpartition("/")[2]
+
+        def open(self, name, flags, mode=0o600, folder=None):
+            if self.moved and folder is None:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return super().open(name, flags, mode, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(syscalls, "SYS", Exhausted())
+        with pytest.raises(StorageError):
+            keeping.order.undo(report.run)
+        assert not (keeping.root / path).exists()
+        assert keeping.memory.call("recall", {"query": "Who saw a red car?"})["hits"][0]["key"] == name
+    assert keeping.seen(name).path.startswith("facts/")
