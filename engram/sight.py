@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.beside import Beside
+from engram.beside import Around, Beside
 from engram.conversations import Conversations
 from engram.core import actions, trust
 from engram.core.records import FiledTurn
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, View, nobody
+from engram.passes import TRASH, Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
 from engram.vault.store import ACTIONS
@@ -36,13 +35,13 @@ _CHUNK = 1000
 _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
-class Sight:
+class Sight(Looking):
     """Looks at one vault for the passes. Belongs to the one writer; `answers` are what a model said before."""
 
     def __init__(self, filing: Filing, using: Using, entering: Entering) -> None:
+        super().__init__()
         self.filing = filing
-        self.beside = Beside(filing.index, filing.settings)
-        self._found: tuple[object, Callable[[Fact], Sequence[Neighbour]]] = (None, nobody)
+        self.around = Around(Beside(filing.index, filing.settings))
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
         self.entering = entering
@@ -63,43 +62,39 @@ class Sight:
         few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
         few = few and SPINE not in self.talks.due(now)
         facts = self.index.catalog.facts("commitment" if few else "")
+        if not few:
+            self.around.follow(facts)
         self.edges.refresh()
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return View(
             self.settings.policy,
             self.settings.zone,
             memories,
+            look=self,
             edges=self.edges.all(),
             trash=self.trash(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
-            read=self.read,
             stored=self.index.stored() if whole else {},
-            near=self._near(now),
             whole=whole,
-            believed=self.believed,
             buried=self.index.tombstones,
             feedback=self._feedback(memories, now) if whole else {},
             roots=self.settings.drift_roots,
-            disk=self.disk,
             talks=talks,
             messages=self.talks.messages() if telling else {},
             summaries=self.talks.latest(None) if telling else (),
             model=self.talks.model,
             failed=self.failed,
             entities=self.entering.known(),
-            page=self.page,
-            pages=self.pages,
-            linking=self.linking,
-            outside=self.outside,
         )
 
-    def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:
-        """What is near a memory; asked again of an index that has not changed, it is known."""
-        mark = (self.index.mark, now)
-        if self._found[0] != mark:
-            self._found = (mark, cache(lambda fact: self.beside.near(fact, now, ("active",))))
-        return self._found[1]
+    def near(self, fact: Fact) -> Sequence[Neighbour]:
+        """What is near a memory, as it was found when either of them was new."""
+        return self.around.near(fact)
+
+    def statements(self) -> Mapping[str, str]:
+        """The content hashes of all active memories, by id."""
+        return self.index.catalog.hashes()
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.records import ENTITY_TYPES
@@ -51,6 +52,7 @@ _ORG = re.compile(
 )
 
 
+@lru_cache(4096)
 def key(name: str) -> str:
     """The form in which two writings of one name are equal (`C13`, `E2`): lower case, all else than words to `_`.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ _UNSPACED = (
     "\uac00-\ud7a3\uf900-\ufaff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"
     "\U00020000-\U000323af"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+(?:'(?:[^\W_]|[{_MARKS}])+)*")
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[^\W_]+|[{_MARKS}]+)+)*")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _APOSTROPHES = str.maketrans("’‘ʼ＇`´", "''''''")
 _CONTRACTED = frozenset(("s", "re", "ve", "ll", "d", "m"))
@@ -212,8 +211,12 @@ def language(text_words: Sequence[str]) -> str:
 
     The one with most of them, English first; words that are English too, or names, tell nothing.
     """
-    counts = Counter(code for word in text_words for code in _TELLS.get(word, ()))
-    return max(STOP, key=counts.__getitem__) if counts else ""
+    counts = dict.fromkeys(STOP, 0)
+    for word in text_words:
+        for code in _TELLS.get(word, ()):
+            counts[code] += 1
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else ""
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

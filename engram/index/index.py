@@ -285,7 +285,7 @@ class Index:
 
     def active_hashes(self) -> set[str]:
         """The content hashes of all active facts."""
-        return self.catalog.hashes()
+        return set(self.catalog.hashes().values())
 
     def holds(self, path: str) -> bool:
         """Whether something stands at this vault-relative path."""

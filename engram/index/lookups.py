@@ -81,9 +81,9 @@ class Lookups:
             )
         )
 
-    def hashes(self) -> set[str]:
-        """The content hashes of all active facts."""
-        return {found for (found,) in self.rows.ask("SELECT hash FROM unit WHERE hash <> ''")}
+    def hashes(self) -> dict[str, str]:
+        """The content hashes of all active facts, by id."""
+        return dict(self.rows.ask("SELECT key, hash FROM unit WHERE hash <> ''"))
 
     def named(self, name: str) -> tuple[str, ...]:
         """The ids of the facts in files of this name, in any folder (`C7`: links lead to one)."""

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay
 from engram.core.records import Amend, Change, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
+from engram.passes.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from engram.core.records import Vitals
     from engram.core.talks import Talk
 
+
+T = TypeVar("T")
 
 TRASH = ".trash"
 """Where a note lies that is no memory any more."""
@@ -142,69 +145,79 @@ class Living:
     kept: str | None = None
 
 
-def nothing(_path: str) -> bytes:
-    """What stands in a vault without files."""
-    return b""
+class Looking:
+    """How a pass looks into the vault beyond the memories it is shown; as it stands here, into an empty one.
 
+    `tally` counts the terms of memories; kept from one view to the next, it tells what it would tell anew.
+    """
 
-def nobody(_fact: Fact) -> Sequence[Neighbour]:
-    """What is near in a vault without an index."""
-    return ()
+    def __init__(self) -> None:
+        self.tally = Tally()
 
+    def read(self, path: str) -> bytes:  # noqa: ARG002  the form
+        """What stands in a file of the vault, b'' where there is none."""
+        return b""
 
-def everybody(_fact: Fact) -> float:
-    """How far a source is believed where nobody knows it."""
-    return 1.0
+    def page(self, path: str) -> Page | None:  # noqa: ARG002  the form
+        """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+        return None
 
+    def pages(self, folder: str) -> Sequence[str]:  # noqa: ARG002  the form
+        """The paths of the notes in a folder of the vault."""
+        return ()
 
-def no_page(_path: str) -> Page | None:
-    """What stands in a vault without notes."""
-    return None
+    def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002  the form
+        """The paths of the notes that a person wrote with a link to the note of this name."""
+        return ()
 
+    def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002  the form
+        """The active memories near one, the nearest first, on the nominal scale."""
+        return ()
 
-def no_paths(_of: str) -> Sequence[str]:
-    """What is found in a vault without notes."""
-    return ()
+    def statements(self) -> Mapping[str, str]:
+        """The content hashes of memories by id, as far as they are known without working them out."""
+        return {}
 
+    def believed(self, fact: Fact) -> float:  # noqa: ARG002  the form
+        """How far the source of a memory is believed, 0–1 (`D6`)."""
+        return 1.0
 
-def ours(_fact: Fact) -> bool:
-    """Where nothing comes from outside."""
-    return False
+    def outside(self, fact: Fact) -> bool:  # noqa: ARG002  the form
+        """Whether a memory rests on nothing but what came from outside (`X27`)."""
+        return False
+
+    def disk(self, path: str) -> bytes | None:  # noqa: ARG002  the form
+        """What stands at a path below one of the roots that the user named; None where nothing does (`D10`)."""
+        return b""
 
 
 @dataclass(frozen=True)
 class View:
-    """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
+    """What passes see: the memories, the ties, and by `look` whatever else is in the vault.
 
     `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
     the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
-    says how the vectors of memories are kept that have one of their own. `near` finds the active memories near one,
-    the nearest first, on the nominal scale; `believed` is how far the source of one is, 0–1. `buried` are the hashes
-    of statements that must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`).
-    `disk` gives what stands at a path below one of the `roots`, which a user named, None where nothing does (`D10`).
-    Where it is not `whole`, nothing dear is to be done. `made` counts by pass the notes that were made in this run so
-    far, `ended` by status the memories that gave way to others. `talks` are the conversations of which something is to
-    be told, `messages` counts the turns by persona, and `summaries` are those of the latest conversations that are
-    nobody's in particular. Of the notes that are no memories `entities` are those of the entities by
-    path, `page` reads one, `pages` lists those of a folder, `linking` those that a person wrote with a link to a name.
-    `outside` says whether a memory rests on what somebody else handed in.
+    says how the vectors of memories are kept that have one of their own. `buried` are the hashes of statements that
+    must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`); `roots` are the
+    folders outside that a user named (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by
+    pass the notes that were made in this run so far, `ended` by status the memories that gave way to others. `talks`
+    are the conversations of which something is to be told, `messages` counts the turns by persona, and `summaries`
+    are those of the latest conversations that are nobody's in particular. `entities` are the notes of these by path.
+    `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them.
     """
 
     policy: Policy
     zone: tzinfo
     memories: Mapping[str, Living]
+    look: Looking = field(default_factory=Looking)
     edges: Sequence[Edge] = ()
     trash: Sequence[str] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    read: Callable[[str], bytes] = nothing
     stored: Mapping[str, Stored] = field(default_factory=dict)
-    near: Callable[[Fact], Sequence[Neighbour]] = nobody
-    believed: Callable[[Fact], float] = everybody
     buried: Collection[str] = ()
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
-    disk: Callable[[str], bytes | None] = nothing
     whole: bool = True
     made: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[str, int] = field(default_factory=dict)
@@ -214,13 +227,22 @@ class View:
     model: bool = False
     failed: Mapping[str, str] = field(default_factory=dict)
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    page: Callable[[str], Page | None] = no_page
-    pages: Callable[[str], Sequence[str]] = no_paths
-    linking: Callable[[str], Sequence[str]] = no_paths
-    outside: Callable[[Fact], bool] = ours
-    memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What one pass worked out of this view and others may use; a later view begins without it."""
+    written: Mapping[str, bytes | None] = field(default_factory=dict)
+    amended: Mapping[str, Page] = field(default_factory=dict)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
+    _worked_out: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def read(self, path: str) -> bytes:
+        """What stands in a file of the vault, b'' where there is none."""
+        return (self.written[path] or b"") if path in self.written else self.look.read(path)
+
+    def page(self, path: str) -> Page | None:
+        """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+        return self.amended.get(path) or self.look.page(path)
+
+    def pages(self, folder: str) -> list[str]:
+        """The paths of the notes in a folder of the vault."""
+        return sorted({*self.look.pages(folder), *(path for path in self.amended if _folder(path) == folder)})
 
     def active(self) -> Iterable[Living]:
         """The memories that may be recalled."""
@@ -234,6 +256,13 @@ class View:
             known = decay.vitals(one.fact, one.usage, now, one.trust, self.policy, feedback)
             self._vitals[one.fact.id] = known
         return known
+
+    def once(self, what: object, work: Callable[[], T]) -> T:
+        """What `work` gives, worked out once for this view and all passes that ask for it under the name `what`."""
+        if what not in self._worked_out:
+            self._worked_out[what] = work()
+        found: T = self._worked_out[what]
+        return found
 
     @cached_property
     def at(self) -> dict[str, str]:
@@ -264,39 +293,31 @@ class View:
                 memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step, self.zone))
                 vitals.pop(name, None)
         written = {step.path: step.content for step in steps if isinstance(step, Mark)}
-        held = self.read
         return replace(
             self._told(steps),
             memories=memories,
             edges=_tied(self.edges, steps),
             talks=talks,
             trash=[path for path in self.trash if written.get(path, b"") is not None],
-            read=lambda path: (written[path] or b"") if path in written else held(path),
+            written={**self.written, **written},
             stored=stored,
             made=made,
             ended=ended,
-            memo={},
             _vitals=vitals,
         )
 
     def _told(self, steps: Iterable[Step]) -> View:
         """The view once what these steps do to notes that are no memories is done."""
-        entities, amended = dict(self.entities), dict[str, Page]()
+        entities, amended = dict(self.entities), dict(self.amended)
         for step in steps:
             if isinstance(step, Amend):
-                amended[step.path] = _amended(amended.get(step.path) or self.page(step.path), step)
+                amended[step.path] = _amended(amended.get(step.path) or self.look.page(step.path), step)
             if isinstance(step, Amend) and step.path in entities:
                 entities[step.path] = _reentered(entities[step.path], step)
             elif isinstance(step, Move):
                 entities.pop(step.path, None)
         here = {path: one for path, one in entities.items() if not one.superseded}
-        page, pages = self.page, self.pages
-        return replace(
-            self,
-            entities=here,
-            page=lambda path: amended.get(path) or page(path),
-            pages=lambda folder: sorted({*pages(folder), *(path for path in amended if _folder(path) == folder)}),
-        )
+        return replace(self, entities=here, amended=amended)
 
 
 Pass = Callable[[View, "datetime"], list[Step]]

@@ -136,7 +136,7 @@ def _linked(view: View, loser: Entity) -> bool:
     pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
     own = [page.own for page in pages if page]
     own += [one.fact.text for one in view.memories.values()]
-    return any(link in text.casefold() for text in own) or bool(view.linking(loser.name))
+    return any(link in text.casefold() for text in own) or bool(view.look.linking(loser.name))
 
 
 def _leads(name: str, entity: Entity) -> bool:

@@ -94,7 +94,7 @@ def _of_the_user(view: View, now: datetime, categories: frozenset[str]) -> list[
         if one.fact.kind == "note"
         and one.fact.category in categories
         and all(map(is_owner, one.fact.about))
-        and not view.outside(one.fact)
+        and not view.look.outside(one.fact)
     ]
 
 
