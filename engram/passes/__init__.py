@@ -203,7 +203,8 @@ class View:
     pass the notes that were made in this run so far, `ended` by status the memories that gave way to others. `talks`
     are the conversations of which something is to be told, `messages` counts the turns by persona, and `summaries`
     are those of the latest conversations that are nobody's in particular. `entities` are the notes of these by path.
-    `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them.
+    `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
+    files that were asked for.
     """
 
     policy: Policy
@@ -229,11 +230,13 @@ class View:
     entities: Mapping[str, Entity] = field(default_factory=dict)
     written: Mapping[str, bytes | None] = field(default_factory=dict)
     amended: Mapping[str, Page] = field(default_factory=dict)
+    reads: set[str] = field(default_factory=set, repr=False, compare=False)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
     _worked_out: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
+        self.reads.add(path)
         return (self.written[path] or b"") if path in self.written else self.look.read(path)
 
     def page(self, path: str) -> Page | None:
@@ -244,9 +247,9 @@ class View:
         """The paths of the notes in a folder of the vault."""
         return sorted({*self.look.pages(folder), *(path for path in self.amended if _folder(path) == folder)})
 
-    def active(self) -> Iterable[Living]:
+    def active(self) -> Sequence[Living]:
         """The memories that may be recalled."""
-        return (one for one in self.memories.values() if one.fact.status == "active")
+        return self.once("active", lambda: [one for one in self.memories.values() if one.fact.status == "active"])
 
     def vitals(self, one: Living, now: datetime) -> Vitals:
         """What a memory is worth at `now`; all passes of one run look at the same moment."""
@@ -269,55 +272,62 @@ class View:
         """The memory's id by the path of its note."""
         return {one.fact.path: name for name, one in self.memories.items()}
 
+    def is_like(self, other: View, reads: Iterable[str]) -> bool:
+        """Whether a pass that reads these files sees here what it saw in the `other` view."""
+        held = (item.name for item in fields(self) if item.compare and item.name != "written")
+        same = all(getattr(self, name) is getattr(other, name) for name in held)
+        return same and all(self.written.get(path, path) == other.written.get(path, path) for path in reads)
+
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         steps = list(steps)
-        memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        stored, talks = dict(self.stored), list(self.talks)
+        told = self._notes_after([step for step in steps if isinstance(step, Amend | Move)])
+        told |= self._memories_after([step for step in steps if isinstance(step, Made | Edit | Move)])
+        for step in steps:
+            if isinstance(step, Kept):
+                told["stored"] = {**told.get("stored", self.stored), **step.stored}
+            elif isinstance(step, Faded | Tie):
+                told["edges"] = _tied(told.get("edges", self.edges), step)
+            elif isinstance(step, Mark):
+                told["written"] = {**told.get("written", self.written), step.path: step.content}
+                if step.content is None:
+                    told["trash"] = [path for path in told.get("trash", self.trash) if path != step.path]
+        return replace(self, **told)
+
+    def _memories_after(self, steps: Sequence[Made | Edit | Move]) -> dict[str, Any]:
+        """What becomes of the fields about memories and talks."""
+        memories, at, vitals, talks = dict(self.memories), self.at, dict(self._vitals), list(self.talks)
         made, ended = Counter(self.made), Counter(self.ended)
         for step in steps:
             if isinstance(step, Made):
                 memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream)
                 made[step.by] += 1
-            elif isinstance(step, Kept):
-                stored |= step.stored
-            elif isinstance(step, Edit) and step.path not in at:
-                talks = [_retold(talk, step) if talk.path == step.path else talk for talk in talks]
-            if not isinstance(step, Edit | Move) or not (name := at.get(step.path)):
-                continue
-            if isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
+            elif (name := at.get(step.path)) is None:
+                talks = [
+                    _retold(talk, step) if isinstance(step, Edit) and talk.path == step.path else talk for talk in talks
+                ]
+            elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]
             else:
                 if memories[name].fact.status == "active" and "superseded_by" in step.keys:
                     ended[str(step.keys.get("status", ""))] += 1
                 memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step, self.zone))
                 vitals.pop(name, None)
-        written = {step.path: step.content for step in steps if isinstance(step, Mark)}
-        return replace(
-            self._told(steps),
-            memories=memories,
-            edges=_tied(self.edges, steps),
-            talks=talks,
-            trash=[path for path in self.trash if written.get(path, b"") is not None],
-            written={**self.written, **written},
-            stored=stored,
-            made=made,
-            ended=ended,
-            _vitals=vitals,
-        )
+        told = {"memories": memories, "talks": talks, "made": made, "ended": ended, "_vitals": vitals}
+        return told if steps else {}
 
-    def _told(self, steps: Iterable[Step]) -> View:
-        """The view once what these steps do to notes that are no memories is done."""
+    def _notes_after(self, steps: Sequence[Amend | Move]) -> dict[str, Any]:
+        """What becomes of the fields about notes that are no memories."""
         entities, amended = dict(self.entities), dict(self.amended)
         for step in steps:
             if isinstance(step, Amend):
                 amended[step.path] = _amended(amended.get(step.path) or self.look.page(step.path), step)
-            if isinstance(step, Amend) and step.path in entities:
-                entities[step.path] = _reentered(entities[step.path], step)
-            elif isinstance(step, Move):
+                if step.path in entities:
+                    entities[step.path] = _reentered(entities[step.path], step)
+            else:
                 entities.pop(step.path, None)
         here = {path: one for path, one in entities.items() if not one.superseded}
-        return replace(self, entities=here, amended=amended)
+        return {"entities": here, "amended": amended} if steps else {}
 
 
 Pass = Callable[[View, "datetime"], list[Step]]
@@ -360,14 +370,10 @@ def _retold(talk: Talk, edit: Edit) -> Talk:
     return replace(talk, keys={**talk.keys, **edit.keys}, body=talk.body if edit.body is None else edit.body)
 
 
-def _tied(edges: Sequence[Edge], steps: Iterable[Step]) -> list[Edge]:
-    found = list(edges)
-    for step in steps:
-        if isinstance(step, Faded):
-            found = [step.edge if _same(edge, step.edge) else edge for edge in found]
-        elif isinstance(step, Tie):
-            found.append(step.edge)
-    return found
+def _tied(edges: Sequence[Edge], step: Faded | Tie) -> list[Edge]:
+    if isinstance(step, Tie):
+        return [*edges, step.edge]
+    return [step.edge if _same(edge, step.edge) else edge for edge in edges]
 
 
 def _folder(path: str) -> str:

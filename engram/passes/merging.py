@@ -210,6 +210,8 @@ def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime
 def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
     """Judged a contradiction: the rule of the write ladder where the model is sure, else a person is asked."""
     new, old, policy = newer.fact, older.fact, view.policy
+    if new.id in old.superseded_by:
+        return []  # it was weakened on this word before
     ask = Case(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure:
         return [ask]
