@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.agenda import Cadence
     from engram.core.dedup import Neighbour
-    from engram.core.records import Fact, Page
+    from engram.core.records import Entity, Fact, Page
     from engram.entering import Entering
     from engram.filing import Filing
     from engram.using import Using
@@ -47,6 +47,8 @@ class Sight(Looking):
         self.entering = entering
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
+        self._entities: Mapping[str, Entity] = {}
+        self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
 
@@ -65,6 +67,8 @@ class Sight(Looking):
         if not few:
             self.around.follow(facts)
         self.edges.refresh()
+        self._entities = self.entering.known()
+        self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return View(
             self.settings.policy,
@@ -85,7 +89,7 @@ class Sight(Looking):
             summaries=self.talks.latest(None) if telling else (),
             model=self.talks.model,
             failed=self.failed,
-            entities=self.entering.known(),
+            entities=self._entities,
         )
 
     def near(self, fact: Fact) -> Sequence[Neighbour]:
@@ -176,6 +180,15 @@ class Sight(Looking):
 
     def page(self, path: str) -> Page | None:
         """The note at `path` as passes know it; None where there is none, or one that cannot be read."""
+        entity = self._entities.get(path)
+        if entity is None:
+            return self._page(path)
+        sha, page = self._pages.get(path, ("", None))
+        if sha != entity.sha:
+            self._pages[path] = entity.sha, (page := self._page(path))
+        return page
+
+    def _page(self, path: str) -> Page | None:
         try:
             held = note.read(self.read(path), self.settings.policy.files)
         except EngramError:

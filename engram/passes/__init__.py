@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay
 from engram.core.records import Amend, Change, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
-from engram.passes.tally import Tally
+from engram.passes.tally import Tally, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -148,11 +148,13 @@ class Living:
 class Looking:
     """How a pass looks into the vault beyond the memories it is shown; as it stands here, into an empty one.
 
-    `tally` counts the terms of memories; kept from one view to the next, it tells what it would tell anew.
+    `tally` counts the terms of memories and `terms` gives those of each; kept from one view to the next, they tell what
+    they would tell anew.
     """
 
     def __init__(self) -> None:
         self.tally = Tally()
+        self.terms = Terms()
 
     def read(self, path: str) -> bytes:  # noqa: ARG002  the form
         """What stands in a file of the vault, b'' where there is none."""

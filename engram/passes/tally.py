@@ -1,7 +1,8 @@
-"""The terms that memories hold, counted as they come and go (row C20)."""
+"""The terms that memories hold, read once and kept as long as the process lives (rows C20, D9)."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engram.core.records import Fact
+
+
+_LETTERS = 2
+"""A term that is compared has more."""
 
 
 class Tally:
@@ -43,6 +48,23 @@ class Tally:
             _less(self.counts, terms)
             _less(self.spread, set(terms))
         self._counted = active
+
+
+class Terms:
+    """The terms of three letters and more of each memory, as hashes, for what has to be compared and not shown."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, array[int]] = {}
+
+    def of(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
+        """The terms of each of `facts` by id; those of others are forgotten."""
+        keys = {hash((fact.id, fact.text)): fact for fact in facts}
+        self._known = {key: self._known.get(key) or _hashes(fact.text) for key, fact in keys.items()}
+        return {fact.id: self._known[key] for key, fact in keys.items()}
+
+
+def _hashes(text: str) -> array[int]:
+    return array("q", {hash(term) for term in _terms(text) if len(term) > _LETTERS})
 
 
 def _terms(text: str) -> list[str]:
