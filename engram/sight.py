@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from engram.beside import Around, Beside
 from engram.conversations import Conversations
 from engram.core import actions, trust
-from engram.core.records import FiledTurn
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
@@ -102,9 +101,7 @@ class Sight(Looking):
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""
-        turns = self.index.units([key for key in (fact.source, *fact.also) if key])
-        said = [filed.turn for filed in turns.values() if isinstance(filed, FiledTurn)]
-        return trust.trust(trust.fact_class(fact, said), self.settings.policy.trust)
+        return trust.trust(self._said_by(fact), self.settings.policy.trust)
 
     def _feedback(self, memories: Mapping[str, Living], now: datetime) -> dict[str, float]:
         """What became lately of the memories of each category (`C30`)."""
@@ -135,10 +132,9 @@ class Sight(Looking):
         for start in range(0, len(facts), _CHUNK):
             some = facts[start : start + _CHUNK]
             keys = [key for fact in some for key in (fact.source, *fact.also) if key] if whole else []
-            turns = self.index.units(keys)
+            voices = self.index.voices(keys)
             for fact in some:
-                said = [turn for key in (fact.source, *fact.also) if isinstance(turn := turns.get(key), FiledTurn)]
-                source = trust.fact_class(fact, [filed.turn for filed in said])
+                source = trust.said_by(fact, [voices[key] for key in (fact.source, *fact.also) if key in voices])
                 yield Living(
                     fact,
                     self.using.of(fact.id),
@@ -218,6 +214,7 @@ class Sight(Looking):
 
     def outside(self, fact: Fact) -> bool:
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
-        turns = self.index.units([key for key in (fact.source, *fact.also) if key])
-        said = [turn.turn for turn in turns.values() if isinstance(turn, FiledTurn)]
-        return trust.fact_class(fact, said) in trust.OUTSIDE
+        return self._said_by(fact) in trust.OUTSIDE
+
+    def _said_by(self, fact: Fact) -> str:
+        return trust.said_by(fact, self.index.voices([fact.source, *fact.also]).values())

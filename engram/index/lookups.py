@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from engram.core import links
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import NAME, SessionFile, unpack
+from engram.index.rows import NAME, ORIGIN, ROLE, SessionFile, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,6 +110,12 @@ class Lookups:
         question = "SELECT key, kind, record FROM unit WHERE key IN (SELECT value FROM json_each(?))"
         found = self.rows.ask(question, (json.dumps(keys),))
         return {key: unpack(kind, record) for key, kind, record in found}
+
+    def voices(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Role and origin of the turns with these keys."""
+        question = f"SELECT key, {ROLE}, {ORIGIN} FROM unit WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
+        found = self.rows.ask(f"{question} AND kind = 'turn'", (json.dumps(keys),))
+        return {key: (role, origin) for key, role, origin in found}
 
     def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""

@@ -243,11 +243,16 @@ class View:
 
     def page(self, path: str) -> Page | None:
         """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+        self.reads.add(path)
         return self.amended.get(path) or self.look.page(path)
 
     def pages(self, folder: str) -> list[str]:
         """The paths of the notes in a folder of the vault."""
-        return sorted({*self.look.pages(folder), *(path for path in self.amended if _folder(path) == folder)})
+        self.reads.add(f"{folder}/")
+        return sorted({*self.look.pages(folder), *self._added(folder)})
+
+    def _added(self, folder: str) -> set[str]:
+        return {path for path in self.amended if _folder(path) == folder}
 
     def active(self) -> Sequence[Living]:
         """The memories that may be recalled."""
@@ -275,10 +280,14 @@ class View:
         return {one.fact.path: name for name, one in self.memories.items()}
 
     def is_like(self, other: View, reads: Iterable[str]) -> bool:
-        """Whether a pass that reads these files sees here what it saw in the `other` view."""
-        held = (item.name for item in fields(self) if item.compare and item.name != "written")
-        same = all(getattr(self, name) is getattr(other, name) for name in held)
-        return same and all(self.written.get(path, path) == other.written.get(path, path) for path in reads)
+        """Whether a pass that reads these files, notes and folders sees here what it saw in the `other` view."""
+        fixed = (item.name for item in fields(self) if item.compare and item.name not in {"written", "amended"})
+        return all(getattr(self, name) is getattr(other, name) for name in fixed) and all(
+            self.written.get(path, path) == other.written.get(path, path)
+            and self.amended.get(path) == other.amended.get(path)
+            and self._added(path.removesuffix("/")) == other._added(path.removesuffix("/"))
+            for path in reads
+        )
 
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
@@ -329,7 +338,7 @@ class View:
             else:
                 entities.pop(step.path, None)
         here = {path: one for path, one in entities.items() if not one.superseded}
-        return {"entities": here, "amended": amended} if steps else {}
+        return ({"amended": amended} if steps else {}) | ({"entities": here} if here != self.entities else {})
 
 
 Pass = Callable[[View, "datetime"], list[Step]]
