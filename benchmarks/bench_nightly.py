@@ -8,10 +8,12 @@ What each row means is in README.md beside this file.
 from __future__ import annotations
 
 import os
+import random
 import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,9 @@ from figures import Row, headline, ratio, seconds_of
 from speed_reading import in_process, parse_all
 
 from engram.consolidate import Consolidation
-from engram.core.records import Fact
+from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
-from engram.vault import facts, note
+from engram.vault import entities, facts, note, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,8 @@ NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
 DAY = timedelta(days=1)
 DUE = 100
 """One memory in so many is archived the night after."""
+TOLD = 5
+"""Memories that one conversation gave."""
 
 
 def main() -> None:
@@ -51,33 +55,60 @@ def main() -> None:
 
 
 def vault(root: Path, size: int) -> None:
-    """A vault of memories of yesterday, but for one in a hundred that fades away tomorrow."""
-    writer = material.Writer(7)
-    for number in range(size):
-        text = f"{writer.statement()} {writer.sentence()}"
-        old = number % DUE == 0
-        created = NIGHT - (89.5 * DAY if old else DAY) + timedelta(seconds=number / 10)
-        fact = Fact(
-            ulid(created, text),
-            text,
-            kind="episode" if old else "note",
-            created=created,
-            about=("Anna Müller", "Berlin"),
-            tags=("preference/drink",),
-            confidence=0.92,
-            importance=0.2 if old else 0.5,
-        )
-        path = root / f"facts/{created.astimezone(material.ZONE):%Y-%m-%d}"
-        path.mkdir(parents=True, exist_ok=True)
-        path /= f"fact-{slug(text)}-{content_hash(text)[:8]}.md"
-        path.write_bytes(note.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text)))
-        os.utime(path, (material.OLD, material.OLD))
+    """A vault of memories of yesterday, but for one in a hundred that fades away tomorrow.
+
+    Five come from each conversation, which is told already; each is about one of many entities, few of which are
+    named often, and half of them about a second one too. One in ten is about the user.
+    """
+    writer, chance = material.Writer(7), random.Random(7)
+    names = [" ".join(word.capitalize() for word in writer.rare(2)) + f" {number}" for number in range(size // 20)]
+    often = list(accumulate(1 / (rank + 3) for rank in range(len(names))))
+    begin = NIGHT - DAY
+    for name in names:
+        entity = entities.new_entity(name, "person", begin)
+        keys, body = entities.entity_keys(entity, material.ZONE), entities.entity_body(entity)
+        written(root / entities.path_of(name, "person"), note.emit(keys, body))
+    for first in range(0, size, TOLD):
+        old = first % (DUE * TOLD) == 0
+        when = NIGHT - (89.5 * DAY if old else DAY) + timedelta(seconds=first / 10)
+        stem = f"{when.astimezone(material.ZONE):%Y-%m-%d}-talk-{first}"
+        turns = [
+            Turn(f"t{n}", f"s{first}", ("user", "assistant")[n % 2], writer.turn_text("user"), when)
+            for n in range(2 * TOLD)
+        ]
+        filed = [FiledTurn(turn, stem, f"t{n}") for n, turn in enumerate(turns, 1)]
+        raw = note.edit(sessions.new_session(filed, material.ZONE), {"summarised": len(turns), "episodes": 1})
+        written(root / sessions.path(stem), raw)
+        for number in range(TOLD):
+            about = () if chance.random() < 0.1 else chance.choices(names, cum_weights=often, k=chance.randint(1, 2))
+            text = f"{writer.statement()} {writer.sentence()}"
+            fact = Fact(
+                ulid(when, f"{first + number} {text}"),
+                text,
+                kind="episode" if old else "note",
+                created=when,
+                about=tuple(dict.fromkeys(about)),
+                tags=("preference/drink",),
+                source=filed[2 * number].key,
+                confidence=0.92,
+                importance=0.2 if old else 0.5,
+            )
+            day = f"{when.astimezone(material.ZONE):%Y-%m-%d}"
+            path = root / f"facts/{day}/fact-{slug(text)}-{content_hash(text)[:8]}.md"
+            written(path, note.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text, fact.source)))
     (root / "engram.toml").write_text(f'id = "bench-nightly-{size}"\nzone = "{material.ZONE}"\n')
+
+
+def written(path: Path, raw: bytes) -> None:
+    """The file, so old that its stat is trusted."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(raw)
+    os.utime(path, (material.OLD, material.OLD))
 
 
 def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
     """Both rows of the vault `root`: the CPU of a night that finds nothing, the time of one that archives."""
-    paths = sorted(f"{folder}/{name}" for folder, _, names in os.walk(root / "facts") for name in names)
+    paths = sorted(f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names if name.endswith(".md"))
     now = NIGHT
     with in_process(material.settings(root, home)) as memory:
         order = Consolidation(memory.filing, memory.using, memory.climb.entering, lambda: now, lambda: "")

@@ -6,6 +6,8 @@ the vault is.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,7 @@ from engram.core.records import Fact
 from engram.index.lexical import Where
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from datetime import datetime
+    from collections.abc import Collection, Iterable, Mapping
 
     from engram.config import Settings
     from engram.core.similar import Statement
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 STATEMENTS = 4096
 """Statements that are kept taken apart."""
+KEPT = 1024
+"""Memories of which it is kept what is near to them, the latest searched for."""
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Beside:
@@ -56,7 +60,7 @@ class Beside:
             apart = words.apart or _another_time(fact, known)
             nearness = max(words.similarity, cosines.get(known.id, 0.0))
             found.append(Neighbour(known, nearness, conflict=words.conflict, apart=apart))
-        return sorted(found, key=lambda one: (-one.similarity, one.fact.id))
+        return sorted(found, key=_nearest)
 
     def _taken_apart(self, text: str) -> Statement:
         return similar.statement(text, self.index.lexical.stems)  # the index may have another one by now
@@ -74,6 +78,54 @@ class Beside:
             return {}
         near = self.index.similar(vector, where, self.settings.policy.ladder.pool)
         return {key: scale.nominal(raw, meaning.scale) for key, raw in near}
+
+
+class Around:
+    """What lies near each memory, searched for once and kept as long as the process lives (rows A21, A28).
+
+    What is new or says something else is searched for, and from then on is near to what it was found near to; so a
+    night in which nothing is new costs no search. Belongs to the one writer.
+    """
+
+    def __init__(self, beside: Beside) -> None:
+        self.beside = beside
+        self._said: set[int] = set()
+        self._measured: object = None
+        self._near: dict[str, tuple[Fact, list[Neighbour]]] = {}
+
+    def near(self, fact: Fact) -> list[Neighbour]:
+        """The active facts near to one, nearest first; times in its words are those of when it was told."""
+        if fact.id not in self._near:
+            self._near[fact.id] = (fact, self.beside.near(fact, fact.created or LONG_AGO, ("active",)))
+        return self._near[fact.id][1]
+
+    def follow(self, facts: Iterable[Fact]) -> None:
+        """Take in what the vault says now; `facts` are all that are in it."""
+        said = {_said(fact): fact for fact in facts if fact.status == "active"}
+        new = [fact for key, fact in said.items() if key not in self._said]
+        _, measured = self.beside.index.mark
+        kept = list(self._near.values())[-KEPT:] if measured == self._measured and len(new) <= len(self._near) else []
+        self._said, self._measured = set(said), measured
+        self._near = {
+            fact.id: (fact, [near for near in some if _said(near.fact) in said])
+            for fact, some in kept
+            if _said(fact) in said
+        }
+        for fact in new if kept else ():
+            for near in self.near(fact):
+                other, some = self._near.get(near.fact.id, (fact, []))
+                if other.persona == fact.persona and all(one.fact.id != fact.id for one in some):
+                    some.append(replace(near, fact=fact))
+                    some.sort(key=_nearest)
+
+
+def _said(fact: Fact) -> int:
+    """What tells a statement from all others and from what the same note said before."""
+    return hash((fact.id, fact.text, fact.persona, fact.valid_from))
+
+
+def _nearest(one: Neighbour) -> tuple[float, str]:
+    return (-one.similarity, one.fact.id)
 
 
 def _another_time(one: Fact, other: Fact) -> str:

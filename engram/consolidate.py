@@ -6,8 +6,10 @@ only then is it applied. A dry run is the same up to that point. A second run at
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
@@ -177,8 +179,9 @@ class Consolidation:
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now), Births(self.filing))
-        draft.plan(passes)
+        with _uncollected():
+            draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now), Births(self.filing))
+            draft.plan(passes)
         return draft
 
     def _begun(self, anchors: Mapping[str, Usage]) -> dict[str, str]:
@@ -408,6 +411,18 @@ class Consolidation:
     @property
     def _limits(self) -> ConsolidationPolicy:
         return self.settings.policy.consolidation
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """The collector of cycles rests: a view has none, and walking it again and again takes long."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:

@@ -92,13 +92,17 @@ class Draft:
         self._passed: set[tuple[str, str]] = set()
 
     def plan(self, passes: Sequence[Pass]) -> None:
-        """Ask the passes in order; one that fails stops no other, and is named in `failures`."""
-        asked, seen = list(passes), dict[str, View]()
+        """Ask the passes in order; one that fails stops no other, and is named in `failures`.
+
+        They are asked again until none has anything new to say, but none that would see what it saw before.
+        """
+        asked, seen = list(passes), dict[str, tuple[View, frozenset[str]]]()
         for _ in range(ROUNDS):
             before = len(self.deeds)
             for one in tuple(asked):
-                if seen.get(one.__name__) is self.view:
+                if one.__name__ in seen and self.view.is_like(*seen[one.__name__]):
                     continue
+                self.view.reads.clear()
                 try:
                     found = one(self.view, self.now)
                 except Exception as fault:  # noqa: BLE001  whatever one pass meets, the others have their turn
@@ -107,8 +111,8 @@ class Draft:
                     )
                     asked.remove(one)
                 else:
+                    seen[one.__name__] = self.view, frozenset(self.view.reads)
                     self._take(one.__name__, found)
-                    seen[one.__name__] = self.view
             if len(self.deeds) == before:
                 return
 

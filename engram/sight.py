@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.beside import Beside
+from engram.beside import Around, Beside
 from engram.conversations import Conversations
 from engram.core import actions, trust
-from engram.core.records import FiledTurn
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, View, nobody
+from engram.passes import TRASH, Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
 from engram.vault.store import ACTIONS
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.agenda import Cadence
     from engram.core.dedup import Neighbour
-    from engram.core.records import Fact, Page
+    from engram.core.records import Entity, Fact, Page
     from engram.entering import Entering
     from engram.filing import Filing
     from engram.using import Using
@@ -36,18 +34,20 @@ _CHUNK = 1000
 _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
-class Sight:
+class Sight(Looking):
     """Looks at one vault for the passes. Belongs to the one writer; `answers` are what a model said before."""
 
     def __init__(self, filing: Filing, using: Using, entering: Entering) -> None:
+        super().__init__()
         self.filing = filing
-        self.beside = Beside(filing.index, filing.settings)
-        self._found: tuple[object, Callable[[Fact], Sequence[Neighbour]]] = (None, nobody)
+        self.around = Around(Beside(filing.index, filing.settings))
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.using = using
         self.entering = entering
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
+        self._entities: Mapping[str, Entity] = {}
+        self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
 
@@ -63,49 +63,45 @@ class Sight:
         few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
         few = few and SPINE not in self.talks.due(now)
         facts = self.index.catalog.facts("commitment" if few else "")
+        if not few:
+            self.around.follow(facts)
         self.edges.refresh()
+        self._entities = self.entering.known()
+        self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return View(
             self.settings.policy,
             self.settings.zone,
             memories,
+            look=self,
             edges=self.edges.all(),
             trash=self.trash(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
-            read=self.read,
             stored=self.index.stored() if whole else {},
-            near=self._near(now),
             whole=whole,
-            believed=self.believed,
             buried=self.index.tombstones,
             feedback=self._feedback(memories, now) if whole else {},
             roots=self.settings.drift_roots,
-            disk=self.disk,
             talks=talks,
             messages=self.talks.messages() if telling else {},
             summaries=self.talks.latest(None) if telling else (),
             model=self.talks.model,
             failed=self.failed,
-            entities=self.entering.known(),
-            page=self.page,
-            pages=self.pages,
-            linking=self.linking,
-            outside=self.outside,
+            entities=self._entities,
         )
 
-    def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:
-        """What is near a memory; asked again of an index that has not changed, it is known."""
-        mark = (self.index.mark, now)
-        if self._found[0] != mark:
-            self._found = (mark, cache(lambda fact: self.beside.near(fact, now, ("active",))))
-        return self._found[1]
+    def near(self, fact: Fact) -> Sequence[Neighbour]:
+        """What is near a memory, as it was found when either of them was new."""
+        return self.around.near(fact)
+
+    def statements(self) -> Mapping[str, str]:
+        """The content hashes of all active memories, by id."""
+        return self.index.catalog.hashes()
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""
-        turns = self.index.units([key for key in (fact.source, *fact.also) if key])
-        said = [filed.turn for filed in turns.values() if isinstance(filed, FiledTurn)]
-        return trust.trust(trust.fact_class(fact, said), self.settings.policy.trust)
+        return trust.trust(self._said_by(fact), self.settings.policy.trust)
 
     def _feedback(self, memories: Mapping[str, Living], now: datetime) -> dict[str, float]:
         """What became lately of the memories of each category (`C30`)."""
@@ -136,10 +132,9 @@ class Sight:
         for start in range(0, len(facts), _CHUNK):
             some = facts[start : start + _CHUNK]
             keys = [key for fact in some for key in (fact.source, *fact.also) if key] if whole else []
-            turns = self.index.units(keys)
+            voices = self.index.voices(keys)
             for fact in some:
-                said = [turn for key in (fact.source, *fact.also) if isinstance(turn := turns.get(key), FiledTurn)]
-                source = trust.fact_class(fact, [filed.turn for filed in said])
+                source = trust.said_by(fact, [voices[key] for key in (fact.source, *fact.also) if key in voices])
                 yield Living(
                     fact,
                     self.using.of(fact.id),
@@ -181,6 +176,15 @@ class Sight:
 
     def page(self, path: str) -> Page | None:
         """The note at `path` as passes know it; None where there is none, or one that cannot be read."""
+        entity = self._entities.get(path)
+        if entity is None:
+            return self._page(path)
+        sha, page = self._pages.get(path, ("", None))
+        if sha != entity.sha:
+            self._pages[path] = entity.sha, (page := self._page(path))
+        return page
+
+    def _page(self, path: str) -> Page | None:
         try:
             held = note.read(self.read(path), self.settings.policy.files)
         except EngramError:
@@ -210,6 +214,7 @@ class Sight:
 
     def outside(self, fact: Fact) -> bool:
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
-        turns = self.index.units([key for key in (fact.source, *fact.also) if key])
-        said = [turn.turn for turn in turns.values() if isinstance(turn, FiledTurn)]
-        return trust.fact_class(fact, said) in trust.OUTSIDE
+        return self._said_by(fact) in trust.OUTSIDE
+
+    def _said_by(self, fact: Fact) -> str:
+        return trust.said_by(fact, self.index.voices([fact.source, *fact.also]).values())

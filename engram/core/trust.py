@@ -48,9 +48,14 @@ def source_class(turn: Turn) -> str:
 
     A system turn is a program's word about the conversation: interaction.
     """
-    if turn.origin != "chat":
-        return turn.origin if turn.origin in OUTSIDE else "tool"
-    return turn.role if turn.role in {"user", "assistant", "tool"} else "interaction"
+    return voice(turn.role, turn.origin)
+
+
+def voice(role: str, origin: str) -> str:
+    """The source class of a turn that was said in this role and handed in like that (`D6`)."""
+    if origin != "chat":
+        return origin if origin in OUTSIDE else "tool"
+    return role if role in {"user", "assistant", "tool"} else "interaction"
 
 
 def heard(turn: Turn, words: str) -> Turn:
@@ -68,11 +73,16 @@ def fact_class(fact: Fact, evidence: Iterable[Turn]) -> str:
     What consolidation made is a dream; what a person wrote, edited or confirmed is the user's; a fact whose
     evidence is not to be found is an import's.
     """
+    return said_by(fact, map(source_class, evidence))
+
+
+def said_by(fact: Fact, voices: Iterable[str]) -> str:
+    """Who says a fact whose evidence has these source classes (`D6`)."""
     if fact.origin in MADE:
         return "dream"
     if fact.verification == "user_confirmed" or not fact.source:
         return "user"
-    return min((source_class(turn) for turn in evidence), key=CLASSES.index, default="import")
+    return min(voices, key=CLASSES.index, default="import")
 
 
 def trust(source: str, policy: TrustPolicy) -> float:

@@ -13,6 +13,7 @@ from engram.core import links
 from engram.core.echo import own_words
 from engram.core.lifecycle import hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
+from engram.core.trust import voice
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
 from engram.index.lexical import Doc, Lexical
@@ -251,6 +252,13 @@ class Index:
         known = self.catalog.units(keys)
         return {key: unit for key in keys if (unit := self._pending.get(key) or known.get(key)) is not None}
 
+    def voices(self, keys: Sequence[str]) -> dict[str, str]:
+        """The source classes of the turns with these keys, filed or waiting (`D6`)."""
+        waiting = {
+            key: (self._pending[key].turn.role, self._pending[key].turn.origin) for key in keys if key in self._pending
+        }
+        return {key: voice(*said) for key, said in (self.catalog.voices(keys) | waiting).items()}
+
     def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
 
@@ -301,7 +309,7 @@ class Index:
 
     def active_hashes(self) -> set[str]:
         """The content hashes of all active facts."""
-        return self.catalog.hashes()
+        return set(self.catalog.hashes().values())
 
     def holds(self, path: str) -> bool:
         """Whether something stands at this vault-relative path."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from engram.core import links
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import NAME, SessionFile, unpack
+from engram.index.rows import NAME, ORIGIN, ROLE, SessionFile, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,9 +85,9 @@ class Lookups:
             )
         )
 
-    def hashes(self) -> set[str]:
-        """The content hashes of all active facts."""
-        return {found for (found,) in self.rows.ask("SELECT hash FROM unit WHERE hash <> ''")}
+    def hashes(self) -> dict[str, str]:
+        """The content hashes of all active facts, by id."""
+        return dict(self.rows.ask("SELECT key, hash FROM unit WHERE hash <> ''"))
 
     def named(self, name: str) -> tuple[str, ...]:
         """The ids of the facts in files of this name, in any folder (`C7`: links lead to one)."""
@@ -125,6 +125,12 @@ class Lookups:
             for key in list(islice(kept, max(len(kept) - self._most, 0))):
                 del kept[key]
         return known | fresh
+
+    def voices(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Role and origin of the turns with these keys."""
+        question = f"SELECT key, {ROLE}, {ORIGIN} FROM unit WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
+        found = self.rows.ask(f"{question} AND kind = 'turn'", (json.dumps(keys),))
+        return {key: (role, origin) for key, role, origin in found}
 
     def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay
 from engram.core.records import Amend, Change, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
+from engram.passes.tally import Tally, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from engram.core.records import Vitals
     from engram.core.talks import Talk
 
+
+T = TypeVar("T")
 
 TRASH = ".trash"
 """Where a note lies that is no memory any more."""
@@ -142,69 +145,82 @@ class Living:
     kept: str | None = None
 
 
-def nothing(_path: str) -> bytes:
-    """What stands in a vault without files."""
-    return b""
+class Looking:
+    """How a pass looks into the vault beyond the memories it is shown; as it stands here, into an empty one.
 
+    `tally` counts the terms of memories and `terms` gives those of each; kept from one view to the next, they tell what
+    they would tell anew.
+    """
 
-def nobody(_fact: Fact) -> Sequence[Neighbour]:
-    """What is near in a vault without an index."""
-    return ()
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.terms = Terms()
 
+    def read(self, path: str) -> bytes:  # noqa: ARG002  the form
+        """What stands in a file of the vault, b'' where there is none."""
+        return b""
 
-def everybody(_fact: Fact) -> float:
-    """How far a source is believed where nobody knows it."""
-    return 1.0
+    def page(self, path: str) -> Page | None:  # noqa: ARG002  the form
+        """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+        return None
 
+    def pages(self, folder: str) -> Sequence[str]:  # noqa: ARG002  the form
+        """The paths of the notes in a folder of the vault."""
+        return ()
 
-def no_page(_path: str) -> Page | None:
-    """What stands in a vault without notes."""
-    return None
+    def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002  the form
+        """The paths of the notes that a person wrote with a link to the note of this name."""
+        return ()
 
+    def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002  the form
+        """The active memories near one, the nearest first, on the nominal scale."""
+        return ()
 
-def no_paths(_of: str) -> Sequence[str]:
-    """What is found in a vault without notes."""
-    return ()
+    def statements(self) -> Mapping[str, str]:
+        """The content hashes of memories by id, as far as they are known without working them out."""
+        return {}
 
+    def believed(self, fact: Fact) -> float:  # noqa: ARG002  the form
+        """How far the source of a memory is believed, 0–1 (`D6`)."""
+        return 1.0
 
-def ours(_fact: Fact) -> bool:
-    """Where nothing comes from outside."""
-    return False
+    def outside(self, fact: Fact) -> bool:  # noqa: ARG002  the form
+        """Whether a memory rests on nothing but what came from outside (`X27`)."""
+        return False
+
+    def disk(self, path: str) -> bytes | None:  # noqa: ARG002  the form
+        """What stands at a path below one of the roots that the user named; None where nothing does (`D10`)."""
+        return b""
 
 
 @dataclass(frozen=True)
 class View:
-    """What passes see: the memories, the ties, and files that are no notes. `read` gives b'' for what is not there.
+    """What passes see: the memories, the ties, and by `look` whatever else is in the vault.
 
     `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
     the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
-    says how the vectors of memories are kept that have one of their own. `near` finds the active memories near one,
-    the nearest first, on the nominal scale; `believed` is how far the source of one is, 0–1. `buried` are the hashes
-    of statements that must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`).
-    `disk` gives what stands at a path below one of the `roots`, which a user named, None where nothing does (`D10`).
-    Where it is not `whole`, nothing dear is to be done. `made` counts by pass the notes that were made in this run so
-    far, `ended` by status the memories that gave way to others. `talks` are the conversations of which something is to
-    be told, `messages` counts the turns by persona, and `summaries` are those of the latest conversations that are
-    nobody's in particular. Of the notes that are no memories `entities` are those of the entities by
-    path, `page` reads one, `pages` lists those of a folder, `linking` those that a person wrote with a link to a name.
-    `outside` says whether a memory rests on what somebody else handed in.
+    says how the vectors of memories are kept that have one of their own. `buried` are the hashes of statements that
+    must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`); `roots` are the
+    folders outside that a user named (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by
+    pass the notes that were made in this run so far, `ended` by status the memories that gave way to others. `talks`
+    are the conversations of which something is to be told, `messages` counts the turns by persona, and `summaries`
+    are those of the latest conversations that are nobody's in particular. `entities` are the notes of these by path.
+    `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
+    files that were asked for.
     """
 
     policy: Policy
     zone: tzinfo
     memories: Mapping[str, Living]
+    look: Looking = field(default_factory=Looking)
     edges: Sequence[Edge] = ()
     trash: Sequence[str] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    read: Callable[[str], bytes] = nothing
     stored: Mapping[str, Stored] = field(default_factory=dict)
-    near: Callable[[Fact], Sequence[Neighbour]] = nobody
-    believed: Callable[[Fact], float] = everybody
     buried: Collection[str] = ()
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
-    disk: Callable[[str], bytes | None] = nothing
     whole: bool = True
     made: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[str, int] = field(default_factory=dict)
@@ -214,17 +230,33 @@ class View:
     model: bool = False
     failed: Mapping[str, str] = field(default_factory=dict)
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    page: Callable[[str], Page | None] = no_page
-    pages: Callable[[str], Sequence[str]] = no_paths
-    linking: Callable[[str], Sequence[str]] = no_paths
-    outside: Callable[[Fact], bool] = ours
-    memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What one pass worked out of this view and others may use; a later view begins without it."""
+    written: Mapping[str, bytes | None] = field(default_factory=dict)
+    amended: Mapping[str, Page] = field(default_factory=dict)
+    reads: set[str] = field(default_factory=set, repr=False, compare=False)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
+    _worked_out: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def active(self) -> Iterable[Living]:
+    def read(self, path: str) -> bytes:
+        """What stands in a file of the vault, b'' where there is none."""
+        self.reads.add(path)
+        return (self.written[path] or b"") if path in self.written else self.look.read(path)
+
+    def page(self, path: str) -> Page | None:
+        """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+        self.reads.add(path)
+        return self.amended.get(path) or self.look.page(path)
+
+    def pages(self, folder: str) -> list[str]:
+        """The paths of the notes in a folder of the vault."""
+        self.reads.add(f"{folder}/")
+        return sorted({*self.look.pages(folder), *self._added(folder)})
+
+    def _added(self, folder: str) -> set[str]:
+        return {path for path in self.amended if _folder(path) == folder}
+
+    def active(self) -> Sequence[Living]:
         """The memories that may be recalled."""
-        return (one for one in self.memories.values() if one.fact.status == "active")
+        return self.once("active", lambda: [one for one in self.memories.values() if one.fact.status == "active"])
 
     def vitals(self, one: Living, now: datetime) -> Vitals:
         """What a memory is worth at `now`; all passes of one run look at the same moment."""
@@ -235,68 +267,78 @@ class View:
             self._vitals[one.fact.id] = known
         return known
 
+    def once(self, what: object, work: Callable[[], T]) -> T:
+        """What `work` gives, worked out once for this view and all passes that ask for it under the name `what`."""
+        if what not in self._worked_out:
+            self._worked_out[what] = work()
+        found: T = self._worked_out[what]
+        return found
+
     @cached_property
     def at(self) -> dict[str, str]:
         """The memory's id by the path of its note."""
         return {one.fact.path: name for name, one in self.memories.items()}
 
+    def is_like(self, other: View, reads: Iterable[str]) -> bool:
+        """Whether a pass that reads these files, notes and folders sees here what it saw in the `other` view."""
+        fixed = (item.name for item in fields(self) if item.compare and item.name not in {"written", "amended"})
+        return all(getattr(self, name) is getattr(other, name) for name in fixed) and all(
+            self.written.get(path, path) == other.written.get(path, path)
+            and self.amended.get(path) == other.amended.get(path)
+            and self._added(path.removesuffix("/")) == other._added(path.removesuffix("/"))
+            for path in reads
+        )
+
     def after(self, steps: Iterable[Step]) -> View:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         steps = list(steps)
-        memories, at, vitals = dict(self.memories), self.at, dict(self._vitals)
-        stored, talks = dict(self.stored), list(self.talks)
+        told = self._notes_after([step for step in steps if isinstance(step, Amend | Move)])
+        told |= self._memories_after([step for step in steps if isinstance(step, Made | Edit | Move)])
+        for step in steps:
+            if isinstance(step, Kept):
+                told["stored"] = {**told.get("stored", self.stored), **step.stored}
+            elif isinstance(step, Faded | Tie):
+                told["edges"] = _tied(told.get("edges", self.edges), step)
+            elif isinstance(step, Mark):
+                told["written"] = {**told.get("written", self.written), step.path: step.content}
+                if step.content is None:
+                    told["trash"] = [path for path in told.get("trash", self.trash) if path != step.path]
+        return replace(self, **told)
+
+    def _memories_after(self, steps: Sequence[Made | Edit | Move]) -> dict[str, Any]:
+        """What becomes of the fields about memories and talks."""
+        memories, at, vitals, talks = dict(self.memories), self.at, dict(self._vitals), list(self.talks)
         made, ended = Counter(self.made), Counter(self.ended)
         for step in steps:
             if isinstance(step, Made):
                 memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream)
                 made[step.by] += 1
-            elif isinstance(step, Kept):
-                stored |= step.stored
-            elif isinstance(step, Edit) and step.path not in at:
-                talks = [_retold(talk, step) if talk.path == step.path else talk for talk in talks]
-            if not isinstance(step, Edit | Move) or not (name := at.get(step.path)):
-                continue
-            if isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
+            elif (name := at.get(step.path)) is None:
+                talks = [
+                    _retold(talk, step) if isinstance(step, Edit) and talk.path == step.path else talk for talk in talks
+                ]
+            elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]
             else:
                 if memories[name].fact.status == "active" and "superseded_by" in step.keys:
                     ended[str(step.keys.get("status", ""))] += 1
                 memories[name] = replace(memories[name], fact=_changed(memories[name].fact, step, self.zone))
                 vitals.pop(name, None)
-        written = {step.path: step.content for step in steps if isinstance(step, Mark)}
-        held = self.read
-        return replace(
-            self._told(steps),
-            memories=memories,
-            edges=_tied(self.edges, steps),
-            talks=talks,
-            trash=[path for path in self.trash if written.get(path, b"") is not None],
-            read=lambda path: (written[path] or b"") if path in written else held(path),
-            stored=stored,
-            made=made,
-            ended=ended,
-            memo={},
-            _vitals=vitals,
-        )
+        told = {"memories": memories, "talks": talks, "made": made, "ended": ended, "_vitals": vitals}
+        return told if steps else {}
 
-    def _told(self, steps: Iterable[Step]) -> View:
-        """The view once what these steps do to notes that are no memories is done."""
-        entities, amended = dict(self.entities), dict[str, Page]()
+    def _notes_after(self, steps: Sequence[Amend | Move]) -> dict[str, Any]:
+        """What becomes of the fields about notes that are no memories."""
+        entities, amended = dict(self.entities), dict(self.amended)
         for step in steps:
             if isinstance(step, Amend):
-                amended[step.path] = _amended(amended.get(step.path) or self.page(step.path), step)
-            if isinstance(step, Amend) and step.path in entities:
-                entities[step.path] = _reentered(entities[step.path], step)
-            elif isinstance(step, Move):
+                amended[step.path] = _amended(amended.get(step.path) or self.look.page(step.path), step)
+                if step.path in entities:
+                    entities[step.path] = _reentered(entities[step.path], step)
+            else:
                 entities.pop(step.path, None)
         here = {path: one for path, one in entities.items() if not one.superseded}
-        page, pages = self.page, self.pages
-        return replace(
-            self,
-            entities=here,
-            page=lambda path: amended.get(path) or page(path),
-            pages=lambda folder: sorted({*pages(folder), *(path for path in amended if _folder(path) == folder)}),
-        )
+        return ({"amended": amended} if steps else {}) | ({"entities": here} if here != self.entities else {})
 
 
 Pass = Callable[[View, "datetime"], list[Step]]
@@ -339,14 +381,10 @@ def _retold(talk: Talk, edit: Edit) -> Talk:
     return replace(talk, keys={**talk.keys, **edit.keys}, body=talk.body if edit.body is None else edit.body)
 
 
-def _tied(edges: Sequence[Edge], steps: Iterable[Step]) -> list[Edge]:
-    found = list(edges)
-    for step in steps:
-        if isinstance(step, Faded):
-            found = [step.edge if _same(edge, step.edge) else edge for edge in found]
-        elif isinstance(step, Tie):
-            found.append(step.edge)
-    return found
+def _tied(edges: Sequence[Edge], step: Faded | Tie) -> list[Edge]:
+    if isinstance(step, Tie):
+        return [*edges, step.edge]
+    return [step.edge if _same(edge, step.edge) else edge for edge in edges]
 
 
 def _folder(path: str) -> str:

@@ -21,13 +21,18 @@ Pair = tuple["Living", "Living"]
 
 def seeds(view: View) -> list[Living]:
     """The active memories that conclusions may rest on, the latest first: none that was itself concluded (`D9`)."""
-    found = [one for one in view.active() if one.fact.origin not in trust.MADE]
-    return sorted(found, key=lambda one: (-touched(one), one.fact.id))
+
+    def found() -> list[Living]:
+        free = (one for one in view.active() if one.fact.origin not in trust.MADE)
+        return sorted(free, key=lambda one: (-touched(one), one.fact.id))
+
+    return view.once(seeds, found)
 
 
 def touched(one: Living) -> float:
     """When there was last evidence for a memory, in epoch seconds; 0 where nobody knows."""
-    return max((at.timestamp() for at in (one.fact.created, one.usage.evidence_at) if at), default=0.0)
+    latest = max(filter(None, (one.fact.created, one.usage.evidence_at)), default=None)
+    return latest.timestamp() if latest else 0.0
 
 
 def rested(one: Living, now: datetime) -> float:
@@ -43,9 +48,9 @@ def is_theirs(one: Living) -> bool:
 
 def beside(view: View, one: Living, low: float) -> Iterator[tuple[Living, Neighbour]]:
     """What is near a memory from `low` on, as the view has it by now: active, of its persona, not concluded."""
-    for near in view.near(one.fact):
+    for near in view.look.near(one.fact):
         other = view.memories.get(near.fact.id)
-        if other is None or near.similarity < low or other.fact.sha != near.fact.sha:
+        if other is None or near.similarity < low:
             continue
         known = other.fact
         if known.status == "active" and known.persona == one.fact.persona and known.origin not in trust.MADE:

@@ -9,22 +9,21 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from heapq import nsmallest
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, links
 from engram.core.records import Edit, Move
-from engram.core.words import content, language, words
 from engram.passes import TRASH, Faded, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import tzinfo
 
-    from engram.core.policy import ConsolidationPolicy, LinkPolicy
+    from engram.core.policy import LinkPolicy
     from engram.core.records import Edge, Fact
     from engram.passes import Living, Step, View
 
@@ -143,16 +142,15 @@ def topics(view: View, now: datetime) -> list[Step]:
     Over active memories; no stop words, at least 3 letters, or a pair of signs where no blank divides words. The
     file is written only when the terms change.
     """
-    policy = view.policy.consolidation
-    counts, spread, memories = Counter[str](), Counter[str](), 0
-    for one in view.active():
-        terms = _terms(one.fact.text, policy)
-        counts.update(terms)
-        spread.update(set(terms))
-        memories += 1
-    scores = {term: count * math.log(memories / spread[term]) for term, count in counts.items()}
-    best = sorted((term for term in scores if scores[term] > 0), key=lambda term: (-scores[term], term))
-    listed = [{"term": term, "score": round(scores[term], 4), "count": counts[term]} for term in best[: policy.topics]]
+    policy, tally = view.policy.consolidation, view.look.tally
+    tally.follow(one.fact for one in view.memories.values())
+    scores = {
+        term: count * math.log(tally.memories / tally.spread[term])
+        for term, count in tally.counts.items()
+        if len(term) >= policy.topic_chars or _pair(term)
+    }
+    best = nsmallest(policy.topics, (term for term in scores if scores[term] > 0), lambda term: (-scores[term], term))
+    listed = [{"term": term, "score": round(scores[term], 4), "count": tally.counts[term]} for term in best]
     before = view.read(TOPICS)
     try:
         known = json.loads(before)["topics"]
@@ -162,11 +160,6 @@ def topics(view: View, now: datetime) -> list[Step]:
         return []
     text = json.dumps({"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1)
     return [Mark(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
-
-
-def _terms(text: str, policy: ConsolidationPolicy) -> list[str]:
-    found = words(text)
-    return [term for term in content(found, language(found)) if len(term) >= policy.topic_chars or _pair(term)]
 
 
 def _pair(term: str) -> bool:

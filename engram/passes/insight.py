@@ -281,7 +281,7 @@ def drift(view: View, now: datetime) -> list[Step]:
     for one in view.active() if view.roots else ():
         fact = one.fact
         claims = drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
-        wrong = [finding for claim in claims if (finding := drifting.check(claim, view.roots, view.disk))]
+        wrong = [finding for claim in claims if (finding := drifting.check(claim, view.roots, view.look.disk))]
         wrong += _idle(view, one, now) if claims else []
         findings += wrong
         dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)

@@ -60,9 +60,13 @@ def reflect(view: View, now: datetime) -> list[Step]:
 def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]:
     """Each memory with those that say the same and may give way to it; a person's first, then the surest."""
     groups: dict[tuple[str | None, str], list[Living]] = defaultdict(list)
-    some = seeds(view)
+    some, known = seeds(view), view.look.statements()
+
+    def says(one: Living) -> tuple[str | None, str]:
+        return one.fact.persona, known.get(one.fact.id) or content_hash(one.fact.text)
+
     for one in some:
-        groups[one.fact.persona, content_hash(one.fact.text)].append(one)
+        groups[says(one)].append(one)
     twins = [group for group in groups.values() if len(group) > 1]
     compared = view.policy.insight.reflected if view.whole else view.policy.insight.newest
     near = {one.fact.id: one for one in some[:compared]}
@@ -77,7 +81,7 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
     for winner in sorted(chosen.values(), key=rank):
         if winner.fact.id in used:
             continue
-        alike = {one.fact.id: one for one in groups[winner.fact.persona, content_hash(winner.fact.text)]}
+        alike = {one.fact.id: one for one in groups[says(winner)]}
         if winner.fact.id in near:
             alike |= {
                 other.fact.id: other
@@ -114,7 +118,7 @@ def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> B
         return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
     keys = _evidence(fact, [one.fact for one in losers])
     keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
-    raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.believed(fact)))
+    raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.look.believed(fact)))
     if raised != fact.confidence:
         keys["confidence"] = raised
     if (most := max(one.fact.importance for one in losers)) > fact.importance and not fact.pinned:
@@ -206,6 +210,8 @@ def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime
 def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
     """Judged a contradiction: the rule of the write ladder where the model is sure, else a person is asked."""
     new, old, policy = newer.fact, older.fact, view.policy
+    if new.id in old.superseded_by:
+        return []  # it was weakened on this word before
     ask = Case(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure:
         return [ask]
@@ -215,7 +221,7 @@ def _contradicted(view: View, newer: Living, older: Living, sure: float, left: i
         return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {why}")]
     if gone != "allow":
         return [ask]
-    lower = view.believed(new) < view.believed(old)
+    lower = view.look.believed(new) < view.look.believed(old)
     barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
     claim = Claim(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)
     verdict = Verdict("judge", "judged a contradiction", old.id, (Neighbour(old, policy.similarity.grey),))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import lifecycle
 from engram.core.entities import Names, key, ref
 from engram.core.records import Amend, Edge, Edit, Line, Move
-from engram.core.words import content, language, words
+from engram.core.words import words
 from engram.passes import TRASH, Tie
 from engram.passes.telling import Telling, about, asked, evidence, line, numbered, stem, worth
 
@@ -136,7 +136,7 @@ def _linked(view: View, loser: Entity) -> bool:
     pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
     own = [page.own for page in pages if page]
     own += [one.fact.text for one in view.memories.values()]
-    return any(link in text.casefold() for text in own) or bool(view.linking(loser.name))
+    return any(link in text.casefold() for text in own) or bool(view.look.linking(loser.name))
 
 
 def _leads(name: str, entity: Entity) -> bool:
@@ -332,9 +332,11 @@ def _bridge(
 
 def _strangers(view: View, known: Mapping[str, Sequence[Living]]) -> list[tuple[str, str]]:
     """Pairs without a relation whose memories have telling words in common; the most alike first."""
-    terms = {path: _terms(told, view.entities[path]) for path, told in known.items()}
     policy = view.policy.portraits
-    spread: defaultdict[str, list[str]] = defaultdict(list)
+    said = view.look.terms.of({one.fact.id: one.fact for told in known.values() for one in told}.values())
+    terms = {path: _terms(told, view.entities[path], said) for path, told in known.items()}
+    ids = {path: {one.fact.id for one in told} for path, told in known.items()}
+    spread: defaultdict[int, list[str]] = defaultdict(list)
     for path in sorted(terms):
         for term in terms[path]:
             spread[term].append(path)
@@ -342,13 +344,14 @@ def _strangers(view: View, known: Mapping[str, Sequence[Living]]) -> list[tuple[
         pair for paths in spread.values() if len(paths) <= policy.bridge_spread for pair in combinations(paths, 2)
     )
     related = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "relation"}
+    refs = {path: _ref(view, path) for path in known}
     scores = {}
     for (one, other), words_in_common in common.items():
-        together = {fact.fact.id for fact in known[one]} & {fact.fact.id for fact in known[other]}
-        if words_in_common < policy.bridge_words or together:
+        if words_in_common < policy.bridge_words or not ids[one].isdisjoint(ids[other]):
             continue
-        if frozenset((_ref(view, one), _ref(view, other))) not in related and not _told_related(view, one, other):
-            scores[one, other] = words_in_common / len(terms[one] | terms[other])
+        if frozenset((refs[one], refs[other])) not in related and not _told_related(view, one, other):
+            every = len(terms[one]) + len(terms[other]) - len(terms[one] & terms[other])
+            scores[one, other] = words_in_common / every
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
 
 
@@ -359,10 +362,9 @@ def _told_related(view: View, one: str, other: str) -> bool:
     )
 
 
-def _terms(told: Iterable[Living], entity: Entity) -> set[str]:
-    own = set(words(" ".join((entity.name, *entity.aliases))))
-    found = (words(one.fact.text) for one in told)
-    return {term for held in found for term in content(held, language(held)) if term not in own and len(term) > 2}
+def _terms(told: Iterable[Living], entity: Entity, said: Mapping[str, Sequence[int]]) -> set[int]:
+    own = map(hash, words(" ".join((entity.name, *entity.aliases))))
+    return {term for one in told for term in said[one.fact.id]}.difference(own)
 
 
 def _turn(pairs: Sequence[tuple[str, str]], now: datetime, most: int) -> list[tuple[str, str]]:

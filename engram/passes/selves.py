@@ -94,7 +94,7 @@ def _of_the_user(view: View, now: datetime, categories: frozenset[str]) -> list[
         if one.fact.kind == "note"
         and one.fact.category in categories
         and all(map(is_owner, one.fact.about))
-        and not view.outside(one.fact)
+        and not view.look.outside(one.fact)
     ]
 
 
@@ -152,8 +152,9 @@ def _apart(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
     """The lines without those that another one holds: equal, or most of it; the longer stays, of equals the first."""
     kept: set[Line] = set()
     by_word: defaultdict[str, list[str]] = defaultdict(list)
-    for one in sorted(lines, key=lambda one: -len(normalise(one.text))):
-        text = normalise(one.text)
+    plain = {one: normalise(one.text) for one in lines}
+    for one in sorted(lines, key=lambda one: -len(plain[one])):
+        text = plain[one]
         held = text.split()
         near = min((by_word[word] for word in held), key=len, default=[])  # whatever holds it holds its rarest word
         if not any(_covers(known, text, policy) for known in near):

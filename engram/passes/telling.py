@@ -11,7 +11,6 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, trust
@@ -31,20 +30,21 @@ TOLD = "state/portraits.json"
 
 def evidence(view: View, now: datetime) -> list[Living]:
     """The memories that something may be told from, oldest first."""
-    found = (
-        one
-        for one in view.active()
-        if one.fact.persona is None and one.fact.origin not in trust.MADE and not lifecycle.hidden(one.fact, now)
-    )
-    return sorted(found, key=lambda one: one.fact.id)
+
+    def found() -> list[Living]:
+        told = (
+            one
+            for one in view.active()
+            if one.fact.persona is None and one.fact.origin not in trust.MADE and not lifecycle.hidden(one.fact, now)
+        )
+        return sorted(told, key=lambda one: one.fact.id)
+
+    return view.once(evidence, found)
 
 
 def about(view: View, now: datetime) -> dict[str, list[Living]]:
     """The memories about each entity that something may be told from, by the path of its note, oldest first."""
-    if "about" not in view.memo:
-        view.memo["about"] = _about(view, evidence(view, now))
-    found: dict[str, list[Living]] = view.memo["about"]
-    return found
+    return view.once(about, lambda: _about(view, evidence(view, now)))
 
 
 def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
@@ -62,7 +62,7 @@ def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
 
 def stem(fact: Fact) -> str:
     """The name by which a link leads to the memory."""
-    return PurePosixPath(fact.path).stem
+    return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
 def line(fact: Fact) -> Line:

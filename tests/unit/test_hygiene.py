@@ -12,7 +12,7 @@ import pytest
 from engram.core import links
 from engram.core.policy import Policy
 from engram.core.records import Edge, Edit, Fact, Move, Usage
-from engram.passes import Faded, Living, Mark, View, hygiene
+from engram.passes import Faded, Living, Looking, Mark, View, hygiene
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -29,8 +29,13 @@ def view_of(*living, **more):
 
 
 def files(**held):
-    """A reader of files that are no notes, given by the last part of their name."""
-    return lambda path: held.get(path.rpartition("/")[2].partition(".")[0].replace("-", "_"), b"")
+    """A vault of files that are no notes, given by the last part of their name."""
+
+    class Files(Looking):
+        def read(self, path):
+            return held.get(path.rpartition("/")[2].partition(".")[0].replace("-", "_"), b"")
+
+    return Files()
 
 
 # row: C24
@@ -212,7 +217,7 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     ]
     lines = [json.dumps(row).encode() + b"\n" for row in rows]
     raw = b"".join([*lines, b"torn {\n", "a line\u2028break\n".encode()])
-    view = view_of(FADED, logs=("state/memory-actions.jsonl", "state/runs.jsonl"), read=files(memory_actions=raw))
+    view = view_of(FADED, logs=("state/memory-actions.jsonl", "state/runs.jsonl"), look=files(memory_actions=raw))
     (mark,) = hygiene.logs(view, NOW)
     assert mark == Mark("state/memory-actions.jsonl", raw[len(lines[0]) + len(lines[1]) :], "2 rows older than 90 days")
     assert hygiene.logs(view.after([mark]), NOW) == []
@@ -221,7 +226,7 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
     gone = Mark(".trash/2026-01-01/a.md", None, "old")
-    view = view_of(replace(FADED, confidence=0.1), trash=[gone.path], read=lambda _: b"x")
+    view = view_of(replace(FADED, confidence=0.1), trash=[gone.path], look=files(b=b"x"))
     (step,) = hygiene.archive(view, NOW)
     after = view.after([step, gone])
     assert hygiene.prune(view, NOW) != []

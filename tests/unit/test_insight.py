@@ -14,7 +14,7 @@ from engram.core.dedup import Neighbour
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.core.text import content_hash
-from engram.passes import Bundle, Living, Made, View, insight
+from engram.passes import Bundle, Living, Looking, Made, View, insight
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
 from tests.fakes.keeping import Keeping
@@ -152,15 +152,20 @@ def test_at_most_five_folds_in_a_run(keeping, fake):
 def test_five_that_are_close_become_one():
     """By numbers that mean something; four are left alone, and so is what words tell apart."""
 
-    def near(fact):
-        return [Neighbour(one.fact, 0.81) for one in living if one.fact != fact]
+    class Near(Looking):
+        def __init__(self, similarity=0.81, apart=""):
+            super().__init__()
+            self.how = {"similarity": similarity, "apart": apart}
+
+        def near(self, fact):
+            return [Neighbour(one.fact, **self.how) for one in living if one.fact != fact]
 
     living = [
         Living(Fact(f"F{n}", f"Anna hikes on trail {n}.", importance=n / 10, origin="rules", path=f"facts/{n}.md"))
         for n in range(5)
     ]
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    view = View(Policy(), UTC, {one.fact.id: one for one in living}, near=near)
+    view = View(Policy(), UTC, {one.fact.id: one for one in living}, look=Near())
     (ask,) = insight.cluster(view, now)
     answer = {"text": "Anna hikes on trails.", "from": [1, 2, 3, 4, 5], "dropped": {}}
     (bundle,) = insight.cluster(replace(view, answers={ask.key: answer}), now)
@@ -169,9 +174,9 @@ def test_five_that_are_close_become_one():
     assert (bundle.steps[0].fact.importance, len(bundle.steps)) == (0.4, 6)
     four = replace(view, memories=dict(list(view.memories.items())[:4]))
     assert insight.cluster(four, now) == []
-    apart = replace(view, near=lambda fact: [replace(one, apart="other numbers") for one in near(fact)])
+    apart = replace(view, look=Near(apart="other numbers"))
     assert insight.cluster(apart, now) == []
-    exactly = replace(view, near=lambda fact: [replace(one, similarity=0.8) for one in near(fact)])
+    exactly = replace(view, look=Near(0.8))
     assert insight.cluster(exactly, now) == []
 
 

@@ -271,15 +271,17 @@ def test_a_model_never_ends_what_a_person_confirmed(asking, fake):
 
 # row: A10
 def test_what_three_conversations_told_is_only_weakened(asking, fake):
+    """Once, however often the same is found of it."""
     keeping = asking()
     told(keeping, *FILLER)
     also = (turn(2), turn(3))
     old = keeping.fact(PORTO, days=3, source=turn(1), also=also, **OURS)
     new = keeping.fact(LISBON, days=2, source=turn(4), **OURS)
     judging(fake, compare=every("contradicts", 0.95))
-    light(keeping, only="compare")
-    was = keeping.seen(old)
-    assert (was.status, was.confidence, was.superseded_by) == ("active", 0.4, (new,))
+    for only in ("compare", None, "compare"):
+        light(keeping, only=only)
+        was = keeping.seen(old)
+        assert (was.status, was.confidence, was.superseded_by) == ("active", 0.4, (new,))
 
 
 # row: C22

@@ -1,0 +1,94 @@
+"""What lies near memories, kept from night to night."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engram.beside import Around, Beside
+from engram.passes.tally import Tally
+from tests.fakes.keeping import Keeping
+
+TEXTS = ("Anna drinks oat milk.", "Anna drinks oat milk in the morning.", "Anna drinks goat milk.", "Ben plays chess.")
+
+
+@pytest.fixture
+def keeping(memory):
+    return Keeping(memory)
+
+
+class Counting(Beside):
+    """Beside a vault, with the memories that were searched for."""
+
+    searched = ()
+
+    def near(self, fact, *more):
+        self.searched += (fact.text,)
+        return super().near(fact, *more)
+
+
+def around(keeping):
+    return Around(Counting(keeping.memory.index, keeping.memory.settings))
+
+
+def follow(one, keeping):
+    """Follow the vault as it is; what was searched for on the way."""
+    before = len(one.beside.searched)
+    facts = keeping.memory.index.catalog.facts()
+    one.follow(facts)
+    return facts, one.beside.searched[before:]
+
+
+def told(one, facts):
+    """What is near to each active memory, with the versions of the notes left aside."""
+    return {
+        fact.text: [(near.fact.text, near.similarity, near.conflict, near.apart) for near in one.near(fact)]
+        for fact in facts
+        if fact.status == "active"
+    }
+
+
+# row: A21
+def test_what_is_near_is_searched_once_and_tells_what_a_new_search_tells(keeping):
+    """Through a note of a person's, an edit, an end and a return; keys alone cost nothing."""
+    names = [keeping.fact(text, days=number + 1) for number, text in enumerate(TEXTS)]
+    kept = around(keeping)
+    facts, _ = follow(kept, keeping)
+    told(kept, facts)
+    assert follow(kept, keeping)[1] == ()
+
+    def checked(*searched):
+        facts, found = follow(kept, keeping)
+        assert found == searched
+        fresh = around(keeping)
+        assert told(kept, facts) == told(fresh, facts)
+
+    keeping.fact("Anna really drinks oat milk.", days=9)
+    checked("Anna really drinks oat milk.")
+    keeping.memory.call("update", {"id": names[1], "pinned": True})
+    checked()
+    path = keeping.root / keeping.seen(names[2]).path
+    path.write_text(path.read_text().replace("goat milk", "sheep milk"))
+    keeping.memory.index.refresh([path])
+    checked("Anna drinks sheep milk.")
+    keeping.memory.call("forget", {"id": names[0]})
+    checked()
+    keeping.memory.call("update", {"id": names[0], "status": "active"})
+    checked("Anna drinks oat milk.")
+
+
+# row: C20
+def test_terms_are_counted_as_memories_come_and_go(keeping):
+    """The same as if all were counted anew, also where a text is gone that nobody knows any more."""
+    facts = [keeping.made(text, days=1) for text in (*TEXTS, "Ana don't like 绿茶, Ben does.")]
+    tally = Tally()
+    archived = [replace(fact, status="archived") for fact in facts]
+    other = replace(facts[1], text="Anna sold the bicycle.")
+    for some in (facts, [*archived[:2], *facts[2:]], facts, [facts[0], other, *facts[2:]], facts[3:], [], facts):
+        tally.follow(some)
+        anew = Tally()
+        anew.follow(some)
+        assert (tally.counts, tally.spread, tally.memories) == (anew.counts, anew.spread, anew.memories)
+        assert all(tally.counts.values())
+        assert tally.memories == sum(fact.status == "active" for fact in some)
