@@ -25,6 +25,7 @@ from engram.core.words import words
 from engram.index import scoring
 from engram.index.manner import manner
 from engram.index.segments import COLUMNS, Columns, DamagedError, Names, Postings, Rows, pack, unpack
+from engram.index.sieve import REASONS, Sieve
 from engram.index.stems import LANGUAGES, STEMMER_VERSION, analysed, date_word, stemmed
 from engram.index.vectors import digest
 from engram.vault.files import write_derived
@@ -43,9 +44,7 @@ _FILE = "lexical.bin"
 _NAMED = ("kind", "status", "role", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
 _NOBODY = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
-_REASONS = ("", "status", "not valid then", "not known then")
 _DEAD_ROWS = 1000
-_SEEN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +207,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """What was worked out of the old units no longer holds; many dead rows are swept out."""
         self.avgdl = self._words_total / max(self.corpus_size, 1)
         self._generation += 1
-        self._seen.clear()
+        self._sieve = Sieve(self._rows, self._names)
         self.idf = {}
         if self._rows.size > 2 * len(self._rows) + _DEAD_ROWS:
             self._adopt(*_folded(self._rows, self._postings))
@@ -229,7 +228,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _adopt(self, rows: Rows, postings: Postings) -> None:
         self._rows, self._postings = rows, postings
         self._buffer = np.zeros(0)
-        self._seen: dict[object, Bools] = {}
+        self._sieve = Sieve(rows, self._names)
 
     # On disk.
 
@@ -328,7 +327,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def search(self, question: Question, where: Where, k: int) -> Found:
         """The `k` best units, ties by key; each with the parts of its score, which sum to it (row `X4`)."""
         with self._lock:
-            visible = self._visible(where)
+            visible = self._sieve.visible(where)
             terms = self._asked(question, visible)
             rows = self._candidates(question, terms, visible)
             return self._scored(question, where, terms, rows, k) if len(rows) and k > 0 else Found()
@@ -337,7 +336,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """What another way of searching may find; rows that come later do not disturb it."""
         with self._lock:
             allowed = np.zeros(self._rows.columns.room, np.bool_)
-            allowed[: self._rows.size] = self._allowed(where)
+            allowed[: self._rows.size] = self._sieve.allowed(where)
             return View(self._rows, self._rows.columns, self._rows.size, allowed)
 
     def allowed(self, keys: Iterable[str], where: Where) -> set[str]:
@@ -345,7 +344,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         with self._lock:
             known = [key for key in keys if key in self._rows.by_key]
             rows = np.array([self._rows.by_key[key] for key in known], np.int32)
-            may = self._allowed(where)[rows]
+            may = self._sieve.allowed(where)[rows]
             return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
 
     def stems(self, found: list[str], code: str) -> list[str]:
@@ -357,54 +356,6 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """The words of the question that name a speaker."""
         with self._lock:
             return frozenset(word for word in question.words if word in self._speakers)
-
-    def _visible(self, where: Where) -> Bools:
-        """Which rows this question may look at all; remembered until the next change."""
-        threads = None if where.threads is None else frozenset(where.threads)
-        asked = (frozenset(where.kinds), where.persona, threads)
-        found = self._seen.get(asked)
-        if found is None:
-            columns = self._rows.columns.part(slice(self._rows.size))
-            found = columns["alive"] & self._named("kind", where.kinds)[columns["kind"]]
-            if where.persona is not None:
-                found &= self._named("persona", ("", where.persona))[columns["persona"]]
-            if threads is not None:
-                found &= self._named("thread", threads)[columns["thread"]]
-            self._remember(asked, found)
-        return found
-
-    def _allowed(self, where: Where) -> Bools:
-        """Which rows may be in the answer; remembered until the next change, unless it is about the past."""
-        threads = None if where.threads is None else frozenset(where.threads)
-        asked = (frozenset(where.kinds), where.persona, threads, frozenset(where.statuses))
-        found = self._seen.get(asked) if where.as_of is None else None
-        if found is None:
-            visible = self._visible(where)
-            found = visible.copy()
-            rows = np.flatnonzero(visible).astype(np.int32)
-            found[rows] = self._reasons(rows, where) == 0
-            if where.as_of is None:
-                self._remember(asked, found)
-        return found
-
-    def _remember(self, asked: object, found: Bools) -> None:
-        if len(self._seen) >= _SEEN:
-            self._seen.clear()
-        self._seen[asked] = found
-
-    def _named(self, column: str, names: Collection[str]) -> Bools:
-        return np.array([name in names for name in self._names[column].all])
-
-    def _reasons(self, rows: Ints, where: Where) -> Ints:
-        """Why a visible row must not be in the answer: a place in `_REASONS`, 0 if it may."""
-        columns = self._rows.columns
-        found = np.where(self._named("status", where.statuses)[columns["status"][rows]], 0, 1).astype(np.int32)
-        if where.as_of is not None:
-            early, late = columns["valid_from"][rows] > where.as_of, columns["valid_until"][rows] <= where.as_of
-            found[early | late] = 2
-            later = (columns["created"][rows] > where.as_of) | (columns["when"][rows] > where.as_of)
-            found[later] = 3
-        return found
 
     def _asked(self, question: Question, visible: Bools) -> list[scoring.Term]:
         """The question's words as postings of visible rows, each word once."""
@@ -467,8 +418,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         rows: Ints,
         k: int,
     ) -> Found:
-        columns, policy, allowed = self._rows.columns, self.policy, self._allowed(where)
-        reasons = self._reasons(rows, where)
+        columns, policy, allowed = self._rows.columns, self.policy, self._sieve.allowed(where)
+        reasons = self._sieve.reasons(rows, where)
         near = scoring.links(columns, rows, policy, allowed.__getitem__)
         lengths = np.maximum(columns["length"][rows], policy.short_words)
         curve = scoring.Saturation(self.k1, self.b, lengths, self._padded_total / self.corpus_size)
@@ -491,8 +442,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             for rank, (key, value) in enumerate(zip(self._keys(rows[best]), score[best].tolist(), strict=True))
         )
         least = score[best[-1]] if len(best) == k else 0.0
-        missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(_REASONS))
-        return Found(hits, {why: int(n) for why, n in zip(_REASONS, missed, strict=True) if n})
+        missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(REASONS))
+        return Found(hits, {why: int(n) for why, n in zip(REASONS, missed, strict=True) if n})
 
     def _keys(self, rows: Ints) -> Iterable[str]:
         return map(self._rows.keys.__getitem__, rows.tolist())

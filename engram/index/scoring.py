@@ -101,9 +101,8 @@ def dated(word: str, days: Ints) -> Bools:
         return np.zeros(len(days), np.bool_)
     first, last = int(days[days > 0].min()), int(days.max())
     if last - first < len(days):  # fewer dates than rows: each is looked at once
-        named: Bools = _named(part, value, np.arange(first, last + 1, dtype=np.int32))[np.maximum(days - first, 0)] & (
-            days > 0
-        )
+        dates = _named(part, value, np.arange(first, last + 1, dtype=np.int32))
+        named: Bools = dates[np.maximum(days - first, 0)] & (days > 0)
         return named
     return _named(part, value, days) & (days > 0)
 

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.words import STOP, language
+from engram.core.date_words import tokens
+from engram.core.words import STOP, language, words
 
 WORDS = sorted({"quartz", "jazz"}.union(*STOP.values()))
 
@@ -17,3 +18,13 @@ def test_the_language_is_that_of_most_words(found):
     counts = {code: sum(word in stop for word in telling) for code, stop in STOP.items()}
     best = max(counts, key=counts.__getitem__)
     assert language(found) == (best if counts[best] else "")
+
+
+# row: X13
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_plain_letters_give_the_words_that_any_script_gives(text):
+    """The short way for ASCII is the long way, taken for a text with one foreign letter behind it."""
+    assert words(f"{text}\n") == words(f"{text}\n ж")[:-1]
+    with_digit = list(tokens(f"{text} 7"))
+    assert list(tokens(f"{text} ")) == with_digit[:-1] or any(sign.isdigit() for sign in text)

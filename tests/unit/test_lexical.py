@@ -521,3 +521,18 @@ def test_policy_without_weights_is_plain_okapi():
     found = search(plain, "red lamp Oslo")
     expected = dict(zip(["t0", "t1", "t2", "t3"], plain.get_scores(["red", "lamp", "oslo"]), strict=True))
     assert {hit.key: hit.score for hit in found.hits} == {key: s for key, s in expected.items() if s}
+
+
+# row: X20
+def test_many_at_once_are_found_like_one_after_another():
+    """What makes a frozen segment of a cold start, and what joins the delta, give one answer."""
+    docs = [fact(f"k{n:03}", " ".join(f"w{(n * step) % 700}" for step in range(1, 101))) for n in range(300)]
+    at_once, singly = index(*docs), Lexical()
+    for doc in docs:
+        singly.add([doc])
+    for found in (at_once, singly):
+        found.add([fact("k007", "w1 w1 changed")])
+        found.remove(["k008"])
+    for asked in ("w1", "w7 w90", "w350 w4 w4", "changed"):
+        assert search(at_once, asked, k=400) == search(singly, asked, k=400)
+        assert at_once.get_scores(asked.split()).tolist() == singly.get_scores(asked.split()).tolist()

@@ -25,7 +25,7 @@ class FilePolicy:
     vanished_least: int = number(5, "notes", 1, 1000, "vault", "notes gone at once below which a share freezes nothing")
     racy_seconds: float = number(2.0, "seconds", 0, 60, "vault", "age below which a file's times cannot be trusted")
     units: int = number(4096, "units", 0, 1000000, "X18", "units of the catalogue that are remembered once asked for")
-    scan_batch: int = number(500, "files", 1, 100000, "X20", "files a scan reads between two commits")
+    scan_batch: int = number(2000, "files", 1, 100000, "X20", "files a scan reads between two commits")
     rescan_minutes: float = number(60.0, "minutes", 1, 1440, "vault", "time between full rescans")
     look_seconds: float = number(
         1.0, "seconds", 0, 3600, "X19", "age of the last look at the files from which a command looks again itself"
