@@ -47,6 +47,7 @@ class Sight(Looking):
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
+        self._voices: dict[str, str] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
@@ -68,6 +69,7 @@ class Sight(Looking):
         self.edges.refresh()
         self._entities = self.entering.known()
         self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
+        self._voices = {}
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return View(
             self.settings.policy,
@@ -131,10 +133,10 @@ class Sight(Looking):
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
         for start in range(0, len(facts), _CHUNK):
             some = facts[start : start + _CHUNK]
-            keys = [key for fact in some for key in (fact.source, *fact.also) if key] if whole else []
-            voices = self.index.voices(keys)
+            if whole:
+                self._voices |= self.index.voices([key for fact in some for key in (fact.source, *fact.also) if key])
             for fact in some:
-                source = trust.said_by(fact, [voices[key] for key in (fact.source, *fact.also) if key in voices])
+                source = self._said_by(fact, ask=False)
                 yield Living(
                     fact,
                     self.using.of(fact.id),
@@ -216,5 +218,9 @@ class Sight(Looking):
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
         return self._said_by(fact) in trust.OUTSIDE
 
-    def _said_by(self, fact: Fact) -> str:
-        return trust.said_by(fact, self.index.voices([fact.source, *fact.also]).values())
+    def _said_by(self, fact: Fact, *, ask: bool = True) -> str:
+        """The source class of a memory, as far as its turns were asked for already, unless it is to `ask`."""
+        keys = (fact.source, *fact.also)
+        if ask and (new := [key for key in keys if key and key not in self._voices]):
+            self._voices |= self.index.voices(new)
+        return trust.said_by(fact, [self._voices[key] for key in keys if key in self._voices])

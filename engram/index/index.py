@@ -13,7 +13,7 @@ from engram.core import links
 from engram.core.echo import own_words
 from engram.core.lifecycle import hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
-from engram.core.trust import voice
+from engram.core.trust import source_class, voice
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
 from engram.index.lexical import Doc, Lexical
@@ -254,10 +254,8 @@ class Index:
 
     def voices(self, keys: Sequence[str]) -> dict[str, str]:
         """The source classes of the turns with these keys, filed or waiting (`D6`)."""
-        waiting = {
-            key: (self._pending[key].turn.role, self._pending[key].turn.origin) for key in keys if key in self._pending
-        }
-        return {key: voice(*said) for key, said in (self.catalog.voices(keys) | waiting).items()}
+        found = {key: voice(*said) for key, said in self.catalog.voices(keys).items()}
+        return found | {key: source_class(self._pending[key].turn) for key in keys if key in self._pending}
 
     def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
