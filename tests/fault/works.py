@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lives import AWAY, NO, Life, MemoryWork, said, statements, text_of, tried
+from lives import AWAY, EVERYTHING, NO, Life, MemoryWork, said, statements, text_of, tried
 
 from engram.core.text import content_hash
 from engram.errors import EngramError
@@ -19,6 +19,7 @@ class IngestWork(MemoryWork):
     """Two conversations come in, are distilled and filed; the last turns wait in the journal."""
 
     name = "ingest"
+    texts = EVERYTHING[:6]
 
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         for number in range(1, 5 * self.rounds, 5):
@@ -46,6 +47,7 @@ class DeedsWork(MemoryWork):
     """A person remembers, forgets, restores, pins and deletes; what is forgotten or deleted is said again."""
 
     name = "deeds"
+    texts = (*EVERYTHING[:4], EVERYTHING[7])
     removes = True
 
     def before(self, life: Life) -> None:
@@ -77,6 +79,7 @@ class BacklogWork(MemoryWork):
     """A start with turns in the journal: some in a file already, some in a file that a person took away."""
 
     name = "backlog"
+    texts = EVERYTHING[:5]
     removes = True
     taken_away = ("g1",)
 
@@ -106,6 +109,7 @@ class ReindexWork(MemoryWork):
     """Derived stores are thrown away and made again between turns."""
 
     name = "reindex"
+    texts = EVERYTHING[:3]
 
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         for number in range(1, 1 + 2 * self.rounds, 2):
@@ -120,6 +124,7 @@ class ParkWork(MemoryWork):
     """The model fails: a batch is parked, tried again, buried, and asked for once more."""
 
     name = "park"
+    texts = EVERYTHING[:4]
     script = (AWAY, NO, *[AWAY] * 3)
 
     def work(self, life: Life, ack: Callable[[str], object]) -> None:

@@ -336,6 +336,26 @@ def test_a_bad_answer_loses_nothing_and_invents_nothing(told, fake, how):
     assert "spy" not in "".join(path.read_text() for path in told.root.rglob("*.md"))
 
 
+# row: X2
+# row: X22
+@pytest.mark.parametrize("how", ["no json", "refusal"])
+def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_is_told(told, fake, how):
+    """The next run asks again, and when it is answered the fault is gone."""
+    entity(told, "Anna")
+    plant(told, *ANNA)
+    fake.script(BAD[how])
+    consolidate(told, cadence="light")
+    first = len(fake.asked)
+    questions = {json.dumps(material_of(body), sort_keys=True) for body in fake.asked if task_of(body) == "describe"}
+    assert len(questions) == 1
+    assert first == (1 if how == "refusal" else 1 + told.memory.settings.policy.model.re_asks)
+    assert told.memory.status()["faults"]["consolidation"] == "some answers could not be read"
+    fake.script(scribe)
+    assert consolidate(told, cadence="light")["unasked"] == {}
+    assert len(fake.asked) == first + 1
+    assert "consolidation" not in told.memory.status()["faults"]
+
+
 # row: B11
 def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
     path = entity(told, "Anna")
