@@ -275,7 +275,10 @@ def probe(view: View, now: datetime) -> list[Step]:
 
 
 def drift(view: View, now: datetime) -> list[Step]:
-    """What memories say of folders that the user named is compared with them; a dead path invalidates (`D10`)."""
+    """What memories say of folders that the user named is compared with them; a dead path invalidates (`D10`).
+
+    The score is of what is left for a person.
+    """
     found: list[Step] = []
     findings: list[Finding] = []
     for one in view.active() if view.roots else ():
@@ -283,14 +286,13 @@ def drift(view: View, now: datetime) -> list[Step]:
         claims = drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
         wrong = [finding for claim in claims if (finding := drifting.check(claim, view.roots, view.look.disk))]
         wrong += _idle(view, one, now) if claims else []
-        findings += wrong
         dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)
         if dead and not is_theirs(one):
             keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}"}
             found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
-        found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong if item != dead]
-        if dead and is_theirs(one):
-            found.append(Told(fact.id, fact.path, f"{dead.level} {dead.code}: {dead.why}"))
+            wrong.remove(dead)
+        found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
+        findings += wrong
     if findings:
         found.append(Told("", "drift", f"score {drifting.score(findings)} of 100"))
     return found

@@ -100,7 +100,7 @@ def test_a_dead_path_invalidates_and_the_rest_is_told(keeping, root):
     assert [keeping.seen(name).status for name in (here, relative)] == ["active", "active"]
     assert [(one["memory"], one["why"]) for one in report["findings"]] == [
         (relative, "warning DEAD_PATH: nothing stands at tests/test_here.py"),
-        ("", "score 87 of 100"),
+        ("", "score 97 of 100"),
     ]
     bytes_now = keeping.everything()
     assert looked(keeping)["deeds"] == ()
