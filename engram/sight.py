@@ -88,8 +88,8 @@ class Sight:
             model=self.talks.model,
             failed=self.failed,
             entities=self.entering.known(),
-            page=self.page,
-            pages=self.pages,
+            page=cache(self.page),  # many passes ask for the same note, and a view is one moment
+            pages=cache(self.pages),
             linking=self.linking,
             outside=self.outside,
         )

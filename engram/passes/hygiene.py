@@ -208,13 +208,18 @@ def trash(view: View, now: datetime) -> list[Step]:
 
 
 def logs(view: View, now: datetime) -> list[Step]:
-    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`."""
+    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`.
+
+    A log is written anew when they are a tenth of it. Else each night would remove what the night 90 days before
+    had written of itself, and no vault would ever be at rest.
+    """
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
     for path in view.logs:
         lines = view.read(path).splitlines(keepends=True)
         left = [line for line in lines if not _outlived(line, limit, view)]
-        if gone := len(lines) - len(left):
+        gone = len(lines) - len(left)
+        if gone and gone >= view.policy.consolidation.log_share * len(lines):
             why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
             found.append(Mark(path, b"".join(left), why))
     return found

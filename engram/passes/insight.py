@@ -11,6 +11,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core import actions, entities, lifecycle
@@ -236,13 +237,11 @@ def _about(some: Iterable[Living]) -> Iterator[list[Living]]:
 def probe(view: View, now: datetime) -> list[Step]:
     """Some lasting memories that nobody touched are looked through; what no longer holds loses importance (`D9`).
 
-    Which ones, the day decides. A day that was looked through is not looked through again.
+    Which ones, the day decides. A day that was looked through is not looked through again, nor is a memory beside
+    which everything stands as it did then: the answer would be the same.
     """
     policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
-    try:
-        done = json.loads(view.read(PROBED))["day"] == day
-    except (ValueError, TypeError, KeyError):
-        done = False
+    looked, known = _probed(view)
 
     def chance(one: Living) -> str:
         return hashlib.sha256(f"{day}\n{one.fact.id}".encode()).hexdigest()
@@ -254,12 +253,16 @@ def probe(view: View, now: datetime) -> list[Step]:
         and rested(one, now) >= policy.probe_days
         and not is_theirs(one)
     ]
-    some = sorted(lasting, key=chance)[: policy.probes]
-    if done or not some:
+    near = {
+        one.fact.id: [other.fact.text for other, _ in islice(beside(view, one, 0.0), policy.beside)]
+        for one in (sorted(lasting, key=chance)[: policy.probes] if looked != day else ())
+    }
+    prints = {name: _print(view.memories[name].fact.text, *texts) for name, texts in near.items()}
+    some = [view.memories[name] for name in near if known.get(name) != prints[name]]
+    if not some:
         return []
     shown = [
-        item | {"beside": [other.fact.text for other, _ in list(beside(view, one, 0.0))[: policy.beside]]}
-        for one, item in zip(some, listed(view, some), strict=True)
+        item | {"beside": near[one.fact.id]} for one, item in zip(some, listed(view, some), strict=True)
     ]
     ask, said = asked(view, "probe", {"memories": shown}, f"{len(some)} rested for {policy.probe_days:g} days")
     if said is None:
@@ -270,8 +273,22 @@ def probe(view: View, now: datetime) -> list[Step]:
         left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
         if left < fact.importance:
             found.append(Edit(fact.path, fact.sha, {"importance": left}, "a model finds that it no longer holds"))
-    text = json.dumps({"day": day, "memories": [one.fact.id for one in some]})
+    seen = {name: mark for name, mark in sorted({**known, **prints}.items()) if name in view.memories}
+    text = json.dumps({"day": day, "seen": seen}, indent=1)
     return [*found, Mark(PROBED, f"{text}\n".encode(), f"{len(some)} looked through")]
+
+
+def _probed(view: View) -> tuple[str, dict[str, str]]:
+    """The day on which memories were last looked through, and what was shown of each, in eight digits."""
+    try:
+        state = json.loads(view.read(PROBED))
+        return str(state["day"]), {str(name): str(mark) for name, mark in state["seen"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", {}
+
+
+def _print(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 def drift(view: View, now: datetime) -> list[Step]:
