@@ -14,7 +14,7 @@ from datetime import UTC
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from engram.core import actions, entities, lifecycle
+from engram.core import actions, entities, lifecycle, todos
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
 from engram.core.records import Edit, Fact, Usage
@@ -213,8 +213,9 @@ def _staged(view: View, fact: Fact, usage: Usage, now: datetime) -> Fact:
 
 
 def _may_go(one: Living) -> bool:
-    """Whether a memory may give way to what is concluded from it: no person's, no rule or promise (`X23`, `C27`)."""
-    return not is_theirs(one) and one.fact.category not in lifecycle.PROTECTED and not one.fact.expires
+    """Whether a memory may give way to a conclusion: no person's, no rule, promise or habit (`X23`, `C27`, `E16`)."""
+    lasts = one.fact.category in lifecycle.PROTECTED or todos.HABIT in one.fact.tags
+    return not is_theirs(one) and not lasts and not one.fact.expires
 
 
 def _is_free(one: Living, known: set[str]) -> bool:

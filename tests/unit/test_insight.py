@@ -108,6 +108,7 @@ def test_three_memories_about_one_entity_become_one_and_are_archived_with_a_link
         {"verification": "user_confirmed"},
         {"about": ()},
         {"expires": True},
+        {"tags": ("habit",)},
     ],
 )
 def test_what_is_in_use_or_promised_or_a_persons_is_not_folded(keeping, fake, changes):
