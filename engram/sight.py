@@ -95,10 +95,13 @@ class Sight:
         )
 
     def _near(self, now: datetime) -> Callable[[Fact], Sequence[Neighbour]]:
-        """What is near a memory; asked again of an index that has not changed, it is known."""
-        mark = (self.index.mark, now)
+        """What is near a memory; asked again of an index that has not changed, it is known, in the next night too.
+
+        Words like "last week" mean the time at which it was said.
+        """
+        mark = self.index.mark
         if self._found[0] != mark:
-            self._found = (mark, cache(lambda fact: self.beside.near(fact, now, ("active",))))
+            self._found = (mark, cache(lambda fact: self.beside.near(fact, fact.created or now, ("active",))))
         return self._found[1]
 
     def believed(self, fact: Fact) -> float:
