@@ -38,6 +38,10 @@ EVENING = timedelta(hours=20)
 SILENCE = timedelta(minutes=31)
 PATIENCE = 60.0
 DEVICE = "0123456789abcdef"
+DEEDS = {5: "pin", 9: "confirm", 12: "edit", 17: "correct", 20: "forget", 24: "dispute"}
+"""What a person does on which days of a month."""
+FEW = 10
+"""Memories below which a person has nothing to put right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,30 @@ class Month:
     notes: Counter[str]
     runs: Counter[str]
     calls: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A year that is over: the vault, how many turns, from when to when, the months, questions by task, findings."""
+
+    vault: Path
+    turns: int
+    began: datetime
+    ended: datetime
+    months: tuple[Month, ...]
+    calls: Counter[str]
+    findings: tuple[str, ...]
+
+
+def played(folder: Path, model: YearModel, said: Sequence[Said], questions: Sequence[str], zone: str) -> Played:
+    """These turns at their times, and on until a year after the first; the vault stands in `folder`."""
+    first = said[0].at
+    with Year(folder, model, first - timedelta(seconds=1), zone) as year:
+        year.play(said, first + YEAR, questions)
+        found = [json.dumps(finding) for finding in year.call("doctor")["findings"]]
+        found += [f"{name}: {fault}" for name, fault in {**year.memory.faults, **year.daemon.faults()}.items()]
+    months = tuple(year.months)
+    return Played(year.settings.vault, len(said), first, first + YEAR, months, Counter(model.calls), tuple(found))
 
 
 class Bell(threading.Event):
@@ -105,7 +133,7 @@ class Year:
         self.daemon.start()
         self.memory.on_turns = self.daemon.look  # whether order is due is looked at once the batch is filed
         _until(lambda: self.memory.ready and self._bell.asleep)
-        self._runs = 0
+        self._touched = set[str]()
         self._counted = Counter[str]()
         return self
 
@@ -194,17 +222,19 @@ class Year:
         return answer
 
     def _by_hand(self) -> None:
-        """Now and then a person does something to a memory."""
+        """On some days of a month a person does something to a memory that nobody touched yet."""
         local = self.now.astimezone(self.settings.zone)
-        deed = {5: "pin", 9: "confirm", 12: "edit", 17: "correct", 20: "forget", 24: "dispute"}.get(local.day)
-        facts = sorted(self.memory.index.catalog.facts(""), key=lambda fact: fact.id)
-        facts = [one for one in facts if one.status == "active" and one.path.startswith("facts/")]
-        if not deed or len(facts) < 10:
+        if not (deed := DEEDS.get(local.day)):
             return
-        chosen = facts[local.month * 7919 % len(facts)]
+        facts = [one for one in self.memory.index.catalog.facts("") if one.id not in self._touched]
+        facts = [one for one in facts if one.status == "active" and one.origin == "model"]
+        if len(facts) < FEW:
+            return
+        chosen = sorted(facts, key=lambda fact: fact.id)[local.month * 7919 % len(facts)]
+        self._touched.add(chosen.id)
         if deed == "edit":
             path = self.settings.vault / chosen.path
-            path.write_text(path.read_text().replace(chosen.text, f"{chosen.text} It matters to me."))
+            path.write_text(path.read_text().replace(f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"))
             self.daemon.changed({path})
         elif deed == "correct":
             self.call("correct", id=chosen.id, text=f"{chosen.text.rstrip('.')}, as far as I know.")
