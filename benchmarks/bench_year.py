@@ -22,14 +22,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the script's own folder stands there, not the project
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the script's own folder stands there, not the project
 
 from benchmarks import year_page
 from benchmarks.year_model import YearModel
-from benchmarks.year_played import YEAR, Played, Said, played
+from benchmarks.year_played import Played, Said, played
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
+ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT.parent / "shared" / "bench"
 GOLDEN = ROOT / "tests" / "golden" / "year.txt"
 PAGE, PLOT = ROOT / "docs" / "year.md", ROOT / "docs" / "year.svg"
@@ -88,41 +88,14 @@ def problems(done: Played) -> list[str]:
     return [*done.findings, *broken_links(done.vault), *orphan_boxes(done.vault)]
 
 
-def page(done: Played) -> str:
-    """docs/year.md."""
+def page(done: Played, before: str) -> str:
+    """docs/year.md with the figures of this year in place of those `before`."""
     asked = ", ".join(f"{task} {number}" for task, number in done.calls.most_common())
-    return TEXT.format(
-        turns=done.turns,
-        first=f"{done.began:%-d %B %Y}",
-        last=f"{done.ended:%-d %B %Y}",
-        table=year_page.table(done.months),
-        calls=f"{done.calls.total():,}",
-        asked=asked,
-    )
-
-
-TEXT = """# A simulated year
-
-Three conversations between friends, {turns:,} turns, played at their own dates through the daemon with a clock that is handed in: from {first} to {last}, every night and every week of it. Each evening somebody asks a question; on six days of a month a person pins, confirms, edits, corrects, forgets or disputes a memory. The model is a server on the same machine that answers from its own words, so that the same year makes the same vault, byte for byte; what it concludes is plain, and the figures tell of the program and not of a model.
-
-```
-make year                                      play it and hold its tree against tests/golden/year.txt
-python benchmarks/bench_year.py --keep DIR     leave the vault to look at
-python benchmarks/bench_year.py --update       write this page, the plot and the listing anew
-```
-
-The conversations stand in `../shared/bench` beside the project and are none of its files; without them the script says so. A smaller year, which ships with the project, is played by the tests and compared file by file (`tests/golden/year/`).
-
-![Memories at the end of each month](year.svg)
-
-Counts at the end of each month. *Active* memories are recalled; how far they are trusted is their stage, from *core* (recalled ten times) to *stale* (faded, or disputed). *Over* is what another memory replaced, and what a person or time ended. *Runs* are those of the month: talk + light + nightly + weekly, as far as they changed anything; *calls* are questions to the model.
-
-{table}
-
-What it shows: as long as people talk, memories grow with what they say, and about as many are put behind a conclusion; when they stop, what is left fades and is put in order, and a vault at rest is left alone: no night writes anything, and nobody is asked. There is one note for each name and each box, no link leads nowhere, and `engram doctor` finds nothing.
-
-{calls} questions to the model in all: {asked}.
-"""
+    told = {"table": year_page.table(done.months), "calls": f"{done.calls.total():,} questions to the model: {asked}."}
+    for name, text in told.items():
+        head, _, rest = before.partition(f"<!-- {name} -->\n")
+        before = f"{head}<!-- {name} -->\n{text}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+    return before
 
 
 def main() -> int:
@@ -146,11 +119,11 @@ def main() -> int:
         tree = [*year_page.listing(done.vault), ""]
     if not wish.own and wish.update:
         GOLDEN.write_text("\n".join(tree), "utf-8")
-        PAGE.write_text(page(done), "utf-8")
+        PAGE.write_text(page(done, PAGE.read_text("utf-8")), "utf-8")
         PLOT.write_text(year_page.plot(done.months), "utf-8")
     if not wish.own:
         known = GOLDEN.read_text("utf-8").split("\n")
-        wrong += [line for line in difflib.unified_diff(known, tree, "golden", "found", lineterm="", n=0)]
+        wrong += difflib.unified_diff(known, tree, "golden", "found", lineterm="", n=0)
     print("\n".join(wrong) or "nothing is wrong with the vault, and its tree is the golden one")
     return 1 if wrong else 0
 

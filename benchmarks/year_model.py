@@ -6,6 +6,7 @@ and tells memories again as they stand; so what is wrong in the vault after a ye
 
 from __future__ import annotations
 
+import calendar
 import hashlib
 import re
 from collections import Counter
@@ -35,7 +36,10 @@ _FIRST = (
     (re.compile(r"^I've "), "{name} has "),
     (re.compile(r"^I'll "), "{name} will "),
     (re.compile(r"^I (like|love|live|work|prefer|want|need|play|run|own|collect|volunteer) "), r"{name} \1s "),
-    (re.compile(r"^I ((?:\w+ed|went|took|got|won|made|had|was|saw|met|lost|bought|found|began|can|will|do) )"), r"{name} \1"),
+    (
+        re.compile(r"^I ((?:\w+ed|went|took|got|won|made|had|was|saw|met|lost|bought|found|began|can|will|do) )"),
+        r"{name} \1",
+    ),
     (re.compile(r"^[Mm]y "), "{name}'s "),
 )
 _INNER = (
@@ -60,10 +64,7 @@ _IMPORTANT = {"preference": 0.6, "decision": 0.7, "commitment": 0.6, "relationsh
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-zà-ÿ]{2,}(?: [A-Z][a-zà-ÿ]+)*")
 _PLACE = re.compile(r"\b(?:in|to|from|at) ([A-Z][a-zà-ÿ]{2,}(?: [A-Z][a-zà-ÿ]+)*)")
 _DATE = re.compile(r"\b(?:yesterday|today|tomorrow|(?:last|next) (?:week|month|year|\w+day))\b", re.IGNORECASE)
-_CALENDAR = frozenset(
-    "January February March April May June July August September October November December Monday Tuesday "
-    "Wednesday Thursday Friday Saturday Sunday Thanks Hey Wow".split()
-)
+_CALENDAR = frozenset((*calendar.month_name, *calendar.day_name, "Thanks", "Hey", "Wow"))
 _NOT = re.compile(r"\b(?:no longer|not|never|n't|quit|stopped|gave up)\b|n't\b")
 _MOST_WORDS, _LEAST_WORDS, _A_TURN = 40, 6, 2
 
@@ -75,6 +76,7 @@ class YearModel:
         self.calls: Counter[str] = Counter()
 
     def __call__(self, body: Body) -> Body:
+        """The answer to a request."""
         task = task_of(body)
         self.calls[task] += 1
         if task == "extract":
@@ -256,7 +258,7 @@ def _shared(texts: Sequence[str]) -> str:
 
 
 def _subject(text: str) -> str:
-    return " ".join(text.split()[:2]) if text.startswith("The user") else text.split()[0].removesuffix("'s")
+    return " ".join(text.split()[:2]) if text.startswith("The user") else text.partition(" ")[0].removesuffix("'s")
 
 
 def _folded(shown: Mapping[str, Any]) -> Body:

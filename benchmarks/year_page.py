@@ -59,7 +59,17 @@ def _folder(vault: Path, folder: str, paths: Iterable[Path]) -> str:
 
 def table(months: Sequence[Month]) -> str:
     """Counts at the end of each month; runs and model calls are those of the month."""
-    names = ("Month", "Active", *map(str.title, STAGES), "Archived", "Over", "Sessions", "Episodes", "Boxes", "Entities")
+    names = (
+        "Month",
+        "Active",
+        *map(str.title, STAGES),
+        "Archived",
+        "Over",
+        "Sessions",
+        "Episodes",
+        "Boxes",
+        "Entities",
+    )
     head = [*names, "Runs", "Calls"]
     rows = [head, ["---"] * len(head)]
     for month in months:
@@ -81,10 +91,10 @@ def plot(months: Sequence[Month]) -> str:
     bars = [_parts(month) for month in months]
     most = max(sum(bar.values()) for bar in bars) or 1
     step = max(1, -(-most // _STEPS // 10) * 10)
-    top = step * _STEPS if step * _STEPS >= most else most
+    top = max(step * _STEPS, most)
     wide = _LEFT + len(bars) * (_BAR + _GAP) + _GAP
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {_TOP + _HIGH + _BELOW}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {_TOP + _HIGH + _BELOW}"',
         'font-family="sans-serif" font-size="10" role="img">',
         "<title>Memories at the end of each month</title>",
         f'<rect width="{wide}" height="{_TOP + _HIGH + _BELOW}" fill="#ffffff"/>',

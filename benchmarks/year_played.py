@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from engram import config, sockets
 from engram.daemon import Daemon
 from engram.memory import Memory
-from engram.sight import RUNS
 from engram.serve import wire
 from engram.serve.server import Server
+from engram.sight import RUNS
 from engram.vault.template import plant, template_folder
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -126,16 +126,19 @@ class Year:
         self._listeners = sockets.Listeners()
         self._listeners.__enter__()
         self.settings = _settings(self.folder, self._fake.url, self.zone)
-        self.memory = Memory(self.settings, clock=lambda: self.now, steady=lambda: self.now.timestamp())
+        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self._steady)
         self.memory.start()
         self.daemon = Daemon(self.memory, Server, self._listeners.open(self.settings))
-        self._bell = self.daemon._untidy = Bell()
+        self._bell = self.daemon._untidy = Bell()  # noqa: SLF001  whether that thread sleeps nobody else can tell
         self.daemon.start()
         self.memory.on_turns = self.daemon.look  # whether order is due is looked at once the batch is filed
         _until(lambda: self.memory.ready and self._bell.asleep)
         self._touched = set[str]()
         self._counted = Counter[str]()
         return self
+
+    def _steady(self) -> float:
+        return self.now.timestamp()
 
     def __exit__(self, *_: object) -> None:
         self.daemon.stop()
@@ -212,7 +215,7 @@ class Year:
             if not busy and self._bell.asleep:
                 return
             assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)
-            time.sleep(0.0005)
+            time.sleep(0.003)
 
     # -- people ---------------------------------------------------------------------------------------
 

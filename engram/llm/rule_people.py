@@ -61,7 +61,8 @@ _KIN_NAMED = re.compile(
     rf"\bmy (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
 )
 _KIN_CALLED = re.compile(
-    rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{_TITLED})(?=[.,!]|$)", re.IGNORECASE
+    rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{_TITLED})(?=[.,!]|$)",
+    re.IGNORECASE,
 )
 _IS_KIN = re.compile(rf"(?:^|[.!?,] ?)(?P<name>{NAME})(?= is (?:my|our) (?:{KIN}|{PET})\b)", re.IGNORECASE)
 _OPENING = re.compile(rf"(?P<name>{NAME})(?=\s|'s\b)")

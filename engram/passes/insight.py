@@ -262,9 +262,7 @@ def probe(view: View, now: datetime) -> list[Step]:
     some = [view.memories[name] for name in near if known.get(name) != prints[name]]
     if not some:
         return []
-    shown = [
-        item | {"beside": near[one.fact.id]} for one, item in zip(some, listed(view, some), strict=True)
-    ]
+    shown = [item | {"beside": near[one.fact.id]} for one, item in zip(some, listed(view, some), strict=True)]
     ask, said = asked(view, "probe", {"memories": shown}, f"{len(some)} rested for {policy.probe_days:g} days")
     if said is None:
         return [ask]

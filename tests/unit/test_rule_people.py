@@ -238,7 +238,11 @@ def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
 
 @pytest.mark.parametrize(
     ("said", "found"),
-    [("My boss is Dr. Lopes and", ("Dr. Lopes",)), ("She is called Mrs Lopes", ("Mrs Lopes",)), ("My cat is Dr", ("Dr",))],
+    [
+        ("My boss is Dr. Lopes and", ("Dr. Lopes",)),
+        ("She is called Mrs Lopes", ("Mrs Lopes",)),
+        ("My cat is Dr", ("Dr",)),
+    ],
 )
 def test_a_title_is_part_of_a_name(said, found):
     """Else the name ends at its dot, and the note is called `Dr`."""

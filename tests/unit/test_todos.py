@@ -226,7 +226,9 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
     names = [PurePosixPath(memory.index.find(name).path).stem for name in stages(memory)]
     for name in stages(memory):
         memory.call("settle", {"id": name})
-    before = {path: path.read_bytes() for path in vault.rglob("*.md") if any(f"[[{n}" in path.read_text() for n in names)}
+    before = {
+        path: path.read_bytes() for path in vault.rglob("*.md") if any(f"[[{n}" in path.read_text() for n in names)
+    }
     assert {path.relative_to(vault).parts[0] for path in before} == {"artifacts", "boxes"}
     if person:
         (vault / "notes/mine.md").write_text(f"See [[{names[0]}]] and [[{names[1]}]].\n")
