@@ -3,11 +3,11 @@
     python benchmarks/bench_year.py            the conversations in ../shared/bench beside the project
     python benchmarks/bench_year.py --own      Mira's year, which ships with the project
     python benchmarks/bench_year.py --keep DIR leave the vault there to look at
-    python benchmarks/bench_year.py --update   write docs/year.md, docs/year.svg and the golden listing anew
+    python benchmarks/bench_year.py --update   write the golden listing anew, and docs/year.md and .svg
 
 The clock is handed in, the model is a server that answers from its own words, so the same year makes the same vault,
-byte for byte. Its tree is held against `tests/golden/year.txt`; the exit code is 1 where it differs, where a link
-leads nowhere, or where `engram doctor` finds anything.
+byte for byte. Its tree is held against a listing in `tests/golden/`; the exit code is 1 where it differs, where a
+link leads nowhere, or where `engram doctor` finds anything.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the script's own
 
 from benchmarks import year_page
 from benchmarks.year_model import YearModel
-from benchmarks.year_played import Played, Said, played
+from benchmarks.year_played import YEAR, Played, Said, played
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT.parent / "shared" / "bench"
-GOLDEN = ROOT / "tests" / "golden" / "year.txt"
+GOLDEN = {ours: ROOT / "tests" / "golden" / f"year-{name}.txt" for ours, name in ((False, "real"), (True, "own"))}
 PAGE, PLOT = ROOT / "docs" / "year.md", ROOT / "docs" / "year.svg"
 CONVERSATIONS = ("conv-26", "conv-30", "conv-41")
 """Those that were held within one year; the fourth is of the year before."""
@@ -77,10 +77,10 @@ def _moment(text: str, zone: ZoneInfo | type[UTC]) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=zone)
 
 
-def year(folder: Path, *, ours: bool) -> Played:
-    """The year played into `folder`."""
+def year(folder: Path, *, ours: bool, length: timedelta = YEAR) -> Played:
+    """The year, or its beginning, played into `folder`."""
     said, questions, zone = own() if ours else real()
-    return played(folder, YearModel(), said, questions, zone)
+    return played(folder, YearModel(), said, questions, zone, length)
 
 
 def problems(done: Played) -> list[str]:
@@ -117,13 +117,13 @@ def main() -> int:
         print(f"\n{done.turns} turns, {done.calls.total()} questions to the model, {spent:.0f} s of CPU")
         wrong = problems(done)
         tree = [*year_page.listing(done.vault), ""]
-    if not wish.own and wish.update:
-        GOLDEN.write_text("\n".join(tree), "utf-8")
+    if wish.update:
+        GOLDEN[wish.own].write_text("\n".join(tree), "utf-8")
+    if wish.update and not wish.own:
         PAGE.write_text(page(done, PAGE.read_text("utf-8")), "utf-8")
         PLOT.write_text(year_page.plot(done.months), "utf-8")
-    if not wish.own:
-        known = GOLDEN.read_text("utf-8").split("\n")
-        wrong += difflib.unified_diff(known, tree, "golden", "found", lineterm="", n=0)
+    known = GOLDEN[wish.own].read_text("utf-8").split("\n")
+    wrong += difflib.unified_diff(known, tree, "golden", "found", lineterm="", n=0)
     print("\n".join(wrong) or "nothing is wrong with the vault, and its tree is the golden one")
     return 1 if wrong else 0
 

@@ -77,15 +77,18 @@ class Played:
     findings: tuple[str, ...]
 
 
-def played(folder: Path, model: YearModel, said: Sequence[Said], questions: Sequence[str], zone: str) -> Played:
+def played(
+    folder: Path, model: YearModel, said: Sequence[Said], questions: Sequence[str], zone: str, length: timedelta = YEAR
+) -> Played:
     """These turns at their times, and on until a year after the first; the vault stands in `folder`."""
     first = said[0].at
     with Year(folder, model, first - timedelta(seconds=1), zone) as year:
-        year.play(said, first + YEAR, questions)
+        year.play(said, first + length, questions)
         found = [json.dumps(finding) for finding in year.call("doctor")["findings"]]
         found += [f"{name}: {fault}" for name, fault in {**year.memory.faults, **year.daemon.faults()}.items()]
     months = tuple(year.months)
-    return Played(year.settings.vault, len(said), first, first + YEAR, months, Counter(model.calls), tuple(found))
+    heard = sum(one.at < first + length for one in said)
+    return Played(year.settings.vault, heard, first, first + length, months, Counter(model.calls), tuple(found))
 
 
 class Bell(threading.Event):
