@@ -61,7 +61,7 @@ def table(months: Sequence[Month]) -> str:
     """Counts at the end of each month; runs and model calls are those of the month."""
     names = (
         "Month",
-        "Active",
+        "All active",
         *map(str.title, STAGES),
         "Archived",
         "Over",
