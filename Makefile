@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write docs lock clean
+.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write year docs lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
@@ -32,6 +32,9 @@ bench-nightly: $(READY)  ## a night that finds nothing, and one that archives on
 
 bench-write: $(READY)  ## what becomes of an adversarial conversation: precision, duplicates, evidence, dates, secrets
 	$(PY) benchmarks/bench_write.py
+
+year: $(READY)  ## a simulated year of real conversations, held against its golden tree
+	$(PY) benchmarks/bench_year.py
 
 docs: $(READY)  ## write the generated pages anew
 	$(PY) docs/generate.py

@@ -77,7 +77,7 @@ class Conversations:
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none or it cannot be read."""
         try:
-            return self.vault.read(path) if self.vault.exists(path) else b""
+            return self.vault.read(path)
         except EngramError:
             return b""
 

@@ -172,7 +172,10 @@ class Sight(Looking):
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
-        return self.vault.read(path) if self.vault.exists(path) else b""
+        try:
+            return self.vault.read(path)
+        except NotFoundError:
+            return b""
 
     # -- notes that are no memories -----------------------------------------------------------------
 

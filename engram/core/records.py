@@ -317,7 +317,8 @@ class Page:
 class Amend:
     """Plan what engram tells in a note that is no memory; all else in it stays. Made under `title` if not there.
 
-    `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a key.
+    `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a key. `unlink` names a note that
+    goes: in keys and blocks its name stays, without the link.
     """
 
     path: str
@@ -327,6 +328,7 @@ class Amend:
     add: tuple[tuple[str, str], ...] = ()
     drop: tuple[tuple[str, str], ...] = ()
     title: str = ""
+    unlink: str = ""
 
 
 @dataclass(frozen=True, slots=True)

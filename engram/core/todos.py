@@ -6,6 +6,7 @@ Words are read with more care than hope: a question, a plan, a condition or a de
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.echo import own_words
@@ -14,6 +15,7 @@ from engram.core.words import content, fold, language, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from engram.core.records import Fact
 
@@ -54,6 +56,11 @@ _LONGEST = 400
 def is_open(fact: Fact) -> bool:
     """Whether it is a promise that nobody has kept or given up."""
     return fact.category == "commitment" and fact.status == "active" and not {FULFILLED, EXPIRED} & set(fact.tags)
+
+
+def is_past(fact: Fact, now: datetime, days: float) -> bool:
+    """Whether the day that a promise named is more than so many days ago: it is still open, and no news (`E16`)."""
+    return fact.valid_from is not None and now - fact.valid_from > timedelta(days=days)
 
 
 def stage(fact: Fact) -> str:

@@ -21,16 +21,17 @@ KIN, PET, TONGUE = GROUPS["KIN"], GROUPS["PET"], GROUPS["TONGUE"]
 NAME = r"(?-i:[^\W\d_a-z][\w'-]*[a-z][\w-]*(?: [^\W\d_a-z][\w-]*[a-z][\w-]*)?)"
 TITLE = r"(?-i:Dr|Prof|Mrs?|Ms|Frau|Herr|Señora?|Madame|Monsieur)\.?"
 
+_TITLED = rf"(?:{TITLE} )?{NAME}"
 _NAMED = re.compile(
     r"(?:\b(?:named|called|names? (?:is|are)|(?:is|are) now|married to|engaged to|dating)"
     r"|^[Mm]y (?:[a-z-]+ ){0,2}[a-z-]+,?)"
-    rf" ({NAME}(?:(?:, and |, | and ){NAME}){{0,4}})"
+    rf" ({_TITLED}(?:(?:, and |, | and ){_TITLED}){{0,4}})"
 )
 
 
 def names(words: str) -> tuple[str, ...]:
     """The names that a clause gives to people and animals."""
-    return tuple(name for found in _NAMED.finditer(words) for name in re.findall(NAME, found[1]))
+    return tuple(name for found in _NAMED.finditer(words) for name in re.findall(_TITLED, found[1]))
 
 
 _NO_NAME = re.compile(
@@ -57,10 +58,11 @@ class Other:
 
 
 _KIN_NAMED = re.compile(
-    rf"\bmy (?P<kin>{KIN}|{PET}),? (?P<name>(?:{TITLE} )?{NAME}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
+    rf"\bmy (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
 )
 _KIN_CALLED = re.compile(
-    rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{NAME})(?=[.,!]|$)", re.IGNORECASE
+    rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{_TITLED})(?=[.,!]|$)",
+    re.IGNORECASE,
 )
 _IS_KIN = re.compile(rf"(?:^|[.!?,] ?)(?P<name>{NAME})(?= is (?:my|our) (?:{KIN}|{PET})\b)", re.IGNORECASE)
 _OPENING = re.compile(rf"(?P<name>{NAME})(?=\s|'s\b)")

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, links
-from engram.core.records import Edit, Move
+from engram.core.records import Amend, Edit, Move
 from engram.passes import TRASH, Faded, Mark
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from engram.passes import Living, Step, View
 
 TOPICS = "state/topics.json"
+_OURS = frozenset({"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"})
 
 PROMISES = frozenset({"edit", "decide", "forget", "keep", "drop", "confirm", "dispute", "correct", "restore", "pin"})
 """Actions whose rows never leave the log: a person's word, on which later decisions rest (rows X8, X9, X23)."""
@@ -61,16 +62,28 @@ def promote(view: View, now: datetime) -> list[Step]:
 def expire(view: View, now: datetime) -> list[Step]:
     """Settled commitments and unconfirmed speculations go to `.trash/`; what else is over is archived (C16, C17, B16).
 
-    A person's word counts as a confirmation.
+    A person's word counts as a confirmation. What we wrote about the memory keeps its name without the link; where
+    a person's own note leads to it, it is archived instead.
     """
     found: list[Step] = []
     for one in view.active():
         fact = replace(one.fact, verification="user_confirmed") if one.kept else one.fact
         if why := lifecycle.trashed(fact, one.usage, now, view.policy):
+            name = PurePosixPath(fact.path).stem
+            linking = view.look.linking(name)
+            if not all(map(_is_ours, linking)):
+                found.append(archived(one.fact, why, now, view.zone))
+                continue
             found.append(aside(one.fact, TRASH, {}, why, now, view.zone))
+            found += [Amend(path, f"{name} goes to the trash", unlink=name) for path in linking]
         elif why := lifecycle.expired(fact, now):
             found.append(archived(one.fact, why, now, view.zone))
     return found
+
+
+def _is_ours(path: str) -> bool:
+    """Whether nobody but us is meant to write links there."""
+    return path.partition("/")[0] in _OURS
 
 
 def archive(view: View, now: datetime) -> list[Step]:
@@ -201,13 +214,18 @@ def trash(view: View, now: datetime) -> list[Step]:
 
 
 def logs(view: View, now: datetime) -> list[Step]:
-    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`."""
+    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`.
+
+    A log is written anew when they are a tenth of it. Else each night would remove what the night 90 days before
+    had written of itself, and no vault would ever be at rest.
+    """
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
     for path in view.logs:
         lines = view.read(path).splitlines(keepends=True)
         left = [line for line in lines if not _outlived(line, limit, view)]
-        if gone := len(lines) - len(left):
+        gone = len(lines) - len(left)
+        if gone and gone >= view.policy.consolidation.log_share * len(lines):
             why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
             found.append(Mark(path, b"".join(left), why))
     return found

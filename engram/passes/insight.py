@@ -11,9 +11,10 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from engram.core import actions, entities, lifecycle
+from engram.core import actions, entities, lifecycle, todos
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
 from engram.core.records import Edit, Fact, Usage
@@ -212,8 +213,9 @@ def _staged(view: View, fact: Fact, usage: Usage, now: datetime) -> Fact:
 
 
 def _may_go(one: Living) -> bool:
-    """Whether a memory may give way to what is concluded from it: no person's, no rule or promise (`X23`, `C27`)."""
-    return not is_theirs(one) and one.fact.category not in lifecycle.PROTECTED and not one.fact.expires
+    """Whether a memory may give way to a conclusion: no person's, no rule, promise or habit (`X23`, `C27`, `E16`)."""
+    lasts = one.fact.category in lifecycle.PROTECTED or todos.HABIT in one.fact.tags
+    return not is_theirs(one) and not lasts and not one.fact.expires
 
 
 def _is_free(one: Living, known: set[str]) -> bool:
@@ -236,13 +238,11 @@ def _about(some: Iterable[Living]) -> Iterator[list[Living]]:
 def probe(view: View, now: datetime) -> list[Step]:
     """Some lasting memories that nobody touched are looked through; what no longer holds loses importance (`D9`).
 
-    Which ones, the day decides. A day that was looked through is not looked through again.
+    Which ones, the day decides. A day that was looked through is not looked through again, nor is a memory beside
+    which everything stands as it did then: the answer would be the same.
     """
     policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
-    try:
-        done = json.loads(view.read(PROBED))["day"] == day
-    except (ValueError, TypeError, KeyError):
-        done = False
+    looked, known = _probed(view)
 
     def chance(one: Living) -> str:
         return hashlib.sha256(f"{day}\n{one.fact.id}".encode()).hexdigest()
@@ -254,13 +254,15 @@ def probe(view: View, now: datetime) -> list[Step]:
         and rested(one, now) >= policy.probe_days
         and not is_theirs(one)
     ]
-    some = sorted(lasting, key=chance)[: policy.probes]
-    if done or not some:
+    near = {
+        one.fact.id: [other.fact.text for other, _ in islice(beside(view, one, 0.0), policy.beside)]
+        for one in (sorted(lasting, key=chance)[: policy.probes] if looked != day else ())
+    }
+    prints = {name: _print(view.memories[name].fact.text, *texts) for name, texts in near.items()}
+    some = [view.memories[name] for name in near if known.get(name) != prints[name]]
+    if not some:
         return []
-    shown = [
-        item | {"beside": [other.fact.text for other, _ in list(beside(view, one, 0.0))[: policy.beside]]}
-        for one, item in zip(some, listed(view, some), strict=True)
-    ]
+    shown = [item | {"beside": near[one.fact.id]} for one, item in zip(some, listed(view, some), strict=True)]
     ask, said = asked(view, "probe", {"memories": shown}, f"{len(some)} rested for {policy.probe_days:g} days")
     if said is None:
         return [ask]
@@ -270,8 +272,22 @@ def probe(view: View, now: datetime) -> list[Step]:
         left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
         if left < fact.importance:
             found.append(Edit(fact.path, fact.sha, {"importance": left}, "a model finds that it no longer holds"))
-    text = json.dumps({"day": day, "memories": [one.fact.id for one in some]})
+    seen = {name: mark for name, mark in sorted({**known, **prints}.items()) if name in view.memories}
+    text = json.dumps({"day": day, "seen": seen}, indent=1)
     return [*found, Mark(PROBED, f"{text}\n".encode(), f"{len(some)} looked through")]
+
+
+def _probed(view: View) -> tuple[str, dict[str, str]]:
+    """The day on which memories were last looked through, and what was shown of each, in eight digits."""
+    try:
+        state = json.loads(view.read(PROBED))
+        return str(state["day"]), {str(name): str(mark) for name, mark in state["seen"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", {}
+
+
+def _print(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 def drift(view: View, now: datetime) -> list[Step]:

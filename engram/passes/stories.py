@@ -31,7 +31,8 @@ def storylines(view: View, now: datetime) -> list[Step]:
     """A note for each stretch in which an anchor that somebody asked about came up again and again (`B1`).
 
     5 conversations on 3 days, more than 3 days apart, no silence over 30 days; 100 of them at most. It lists the 10
-    latest memories and tells them in a model's two or three sentences.
+    latest memories and tells them in a model's two or three sentences. When too few of them are left, for they were
+    put away, what was told stays: it is how it was.
     """
     policy, telling = view.policy.portraits, Telling(view, now)
     there = _there(view)
@@ -41,12 +42,16 @@ def storylines(view: View, now: datetime) -> list[Step]:
         if not any(one.usage.access for one in memories):
             continue
         entity = view.entities[path]
+        told_before = dict(there.get(entity.name, {}))
         for some in _stretches(memories, policy):
-            known = _known(view, there.get(entity.name, {}), some)
-            room -= known is None and _carries(view, some)
-            if known is None and (room < 0 or not _carries(view, some)):
+            if not _carries(view, some):
                 continue
-            change, facts = _storyline(view, entity, some, known)
+            known = _known(view, told_before, some)
+            span = told_before.pop(known) if known else None  # a note tells one stretch
+            room -= known is None
+            if known is None and room < 0:
+                continue
+            change, facts = _storyline(view, entity, some, known, span)
             latest = [one.fact for one in facts]
             telling.show(change, view.page(change.path))
             material = {"name": entity.name, "facts": numbered(view, latest)}
@@ -122,12 +127,15 @@ def _known(view: View, there: Mapping[str, tuple[str, str]], some: Sequence[Livi
     return next((path for path, (opened, seen) in sorted(there.items()) if opened <= last and first <= seen), None)
 
 
-def _storyline(view: View, entity: Entity, some: Sequence[Living], known: str | None) -> tuple[Amend, list[Living]]:
+def _storyline(
+    view: View, entity: Entity, some: Sequence[Living], known: str | None, span: tuple[str, str] | None
+) -> tuple[Amend, list[Living]]:
     first, last = some[0].fact.created, some[-1].fact.created
+    opened = min(day(view, first), span[0]) if span else day(view, first)
     path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{day(view, first)}{SUFFIX}"
     latest = list(some[-view.policy.portraits.together :])
     moments = tuple(Line(f"{day(view, one.fact.created)}: {line(one.fact).text}", (stem(one.fact),)) for one in latest)
-    keys = {"kind": "storyline", "anchor": f"[[{entity.name}]]", "opened": day(view, first), "seen": day(view, last)}
+    keys = {"kind": "storyline", "anchor": f"[[{entity.name}]]", "opened": opened, "seen": day(view, last)}
     title = f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
     return Amend(path, f"{len(some)} memories", keys, {"moments": moments}, title=title), latest
 

@@ -20,6 +20,7 @@ from engram.core.records import Create, Edit
 from engram.core.salience import mentioned
 from engram.core.talks import EPISODES, KEYS, LISTS, SPINE, STATE, cut, due, either, rows, shown, telling, who, window
 from engram.core.text import ulid
+from engram.core.todos import is_open, is_past
 from engram.core.trust import MADE
 from engram.passes import Ask, Mark, Step
 
@@ -148,7 +149,7 @@ def spine(view: View, now: datetime) -> list[Step]:
     messages = sum(view.messages.values())
     if messages - before < policy.spine_turns:
         return []
-    lists = _known(view, policy)
+    lists = _known(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
     earlier = {name: _plain_lines(inside(raw, name) or "") for name in SECTIONS}
     talks = [{name: keys[name] for name in ("one_liner", *LISTS) if keys.get(name)} for keys in view.summaries]
@@ -309,8 +310,9 @@ def _episode(talk: Talk, some: Sequence[FiledTurn], number: int, text: str, view
     return Create(path, keys, f"{text}\n", f"{number * view.policy.talks.episode_users} turns of the user")
 
 
-def _known(view: View, policy: TalkPolicy) -> dict[str, list[Fact]]:
-    """The weightiest memories of each part of the spine; nothing that is a persona's own (`E14`)."""
+def _known(view: View, policy: TalkPolicy, now: datetime) -> dict[str, list[Fact]]:
+    """The weightiest memories of each part of the spine; nothing that is a persona's own (`E14`), or long past."""
+    past = view.policy.todos.past_days
     parts: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
     heard = [one for one in view.active() if one.fact.persona is None and one.fact.origin not in MADE]
 
@@ -327,7 +329,7 @@ def _known(view: View, policy: TalkPolicy) -> dict[str, list[Fact]]:
             case "relationship":
                 part = "people"
             case "commitment":
-                part = "" if {"fulfilled", "expired"} & set(fact.tags) else "open_loops"
+                part = "open_loops" if is_open(fact) and not is_past(fact, now, past) else ""
             case _:
                 part = "profile" if fact.about and is_owner(fact.about[0]) else ""
         if part and len(parts[part]) < policy.spine_items:

@@ -54,16 +54,28 @@ def text_of(lines: Sequence[Line], name: str) -> str:
 def amended(raw: bytes, change: Amend, policy: FilePolicy) -> bytes:
     """The note `raw`, b'' for none, with what `change` tells in it. Raises ConflictError where it cannot be patched."""
     raw = raw or notes.emit(change.keys, f"# {change.title}\n" if change.title else "")
-    raw = notes.edit(raw, change.keys, policy=policy)
+    keys = {**_unlinked(notes.read(raw, policy), change.unlink), **change.keys}
+    raw = notes.edit(raw, keys, policy=policy)
     if change.add or change.drop:
         body = with_relations(notes.read(raw, policy).body, change.add, change.drop)
         raw = notes.edit(raw, {}, body, policy)
     head = notes.read(raw, policy).body_line - 1
     body = raw.split(b"\n", head)[-1].decode()
     front = raw.removesuffix(body.encode())
+    for name, text in blocks(body).items() if change.unlink else ():
+        body = between(body, name, _link(change.unlink).sub(change.unlink, text))
     for name, lines in change.blocks.items():
         body = _placed(body, name, text_of(lines, name))
     return front + body.encode()
+
+
+def _unlinked(note: notes.Note, name: str) -> dict[str, object]:
+    """The keys of `note` whose value is a link to the note of this name, each with the name alone."""
+    return {key: name for key, value in note.keys.items() if name and value == f"[[{name}]]"}
+
+
+def _link(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\[\[{re.escape(name)}(?:\|[^\[\]]*)?\]\]")
 
 
 def _placed(body: str, name: str, text: str) -> str:

@@ -17,6 +17,7 @@ SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.|\n(?!\n))+?(?<!`)\1(?!`)")
 COMMENT = re.compile(r"%%.*?(?:%%|\Z)", re.DOTALL)
 HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
+GONE = re.compile(r"^- [a-z]+-[^\[\]\s]+-[0-9a-f]{8}$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 UNSAID = re.compile(r"[#^|:%\[\]\\]+")
 
@@ -145,7 +146,10 @@ def _is_trace(name: str) -> bool:
 
 
 def orphan_boxes(vault: Path) -> list[str]:
-    """Each box without memories or without a trace that lists it, and each trace with a box that is not there."""
+    """Each box without memories or without a trace that lists it, and each trace with a box that is not there.
+
+    A memory that went to the trash by rule is named without a link.
+    """
     look = Look(vault)
     listed = {name: look.targets(name, held.body) for name, held in look.pages.items() if _is_trace(name)}
     found = [f"{name} lists no box" for name, boxes in listed.items() if not boxes]
@@ -154,6 +158,7 @@ def orphan_boxes(vault: Path) -> list[str]:
         if name.startswith("boxes/"):
             memories = [end for end in look.targets(name, held.body) if end.startswith(("facts/", "archive/"))]
             traces = [end for end in look.targets(name, held.keys) if name in listed.get(end, ())]
-            found += [] if memories else [f"{name} holds no memory"]
+            named = GONE.search((vault / name).read_text("utf-8"))
+            found += [] if memories or named else [f"{name} holds no memory"]
             found += [] if traces else [f"{name} is in no trace"]
     return found

@@ -223,6 +223,16 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     assert hygiene.logs(view.after([mark]), NOW) == []
 
 
+# row: D9
+def test_a_log_is_not_written_anew_for_a_few_rows():
+    """Else each night would remove what a night of 90 days before wrote of itself, for ever."""
+    times = [NOW - 91 * DAY, *(NOW - day * DAY for day in range(10))]
+    raw = b"".join(json.dumps({"at": at.isoformat(), "action": "skip"}).encode() + b"\n" for at in times)
+    view = view_of(FADED, logs=("state/memory-actions.jsonl",), look=files(memory_actions=raw))
+    assert hygiene.logs(view, NOW) == []
+    assert len(hygiene.logs(view, NOW + 85 * DAY)) == 1
+
+
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
     gone = Mark(".trash/2026-01-01/a.md", None, "old")

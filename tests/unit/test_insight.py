@@ -108,6 +108,7 @@ def test_three_memories_about_one_entity_become_one_and_are_archived_with_a_link
         {"verification": "user_confirmed"},
         {"about": ()},
         {"expires": True},
+        {"tags": ("habit",)},
     ],
 )
 def test_what_is_in_use_or_promised_or_a_persons_is_not_folded(keeping, fake, changes):
@@ -417,13 +418,35 @@ def test_a_few_that_rested_are_probed_once_a_day_and_lose_importance(keeping, fa
     changed = [name for name in names if keeping.seen(name).importance != 0.5]
     assert [(keeping.seen(name).text, keeping.seen(name).importance) for name in changed] == [(shown[0]["text"], 0.35)]
     state = json.loads((keeping.root / "state" / "probed.json").read_text())
-    assert (state["day"], len(state["memories"])) == ("2026-11-20", 5)
+    assert (state["day"], len(state["seen"])) == ("2026-11-20", 5)
     before = keeping.everything()
     night(keeping, "probe")
     assert keeping.everything() == before
     keeping.clock.advance(days=1)
     night(keeping, "probe")
     assert tasks(fake) == ["probe", "probe"]
+
+
+# row: D9
+# row: X10
+def test_nobody_is_asked_again_about_memories_beside_which_nothing_changed(keeping, fake):
+    """A vault at rest costs nothing, and no night changes a byte of it; one more memory beside them is looked at."""
+    told(keeping, *(f"Anna works on floor {n}." for n in range(7)), days=20)
+    judging(fake)
+    for _ in range(20):
+        keeping.clock.advance(days=1)
+        night(keeping, "probe")
+    asked, before = len(fake.asked), keeping.everything()
+    assert 2 <= asked <= 7
+    for _ in range(20):
+        keeping.clock.advance(days=1)
+        night(keeping, "probe")
+    assert (len(fake.asked), keeping.everything()) == (asked, before)
+    told(keeping, "Anna works on floor 2 no more.", days=1)
+    for _ in range(20):
+        keeping.clock.advance(days=1)
+        night(keeping, "probe")
+    assert len(fake.asked) > asked
 
 
 # row: D9

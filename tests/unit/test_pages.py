@@ -47,3 +47,15 @@ def test_what_a_person_wrote_keeps_every_byte(sign):
     assert told.endswith(f"\tMine.  {sign}{sign}last".encode())
     gone = amended(told, Amend("n.md", "", {"seen": None}, {"description": ()}), LIMITS)
     assert gone.replace(sign.encode(), b"") == own.replace(sign.encode(), b"")
+
+
+# row: X3
+def test_a_link_to_what_goes_becomes_its_name_where_we_wrote_it():
+    """In keys and between the markers, with and without words of its own; a person's words keep every byte."""
+    raw = amended(b"", Amend("n.md", "", {"memory": "[[a b]]"}, {"list": (Line("So.", ("a b",)),)}, title="T"), LIMITS)
+    raw += b"Mine: [[a b]]\n"
+    done = amended(raw, Amend("n.md", "", unlink="a b"), LIMITS).decode()
+    assert done.count("[[") == 1
+    assert "memory: a b\n" in done
+    assert "- So. a b\n" in done
+    assert done.endswith("Mine: [[a b]]\n")

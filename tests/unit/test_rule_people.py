@@ -234,3 +234,16 @@ def test_he_is_read_in_the_next_turn_if_the_reply_names_nobody_else():
 def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
     """A relative, friend or animal by name; no present for them, no longer name, no several."""
     assert [(one.name, one.kin) for one in mentioned(text, 0, len(text))] == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("My boss is Dr. Lopes and", ("Dr. Lopes",)),
+        ("She is called Mrs Lopes", ("Mrs Lopes",)),
+        ("My cat is Dr", ("Dr",)),
+    ],
+)
+def test_a_title_is_part_of_a_name(said, found):
+    """Else the name ends at its dot, and the note is called `Dr`."""
+    assert names(said) == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -262,6 +263,49 @@ def test_too_few_too_short_or_too_far_apart_is_no_story(keeping, days):
     life(keeping, *days)
     consolidate(keeping, only="storylines")
     assert not (keeping.root / "traces").exists()
+
+
+def stories(keeping):
+    """The notes of storylines and the days they span."""
+    held = {path.name: path.read_text() for path in sorted((keeping.root / "traces").iterdir())}
+    return {name: tuple(re.findall(r"^(?:opened|seen): (.*)$", text, re.MULTILINE)) for name, text in held.items()}
+
+
+# row: B1
+def test_a_storyline_stays_as_it_was_when_its_memories_were_put_away(told, fake):
+    """What is left of them is too little for a story, and says nothing about those that went."""
+    early = life(told, 49, 48, 47, 46, 42)
+    consolidate(told, only="storylines")
+    before = told.tree()
+    for name in early[:4]:
+        path = told.root / told.seen(name).path
+        path.write_text(path.read_text().replace("status: active", "status: archived"))
+    told.memory.rescan(None)
+    consolidate(told, only="storylines")
+    assert stories(told) == {"porto-2026-10-02-story.md": ("2026-10-02", "2026-10-09")}
+    assert text(told, "traces/porto-2026-10-02-story.md").encode() == before["traces/porto-2026-10-02-story.md"]
+
+
+# row: B1
+def test_a_storyline_that_falls_apart_is_two(told, fake):
+    """Without what tied them together there is a month of silence between them; no note tells both."""
+    life(told, 49, 48, 47, 46, 42)
+    middle = life(told, 28, 18)
+    life(told, 11, 10, 9, 8, 7)
+    consolidate(told, only="storylines")
+    assert stories(told) == {"porto-2026-10-02-story.md": ("2026-10-02", "2026-11-13")}
+    for name in middle:
+        told.memory.call("forget", {"id": name})
+    consolidate(told, only="storylines")
+    apart = {
+        "porto-2026-10-02-story.md": ("2026-10-02", "2026-10-09"),
+        "porto-2026-11-09-story.md": ("2026-11-09", "2026-11-13"),
+    }
+    assert stories(told) == apart
+    assert all(text(told, f"traces/{name}").count("\n- 2026-") == 5 for name in apart)
+    before = told.everything()
+    consolidate(told, only="storylines")
+    assert told.everything() == before
 
 
 # row: B1

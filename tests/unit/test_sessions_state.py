@@ -8,6 +8,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core import salience
+from engram.core.markdown import inside
 from engram.core.policy import LadderPolicy
 from engram.errors import BadRequestError
 from engram.vault import note
@@ -278,3 +279,25 @@ def test_a_promise_that_was_kept_is_shown_for_two_days(memory, clock):
     assert "agency" in memory.call("context", {})["parts"]["wins"][0]
     clock.advance(hours=49)
     assert "wins" not in memory.call("context", {})["parts"]
+
+
+# row: E16
+def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
+    """It stays open and is listed; what is told before an answer are the days to come, then the latest without one."""
+    vault = memory.settings.vault
+    days = {"old": "2026-10-01", "late": "2026-11-15", "next": "2026-12-01", "first": "", "second": ""}
+    for name, day in days.items():
+        clock.advance(minutes=1)
+        said = memory.call("remember", {"text": f"I will paint the {name} fence.", "category": "commitment"})
+        path = vault / memory.index.find(said["id"]).path
+        if day:
+            path.write_bytes(note.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"}))
+    memory.rescan(None)
+    shown = memory.call("context", {})["parts"]["promises"]
+    assert [next(name for name in days if name in line) for line in shown] == ["late", "next", "second", "first"]
+    assert len(memory.call("todos", {})["todos"]) == 5
+    for number in range(20):
+        memory.call("observe", {"turns": [{"session": "a", "text": f"The tide is {number} metres high."}]})
+    memory.call("consolidate", {"cadence": "talk"})
+    page = inside((vault / "spine.md").read_text(), "open_loops")
+    assert ("late fence" in page, "old fence" in page) == (True, False)

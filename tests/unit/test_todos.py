@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -12,6 +13,8 @@ from engram.core.records import Fact
 from engram.errors import BadRequestError
 from engram.serve.output import shown
 from engram.vault import note
+from engram.vault.template import plant, template_folder
+from tests.fakes.obsidian import broken_links, orphan_boxes
 
 AGENCY = Fact("A", "The user will call the agency about the flat on Monday.", "commitment", about=("user",))
 CAKE = Fact("B", "The user promised Anna a cake.", "commitment", about=("Anna",))
@@ -91,7 +94,7 @@ def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
     assert fact.done == datetime(2026, 11, 20, 20, 1, tzinfo=UTC)
     memory.clock.advance(days=91)
     report = memory.call("consolidate", {})
-    (gone,) = [deed for deed in report["deeds"] if deed["name"] == "expire"]
+    (gone,) = [deed for deed in report["deeds"] if (deed["name"], deed["memory"]) == ("expire", agency)]
     assert gone["to"].startswith(".trash/")
 
 
@@ -207,3 +210,34 @@ def test_the_command_line_lists_settles_and_tells(memory):
     memory.call("settle", {"id": name})
     assert shown("todos", memory.call("todos", {})) == "There is nothing of that kind."
     assert shown("context", {"text": ""}) == "Nothing is known yet."
+
+
+# row: C16
+# row: X6
+@pytest.mark.parametrize("person", [False, True])
+def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere(memory, clock, person):
+    """Box and artifact go on naming it; where a note of a person leads to it, it is put away instead."""
+    vault = memory.settings.vault
+    plant(vault, memory.settings.vault_id, template_folder())
+    say(memory, "I'll call the shelter on Monday.")
+    promise(memory, "I will call the agency about the flat.")
+    clock.advance(hours=1)
+    memory.call("flush", {})
+    names = [PurePosixPath(memory.index.find(name).path).stem for name in stages(memory)]
+    for name in stages(memory):
+        memory.call("settle", {"id": name})
+    before = {
+        path: path.read_bytes() for path in vault.rglob("*.md") if any(f"[[{n}" in path.read_text() for n in names)
+    }
+    assert {path.relative_to(vault).parts[0] for path in before} == {"artifacts", "boxes"}
+    if person:
+        (vault / "notes/mine.md").write_text(f"See [[{names[0]}]] and [[{names[1]}]].\n")
+        memory.rescan(None)
+    clock.advance(days=92)
+    run = memory.call("consolidate", {"cadence": "nightly"})["run"]
+    assert (broken_links(vault), orphan_boxes(vault)) == ([], [])
+    assert len(list(vault.glob(".trash/*/commitment-*.md"))) == (0 if person else 2)
+    assert len(list(vault.glob("archive/*/commitment-*.md"))) == (2 if person else 0)
+    assert all(any(name in path.read_text() for name in names) for path in before)
+    memory.call("undo", {"id": run})
+    assert {path: path.read_bytes() for path in before} == before

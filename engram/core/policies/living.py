@@ -154,6 +154,7 @@ class ConsolidationPolicy:
     weekly_hour: int = number(2, "hour", 0, 23, "C34", "local hour of the weekly run")
     trash_days: float = number(30.0, "days", 1, 3650, "vault", "rest in `.trash/` before a file is removed")
     log_days: float = number(90.0, "days", 1, 3650, "D9", "age from which what engram did alone leaves the logs")
+    log_share: float = number(0.1, "share", 0, 1, "house", "part of a log that has to be that old before it is written")
     topics: int = number(50, "terms", 1, 1000, "C20", "terms in the list of topics")
     topic_chars: int = number(3, "characters", 1, 50, "C20", "letters a term has at least, in a script with blanks")
     look_seconds: float = number(60.0, "seconds", 0.05, 3600, "model", "time after which the daemon looks what is due")

@@ -44,6 +44,7 @@ class TodoPolicy:
     overlap: float = number(0.34, "share", 0, 1, "E16", "share of a promise's words that somebody who kept it repeats")
     recurring_hours: float = number(24.0, "hours", 0, 1000, "E16", "time in which words for recurrence make it a habit")
     win_hours: float = number(48.0, "hours", 0, 1000, "E16", "time for which a promise that was kept is shown")
+    past_days: float = number(30.0, "days", 0, 3650, "house", "time after its day for which an open promise is shown")
     commitments: int = number(5, "items", 0, 100, "E16", "open promises in a context")
     habits: int = number(3, "items", 0, 100, "E16", "habits in a context")
     threads: int = number(3, "items", 0, 100, "E16", "open threads in a context")

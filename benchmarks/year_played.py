@@ -1,0 +1,302 @@
+"""A year of the daemon on a clock of its own: its turns, its nights, and what a person does now and then.
+
+The daemon is the real one with its threads, its socket and its watcher; the model is a server on this machine. Only
+the minute at which it looks what is due is given by the clock: each thing that becomes due is due at its own time,
+and the clock stands still until it is done. So the same year makes the same vault, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from engram import config, sockets
+from engram.daemon import Daemon
+from engram.memory import Memory
+from engram.serve import wire
+from engram.serve.server import Server
+from engram.sight import RUNS
+from engram.vault.template import plant, template_folder
+from tests.fakes.answers import ID
+from tests.fakes.openai_server import FakeServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from benchmarks.year_model import YearModel
+    from engram.config import Settings
+
+YEAR = timedelta(days=365)
+EVENING = timedelta(hours=20)
+SILENCE = timedelta(minutes=31)
+PATIENCE = 60.0
+DEVICE = "0123456789abcdef"
+DEEDS = {5: "pin", 9: "confirm", 12: "edit", 17: "correct", 20: "forget", 24: "dispute"}
+"""What a person does on which days of a month."""
+FEW = 10
+"""Memories below which a person has nothing to put right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A turn as a chatbot hands it in, and when."""
+
+    at: datetime
+    turn: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """What stands in the vault at the end of a month; runs and model calls are those of the month."""
+
+    name: str
+    status: Counter[str]
+    stage: Counter[str]
+    notes: Counter[str]
+    runs: Counter[str]
+    calls: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A year that is over: the vault, how many turns, from when to when, the months, questions by task, findings."""
+
+    vault: Path
+    turns: int
+    began: datetime
+    ended: datetime
+    months: tuple[Month, ...]
+    calls: Counter[str]
+    findings: tuple[str, ...]
+
+
+def played(
+    folder: Path, model: YearModel, said: Sequence[Said], questions: Sequence[str], zone: str, length: timedelta = YEAR
+) -> Played:
+    """These turns at their times, and on until a year after the first; the vault stands in `folder`."""
+    first = said[0].at
+    with Year(folder, model, first - timedelta(seconds=1), zone) as year:
+        year.play(said, first + length, questions)
+        found = [json.dumps(finding) for finding in year.call("doctor")["findings"]]
+        found += [f"{name}: {fault}" for name, fault in {**year.memory.faults, **year.daemon.faults()}.items()]
+    months = tuple(year.months)
+    heard = sum(one.at < first + length for one in said)
+    return Played(year.settings.vault, heard, first, first + length, months, Counter(model.calls), tuple(found))
+
+
+class Bell(threading.Event):
+    """The event that wakes the thread which puts the vault in order; it knows whether that sleeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._mine = threading.Lock()
+        self.asleep = False
+
+    def set(self) -> None:
+        """Wake it."""
+        with self._mine:
+            self.asleep = False
+            super().set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Sleep."""
+        with self._mine:
+            self.asleep = not self.is_set()
+        return super().wait(timeout)
+
+
+@dataclass
+class Year:
+    """One vault, its daemon and its clock."""
+
+    folder: Path
+    model: YearModel
+    now: datetime
+    zone: str = "UTC"
+    months: list[Month] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._fake = FakeServer()
+        self._fake.script(self.model)
+        self._fake.__enter__()
+        self._listeners = sockets.Listeners()
+        self._listeners.__enter__()
+        self.settings = _settings(self.folder, self._fake.url, self.zone)
+        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self._steady)
+        self.memory.start()
+        self.daemon = Daemon(self.memory, Server, self._listeners.open(self.settings))
+        self._bell = self.daemon._untidy = Bell()  # noqa: SLF001  whether that thread sleeps nobody else can tell
+        self.daemon.start()
+        self.memory.on_turns = self.daemon.look  # whether order is due is looked at once the batch is filed
+        _until(lambda: self.memory.ready and self._bell.asleep)
+        self._touched = set[str]()
+        self._counted = Counter[str]()
+        return self
+
+    def _steady(self) -> float:
+        return self.now.timestamp()
+
+    def __exit__(self, *_: object) -> None:
+        self.daemon.stop()
+        self._listeners.__exit__(None, None, None)
+        self._fake.__exit__()
+
+    # -- time -----------------------------------------------------------------------------------------
+
+    def play(self, said: Sequence[Said], until: datetime, questions: Sequence[str] = ()) -> None:
+        """Every turn at its time, and what is due until the last moment."""
+        turns = iter(sorted(said, key=lambda one: one.at))
+        turn = next(turns, None)
+        self._heard = self.now
+        evening = self._evening(self.now)
+        asked = 0
+        while self.now < until:
+            times = [until, evening, self.memory.upkeep.agenda.next(self.now), self._month_ends(), *self._ticks()]
+            times += [turn.at] if turn else []
+            self._pass(max(min(times), self.now))
+            if turn and turn.at <= self.now:
+                self.call("observe", turns=[turn.turn])
+                self._heard = self.now
+                turn = next(turns, None)
+            if evening <= self.now:
+                evening = self._evening(self.now)
+                if questions:
+                    self.call("recall", query=questions[asked % len(questions)])
+                    asked += 1
+                self._by_hand()
+            self._settle()
+            if self._at_midnight() and self.now.astimezone(self.settings.zone).day == 1:
+                self._count()
+
+    def _evening(self, after: datetime) -> datetime:
+        local = after.astimezone(self.settings.zone)
+        day = local.replace(hour=0, minute=0, second=0, microsecond=0)
+        return next(at.astimezone(UTC) for at in (day + EVENING, day + EVENING + timedelta(days=1)) if at > after)
+
+    def _month_ends(self) -> datetime:
+        local = self.now.astimezone(self.settings.zone).replace(hour=0, minute=0, second=0, microsecond=0, day=1)
+        return (local + timedelta(days=32)).replace(day=1).astimezone(UTC)
+
+    def _at_midnight(self) -> bool:
+        local = self.now.astimezone(self.settings.zone)
+        return (local.hour, local.minute, local.second) == (0, 0, 0)
+
+    def _ticks(self) -> Iterator[datetime]:
+        """When the daemon would see that something is due: a batch, a box, the end of a talk, light order."""
+        due = self.memory.next_due()
+        if due:
+            yield max(due, self.now + timedelta(seconds=1))
+        for minutes in range(11, 66, 11):
+            tick = self._heard + timedelta(minutes=minutes)
+            if tick > self.now:
+                yield tick
+                break
+
+    def _pass(self, moment: datetime) -> None:
+        self.now = moment
+        self.daemon.look()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Until nothing is in anybody's hands; then what is due is put in order."""
+        self._rest()
+        self._bell.set()
+        self._rest()
+
+    def _rest(self) -> None:
+        last = time.monotonic() + PATIENCE
+        while True:
+            self.daemon.writer.ask("rest", int).result()
+            busy = self.memory.backlog.counts()["distilling_turns"] or self.daemon.writer.waiting()
+            if not busy and self._bell.asleep:
+                return
+            assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)
+            time.sleep(0.003)
+
+    # -- people ---------------------------------------------------------------------------------------
+
+    def call(self, name: str, **params: Any) -> dict[str, Any]:
+        """What a client asks for over the socket."""
+        answer: dict[str, Any] = wire.call(str(self.settings.socket), name, params, timeout=PATIENCE)
+        return answer
+
+    def _by_hand(self) -> None:
+        """On some days of a month a person does something to a memory that nobody touched yet."""
+        local = self.now.astimezone(self.settings.zone)
+        if not (deed := DEEDS.get(local.day)):
+            return
+        facts = [one for one in self.memory.index.catalog.facts("") if one.id not in self._touched]
+        facts = [one for one in facts if one.status == "active" and one.origin == "model"]
+        if len(facts) < FEW:
+            return
+        chosen = sorted(facts, key=lambda fact: fact.id)[local.month * 7919 % len(facts)]
+        self._touched.add(chosen.id)
+        if deed == "edit":
+            path = self.settings.vault / chosen.path
+            path.write_text(path.read_text().replace(f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"))
+            self.daemon.changed({path})
+        elif deed == "correct":
+            self.call("correct", id=chosen.id, text=f"{chosen.text.rstrip('.')}, as far as I know.")
+        elif deed == "pin":
+            self.call("update", id=chosen.id, pinned=True)
+        else:
+            self.call(deed, id=chosen.id)
+
+    # -- counts ---------------------------------------------------------------------------------------
+
+    def _count(self) -> None:
+        vault = self.settings.vault
+        facts = self.memory.index.catalog.facts("")
+        notes = Counter(
+            path.relative_to(vault).parts[0] for path in vault.rglob("*.md") if len(path.relative_to(vault).parts) > 1
+        )
+        local = (self.now - timedelta(days=1)).astimezone(self.settings.zone)
+        calls = Counter(self.model.calls)
+        runs = Counter(
+            row["cadence"]
+            for row in map(json.loads, (vault / RUNS).read_text().splitlines() if (vault / RUNS).exists() else ())
+            if row["at"][:7] == f"{local:%Y-%m}"
+        )
+        self.months.append(
+            Month(
+                f"{local:%Y-%m}",
+                Counter(fact.status for fact in facts),
+                Counter(fact.stage or "candidate" for fact in facts if fact.status == "active"),
+                notes,
+                runs,
+                calls - self._counted,
+            )
+        )
+        self._counted = calls
+
+
+def _settings(folder: Path, url: str, zone: str) -> Settings:
+    vault = folder / "vault"
+    plant(vault, ID, template_folder())
+    (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "{zone}"\n')
+    env = {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
+    env |= {"ENGRAM_MODEL": "recorded", "ENGRAM_BASE_URL": url, "ENGRAM_API_KEY": "none"}
+    loaded = config.load(vault, env)
+    loaded.state.mkdir(parents=True)
+    (loaded.state / "device").write_text(f"{DEVICE}\n")
+    policy = replace(
+        loaded.policy,
+        files=replace(loaded.policy.files, quiet_seconds=0),
+        serve=replace(loaded.policy.serve, workers=1),
+        consolidation=replace(loaded.policy.consolidation, look_seconds=3600),
+    )
+    return replace(loaded, policy=policy)
+
+
+def _until(ready: Any) -> None:
+    last = time.monotonic() + PATIENCE
+    while not ready():
+        assert time.monotonic() < last
+        time.sleep(0.001)
