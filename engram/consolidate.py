@@ -25,10 +25,11 @@ from engram.vault import files, history, note
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
+    from engram.core.actions import Proposal
     from engram.core.policy import ConsolidationPolicy
     from engram.core.records import Stored, Usage
     from engram.entering import Entering
@@ -165,6 +166,7 @@ class Consolidation:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
             failures |= self._begun(draft.anchors) if draft.anchors else {}
+            self.filing.explain(list(self._refused(run, now, draft.refused)))
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         found = tuple(draft.told.values())
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
@@ -209,6 +211,15 @@ class Consolidation:
             number += 1
         return run
 
+    def _refused(
+        self, run: str, now: datetime, refused: Mapping[tuple[str, str], Proposal]
+    ) -> Iterator[dict[str, object]]:
+        """The rows about what was proposed and refused, those that the log does not have yet (`C22`)."""
+        for (memory, action), one in refused.items():
+            said = {"action": action, "reason": one.why} | one.row
+            if not any(said.items() <= row.items() for row in self.vault.actions(memory)):
+                yield deed(now, action, memory, one.why, by="engram") | {"outcome": "skipped", "run": run} | one.row
+
     # -- carrying out ---------------------------------------------------------------------------------
 
     def _carried_out(
@@ -230,6 +241,9 @@ class Consolidation:
             except EngramError as fault:
                 return {"history": str(fault)}
             met = self._written(run, now, writes, deeds)
+            lost = (one for one in deeds if one.memory and one.path in met)
+            failed = (deed(now, one.name, one.memory, met[one.path], by="engram") for one in lost)
+            self.filing.explain([row | {"outcome": "failed", "run": run} for row in failed])
             self.filing.seed()
             self.entering.wrote(path for write in writes for path in _paths(write))
         if writes or failures:

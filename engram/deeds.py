@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
-from engram.core import classify, decay, dedup, lifecycle, links, salience, todos, trust
+from engram.core import actions, classify, decay, dedup, lifecycle, links, salience, todos, trust
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
@@ -159,12 +159,12 @@ class Deeds:
         return known | {"said_by": said_by, **self._standing(fact, said_by), "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
-        """The turns a memory came from and each decision on it (rows X4, X17)."""
+        """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
         fact = self.index.find(id)
         return {
             "memory": recall.plain(fact),
             "turns": [recall.plain_turn(turn) for turn in self._said(fact)],
-            "decisions": self.vault.actions(fact.id),
+            "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
         }
 
     def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002  see show

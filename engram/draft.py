@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.births import Births
+    from engram.core.actions import Proposal
     from engram.core.records import Change, Edge, Stored, Usage
     from engram.passes import Pass
     from engram.passes import Step as Planned
@@ -76,6 +77,7 @@ class Draft:
         self.births = births
         self.deeds: list[Deed] = []
         self.told: dict[tuple[str, str, str], Deed] = {}
+        self.refused: dict[tuple[str, str], Proposal] = {}
         self.anchors: dict[str, Usage] = {}
         self.put_off: dict[str, str] = {}
         self.failures: dict[str, str] = {}
@@ -140,6 +142,8 @@ class Draft:
             self._case(name, step)
         elif isinstance(step, Told):
             self.told[name, step.memory, step.why] = Deed(name, step.memory, step.path, "", step.why)
+            if step.refused:
+                self.refused[step.memory, step.refused.action] = step.refused
         elif step.key not in self.view.answers:
             self.questions[step.key] = step
 

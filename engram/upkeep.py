@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.agenda import CADENCES
+from engram.core import actions
+from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.sight import RUNS
 
@@ -100,13 +102,19 @@ class Upkeep:
                 asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
                 if not asks or self.settings.model is None or fault not in {"", UNREAD}:
                     break
-                fault = self._answered(asks)
+                fault = self._barred() or self._answered(asks)
             report: Report = self.as_writer(lambda: self.order.run(cadence, dry_run=dry_run, only=only))
             if fault not in {"", UNREAD} and cadence == "talk":
                 rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
                 self._talks_after = self.clock() + rest
             self._told(report, fault)
             return report
+
+    def _barred(self) -> str:
+        """Why a model is not asked now, or '' (rows C22, X24)."""
+        policy = self.settings.policy
+        left = max(0, policy.model.tokens_per_day - self.extractor.spend.today(self.clock()).tokens)
+        return actions.ruling("summarize_node", Eligibility(), policy.actions, tokens=left)[1]
 
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -37,6 +37,38 @@ class Eligibility:
     source: str = "unknown"
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An action on a memory as it was proposed, how it was ruled, and why not; '' where it is allowed."""
+
+    action: Action
+    known: Eligibility
+    ruling: Ruling
+    why: str
+
+    @property
+    def row(self) -> Row:
+        """What the log says of it, beside when and of which memory; `told` reads it."""
+        return {"ruling": self.ruling, "eligibility": asdict(self.known)}
+
+
+def proposed(action: Action, known: Eligibility, policy: ActionPolicy) -> Proposal:
+    """The action, ruled on (`C22`)."""
+    return Proposal(action, known, *ruling(action, known, policy))
+
+
+def told(row: Row) -> Row:
+    """A row of the log as it is shown; what it says of a proposal counts only in its strict form (`C22`).
+
+    The log lies in the vault, where anybody may write: a word that is no action is `discard`, and an eligibility
+    without the form is that of a memory of which nothing is known.
+    """
+    if "ruling" not in row:
+        return row
+    strict = {"action": action_of(row.get("action")), "eligibility": asdict(eligibility_of(row.get("eligibility")))}
+    return {**row, **strict, "ruling": row["ruling"] if row["ruling"] in get_args(Ruling) else "deny"}
+
+
 def action_of(said: object) -> Action:
     """The action that somebody named; what is none is `discard` (`C22`)."""
     return next((known for known in get_args(Action) if known == said), "discard")
@@ -54,15 +86,13 @@ def eligibility_of(said: object) -> Eligibility:
 
 
 def ruling(
-    action: Action, known: Eligibility, policy: ActionPolicy, *, enabled: bool = True, tokens: int | None = None
+    action: Action, known: Eligibility, policy: ActionPolicy, *, tokens: int | None = None
 ) -> tuple[Ruling, str]:
     """Whether an action is allowed, and why not: the first rule that fits (`C22`).
 
-    Switched off; a summary without tokens left; nothing important is discarded; nothing stale or archived is
+    A summary without tokens left; nothing important is discarded; nothing stale or archived is
     changed or tied; nothing is built on what is hardly believed, where its source is known.
     """
-    if not enabled:
-        return "deny", "it is switched off"
     if action == "summarize_node" and tokens == 0:
         return "defer", "no tokens are left"
     if action == "discard" and known.importance >= policy.keep_importance:

@@ -171,9 +171,9 @@ def _made(
     facts = [one.fact for one in sources]
     weakest = min(facts, key=lambda fact: fact.confidence)
     known = Eligibility(weakest.confidence, "candidate", weakest.importance, "consolidation")
-    verdict, why = actions.ruling("summarize_node", known, view.policy.actions)
-    if verdict != "allow":
-        return [Told(weakest.id, weakest.path, f"nothing is concluded from it: {why}")]
+    asked_for = actions.proposed("summarize_node", known, view.policy.actions)
+    if asked_for.ruling != "allow":
+        return [Told(weakest.id, weakest.path, f"nothing is concluded from it: {asked_for.why}", asked_for)]
     turns = list(dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key))
     names = tuple(fact.id for fact in facts)
     fact = Fact(

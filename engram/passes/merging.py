@@ -200,7 +200,13 @@ def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime
         return (is_theirs(one), decay.effective_confidence(one.fact, one.usage, now, view.policy), one.fact.id)
 
     loser, winner = sorted((newer, older), key=rank)
-    return [] if is_theirs(loser) else [_merged(view, winner, [loser], "judged the same as another")]
+    if is_theirs(loser):
+        return []
+    ready = actions.proposed("update_note", _known(winner), view.policy.actions)
+    if ready.ruling != "allow":
+        told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
+        return [Told(winner.fact.id, winner.fact.path, told, ready)]
+    return [_merged(view, winner, [loser], "judged the same as another")]
 
 
 def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
@@ -209,12 +215,12 @@ def _contradicted(view: View, newer: Living, older: Living, sure: float, left: i
     ask = Case(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure:
         return [ask]
-    gone, _ = actions.ruling("discard", _known(older), policy.actions)
-    ready, why = actions.ruling("update_note", _known(newer, stage="candidate"), policy.actions)
-    if ready != "allow":
-        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {why}")]
-    if gone != "allow":
-        return [ask]
+    gone = actions.proposed("discard", _known(older), policy.actions)
+    ready = actions.proposed("update_note", _known(newer, stage="candidate"), policy.actions)
+    if ready.ruling != "allow":
+        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
+    if gone.ruling != "allow":
+        return [ask, Told(old.id, old.path, f"{new.path} contradicts it, and a person is asked: {gone.why}", gone)]
     lower = view.believed(new) < view.believed(old)
     barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
     claim = Claim(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)

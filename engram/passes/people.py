@@ -9,10 +9,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
+from engram.core.actions import Eligibility, proposed
 from engram.core.entities import Names, key, ref
 from engram.core.records import Amend, Edge, Edit, Line, Move
 from engram.core.words import content, language, words
-from engram.passes import TRASH, Tie
+from engram.passes import TRASH, Tie, Told
 from engram.passes.telling import Telling, about, asked, evidence, line, numbered, stem, worth
 
 if TYPE_CHECKING:
@@ -319,7 +320,13 @@ def _bridge(
     facts: Sequence[Fact],
     now: datetime,
 ) -> list[Step]:
-    how = Line(answer["how"], tuple(stem(facts[n - 1]) for n in answer["facts"]))
+    rests = [facts[n - 1] for n in answer["facts"]]
+    weakest = min(rests, key=lambda fact: (fact.stage != "stale", fact.confidence))
+    known = Eligibility(weakest.confidence, weakest.stage or "candidate", weakest.importance, "consolidation")
+    ready = proposed("link_graph", known, view.policy.actions)
+    if ready.ruling != "allow":
+        return [Told(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]
+    how = Line(answer["how"], tuple(map(stem, rests)))
     confidence = view.policy.portraits.bridge_confidence
     found: list[Step] = [Tie(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)]
     for end in ends:

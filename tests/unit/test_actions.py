@@ -62,6 +62,21 @@ def test_an_eligibility_without_the_form_counts_for_nothing(said):
 
 
 # row: C22
+def test_what_the_log_says_of_a_proposal_counts_only_in_its_form():
+    """Anybody may write in the log: of what has not the form nothing is believed."""
+    one = actions.proposed("update_note", replace(SOUND, stage="stale"), POLICY)
+    assert actions.told({"action": "update_note", **one.row})["ruling"] == "deny"
+    assert actions.told({"action": "update_note", **one.row})["eligibility"]["stage"] == "stale"
+    planted = {"action": "erase_all", "ruling": "please", "eligibility": {"confidence": 7}}
+    assert actions.told(planted) == {
+        "action": "discard",
+        "ruling": "deny",
+        "eligibility": {"confidence": 0.0, "stage": "candidate", "importance": 0.0, "source": "unknown"},
+    }
+    assert actions.told(row("store")) == row("store")
+
+
+# row: C22
 def test_an_eligibility_with_the_form_is_read():
     said = {"confidence": 0.9, "stage": "active", "importance": 1, "source": "manual"}
     assert actions.eligibility_of(said) == Eligibility(0.9, "active", 1.0, "manual")
@@ -71,7 +86,6 @@ def test_an_eligibility_with_the_form_is_read():
 @pytest.mark.parametrize(
     ("action", "known", "more", "verdict"),
     [
-        ("store_note", SOUND, {"enabled": False}, "deny"),
         ("summarize_node", SOUND, {"tokens": 0}, "defer"),
         ("summarize_node", SOUND, {"tokens": 1}, "allow"),
         ("store_note", SOUND, {"tokens": 0}, "allow"),

@@ -10,6 +10,7 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.records import Fact
 from engram.core.text import ulid
+from engram.serve import output
 from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, garbage, page, refusal, shape, status, truncated
@@ -295,6 +296,47 @@ def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
     report = light(keeping, only="compare")
     assert statuses(keeping, weak) == ["active", "active"]
     assert any("waits: confidence below 0.35" in one["why"] for one in report["findings"])
+
+
+# row: C22
+def test_what_was_refused_is_told_once_by_why(asking, fake):
+    keeping = asking()
+    old, _ = compared(keeping, PORTO, LISBON, importance=0.8)
+    judging(fake, compare=every("contradicts", 1.0))
+    light(keeping, only="compare", dry_run=True)
+    assert refusals(keeping, old) == []
+    light(keeping, only="compare")
+    light(keeping, only="compare")
+    (one,) = refusals(keeping, old)
+    assert (one["action"], one["outcome"], one["ruling"]) == ("discard", "skipped", "deny")
+    assert one["reason"] == "importance 0.8 or more"
+    assert one["eligibility"]["importance"] == 0.8
+    assert "ruling: deny" in output.shown("why", keeping.memory.call("why", {"id": old}))
+
+
+# row: C22
+def test_what_is_stale_is_not_put_together_on_a_models_word(asking, fake):
+    keeping = asking()
+    same = ("Anna takes the tram to the office.", "Anna rides the tram to the office.")
+    names = compared(keeping, *same, stage="stale")
+    judging(fake, compare=every("same", 0.95))
+    light(keeping, only="compare")
+    assert statuses(keeping, names) == ["active", "active"]
+    assert [one["reason"] for name in names for one in refusals(keeping, name)] == ["it is stale"]
+
+
+# row: C22
+# row: X24
+def test_without_tokens_left_nothing_is_asked(asking, fake):
+    keeping = asking(tokens_per_day=0)
+    compared(keeping, PORTO, LISBON)
+    light(keeping, only="compare")
+    assert tasks(fake) == []
+    assert keeping.memory.faults["consolidation"] == "no tokens are left"
+
+
+def refusals(keeping, name):
+    return [one for one in keeping.memory.call("why", {"id": name})["decisions"] if "ruling" in one]
 
 
 # row: C12
