@@ -1,4 +1,4 @@
-"""What an assistant should know before it answers, as one text that fits its budget (rows E16, E18)."""
+"""What an assistant should know before it answers, as one text that fits its budget (rows C21, E16, E18)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram import ingest
 from engram.core import lifecycle, ranking, todos
+from engram.core.actions import GUIDELINES, guiding
 from engram.core.markdown import original
 from engram.core.talks import STATE, rows
 from engram.errors import BadRequestError
@@ -54,7 +55,8 @@ class Briefing:
     ) -> dict[str, Any]:
         """Foundation, talks, promises and what is relevant, in at most `budget` tokens (`E18`).
 
-        What does not fit is left out in this order: what is relevant, the summary of the latest talk, threads.
+        What does not fit is left out in this order: guidelines (`C21`), what is relevant, the summary of the latest
+        talk, threads.
         """
         now, policy = self.clock(), self.settings.policy
         budget = policy.recall.budget if budget is None else budget
@@ -74,6 +76,9 @@ class Briefing:
         if query and left >= policy.recall.least_tokens + policy.recall.line_tokens:
             hits = self._recall(query=query, session=thread, persona=name, budget=left)["hits"]
             parts["relevant"] = [_hit(hit) for hit in hits if hit["text"] not in known]
+            left -= self._cost(parts["relevant"])
+        page = self.talks.read(GUIDELINES).decode(errors="replace")
+        parts["guidance"] = self._fitting(guiding(page, policy.actions), left)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.injected.note(thread, text)
@@ -139,6 +144,7 @@ TITLES = {
     "rolling": "So far",
     "summary": "Last time",
     "relevant": "On the question",
+    "guidance": "How remembering went",
 }
 
 

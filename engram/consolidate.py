@@ -402,14 +402,17 @@ class Consolidation:
         """
         now, policy = self.clock(), self.settings.policy
         found: list[dict[str, Any]] = []
-        for one in self.sight.view(now).active():
+        view = self.sight.view(now)
+        for one in view.active():
 
             def at(moment: datetime, one: Living = one) -> Vitals:
-                return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)
+                feedback = view.feedback.get(one.fact.category, 0.0)
+                return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy, feedback)
 
             known: dict[str, Any] = {"id": one.fact.id, "path": one.fact.path, "text": one.fact.text}
             steps = [now + number * timedelta(days=days) / max(1, points - 1) for number in range(points)]
             known |= {"curve": [round(1 - at(moment).decay, 3) for moment in steps]} if steps else {}
+            known |= {"heat": round(at(now).heat, 3), "feedback": view.feedback.get(one.fact.category, 0.0)}
             found += [
                 known | {"at": coming.at.isoformat(timespec="seconds"), "what": coming.what, "why": coming.why}
                 for coming in lifecycle.when(one.fact, one.usage, at, now, days, policy)

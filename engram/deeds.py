@@ -17,6 +17,7 @@ from engram.errors import BadRequestError, ConflictError, EngramError, Forbidden
 from engram.filing import deed
 from engram.llm import rules
 from engram.vault.forms import time_text
+from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -270,10 +271,12 @@ class Deeds:
         return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
-        """How a memory was used and what it is worth now; none of it stands in the note (`B4`, `C24`, `D2`)."""
+        """How a memory was used and what it is worth now; none of it stands in the note (rows B4, C24, C30, D2)."""
         policy, usage, now = self.settings.policy, self.using.of(fact.id), self.clock()
         believed = trust.trust(said_by, policy.trust)
-        worth = decay.vitals(fact, usage, now, believed, policy)
+        feedback = self.using.feedback(self.vault.read(ACTIONS), now) if self.vault.exists(ACTIONS) else {}
+        felt = feedback.get(fact.category, 0.0)
+        worth = decay.vitals(fact, usage, now, believed, policy, felt)
         use = salience.use_of(fact, usage, believed, lifecycle.layer_of(fact), now)
         stage, why = lifecycle.stage(fact, usage, worth, policy, trust.bars("core", said_by))
         used = {
@@ -281,7 +284,7 @@ class Deeds:
             for name, value in asdict(usage).items()
             if value is not None
         }
-        weighed = asdict(worth) | {"importance": salience.composite(use, policy.ladder)}
+        weighed = asdict(worth) | {"feedback": felt, "importance": salience.composite(use, policy.ladder)}
         rounded = {name: round(value, 3) for name, value in weighed.items()}
         return {"usage": used, "worth": rounded | {"stage": stage, "why": why}}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.beside import Beside
 from engram.conversations import Conversations
-from engram.core import actions, trust
+from engram.core import trust
 from engram.core.records import FiledTurn
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
@@ -20,7 +20,7 @@ from engram.vault.pages import page_from
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
@@ -79,7 +79,7 @@ class Sight:
             whole=whole,
             believed=self.believed,
             buried=self.index.tombstones,
-            feedback=self._feedback(memories, now) if whole else {},
+            feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
             roots=self.settings.drift_roots,
             disk=self.disk,
             talks=talks,
@@ -106,14 +106,6 @@ class Sight:
         turns = self.index.units([key for key in (fact.source, *fact.also) if key])
         said = [filed.turn for filed in turns.values() if isinstance(filed, FiledTurn)]
         return trust.trust(trust.fact_class(fact, said), self.settings.policy.trust)
-
-    def _feedback(self, memories: Mapping[str, Living], now: datetime) -> dict[str, float]:
-        """What became lately of the memories of each category (`C30`)."""
-
-        def like(memory: str) -> str | None:
-            return memories[memory].fact.category if memory in memories else None
-
-        return actions.feedback(actions.parsed(self.read(ACTIONS)), like, now, self.settings.policy.actions)
 
     def disk(self, path: str) -> bytes | None:
         """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,9 @@ Action = Literal[
 ]
 Ruling = Literal["allow", "defer", "deny"]
 Row = dict[str, Any]
+
+GUIDELINES = "state/compression-guidelines.md"
+"""What the log of actions suggests, for people and for assistants (`C21`)."""
 
 SOURCES = ("extraction", "consolidation", "replay", "manual", "unknown")
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
@@ -107,17 +111,19 @@ def ruling(
 # -- the log --------------------------------------------------------------------------------------
 
 
-def parsed(raw: bytes) -> list[Row]:
-    """The rows of the action log without those of runs, which else would change what the next run reads."""
+def parsed(raw: bytes, most: int) -> list[Row]:
+    """The latest rows of the action log without those of runs, which else would change what the next run reads."""
     found: list[Row] = []
-    for line in raw.splitlines():
+    for line in reversed(raw.splitlines()):
+        if len(found) == most:
+            break
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and "run" not in row and isinstance(row.get("action"), str) and _time(row):
             found.append(row)
-    return found
+    return found[::-1]
 
 
 _GOOD = frozenset({"confirm", "reinforce", "rewrite", "keep", "pin", "restore"})
@@ -248,6 +254,21 @@ def _line(one: Advice) -> str:
     way = "do more" if one.delta > 0 else "do less" if one.delta < 0 else "hold"
     fate = f", {one.good} proved good, {one.poor} poor" if one.good + one.poor else ""
     return f"- {one.action}: {way} ({one.delta:+.2f}, {one.certainty} certainty, {one.total} events{fate})"
+
+
+_GUIDE = re.compile(
+    r"^- [a-z_]{1,40}: do (?:more|less) \([+-]0\.\d\d, (?:high|medium) certainty, \d+ events"
+    r"(?:, \d+ proved good, \d+ poor)?\)$"
+)
+
+
+def guiding(page: str, policy: ActionPolicy) -> list[str]:
+    """The first 5 lines of the guidelines that suggest something with some certainty (`C21`).
+
+    Only in the very form in which they are written: the page lies in the vault, and nobody speaks to an assistant
+    through it.
+    """
+    return [line for line in page.splitlines() if _GUIDE.fullmatch(line)][: policy.guides]
 
 
 def _time(row: Row) -> datetime | None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 ORIGIN = "synthesized"
 PROBED = "state/probed.json"
-GUIDELINES = "state/compression-guidelines.md"
 ACTIONS = "state/memory-actions.jsonl"
 _HEAD = "# Compression guidelines\n\nGenerated: "
 
@@ -313,10 +312,10 @@ def guidelines(view: View, now: datetime) -> list[Step]:
 
     Written only where it says something new.
     """
-    rows = actions.parsed(view.read(ACTIONS))
+    rows = actions.parsed(view.read(ACTIONS), view.policy.actions.events)
     text = actions.guidelines(rows, view.policy.actions)
-    before = view.read(GUIDELINES).decode(errors="replace")
+    before = view.read(actions.GUIDELINES).decode(errors="replace")
     if not text or before.partition("\n\n")[2].partition("\n")[2] == text:
         return []
     new = f"{_HEAD}{now.astimezone(UTC).isoformat(timespec='seconds')}\n{text}"
-    return [Mark(GUIDELINES, new.encode(), f"{min(len(rows), view.policy.actions.events)} events")]
+    return [Mark(actions.GUIDELINES, new.encode(), f"{len(rows)} events")]
