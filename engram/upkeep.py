@@ -119,18 +119,20 @@ class Upkeep:
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
         from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
-        from engram.llm.answers import answer
+        from engram.llm.answers import answer, is_small
 
         failed, failures = 0, len(self.order.sight.failed)
+        policy = self.settings.policy.model
         for ask in asks[: self.settings.policy.consolidation.questions]:
             try:
-                said = answer(self.extractor.model(), ask.task, ask.material, self.settings.policy.model)
+                model = self.extractor.model(small=is_small(ask.task, ask.material, policy))
+                said = answer(model, ask.task, ask.material, policy)
             except ModelError as fault:
                 if not fault.retryable:  # it will never have the form
                     self.as_writer(partial(self.order.sight.failed.__setitem__, ask.key, fault.what))
                     continue
                 failed += 1
-                if isinstance(fault, BudgetSpentError) or failed >= self.settings.policy.model.attempts:
+                if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
                     return str(fault)
                 continue
             self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))

@@ -47,11 +47,18 @@ def about(view: View, now: datetime) -> dict[str, list[Living]]:
     return found
 
 
+def names(view: View) -> Names:
+    """Who goes by which name."""
+    if "names" not in view.memo:
+        view.memo["names"] = found = Names()
+        for path, entity in view.entities.items():
+            found.put(path, entity)
+    known: Names = view.memo["names"]
+    return known
+
+
 def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
-    names = Names()
-    for path, entity in view.entities.items():
-        names.put(path, entity)
-    called = cache(names.one)
+    called = cache(names(view).one)
     found: defaultdict[str, list[Living]] = defaultdict(list)
     for one in memories:
         named = (called(name) for name in one.fact.about)
