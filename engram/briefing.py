@@ -75,7 +75,7 @@ class Briefing:
         known = {line.partition("] ")[2] for lines in parts.values() for line in lines}
         if query and left >= policy.recall.least_tokens + policy.recall.line_tokens:
             hits = self._recall(query=query, session=thread, persona=name, budget=left)["hits"]
-            parts["relevant"] = [_hit(hit) for hit in hits if hit["text"] not in known]
+            parts["relevant"] = self._fitting(_grouped([hit for hit in hits if hit["text"] not in known]), left)
             left -= self._cost(parts["relevant"])
         page = self.talks.read(GUIDELINES).decode(errors="replace")
         parts["guidance"] = self._fitting(guiding(page, policy.actions), left)
@@ -167,8 +167,17 @@ def _line(fact: Fact) -> str:
     return f"- [{origin or 'seeded'}, {when}, confidence {fact.confidence:.2f}] {' '.join(fact.text.split())}"
 
 
+def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The hits by their first subject, each group where its best one stands; first those of nobody's (`A29`)."""
+    groups: dict[str, list[str]] = {"": []}
+    for hit in hits:
+        groups.setdefault(" ".join(next(iter(hit["about"]), "").split()), []).append(_hit(hit))
+    heads = {name: [f"About {name}:"] if name else [] for name in groups}
+    return [line for name, lines in groups.items() for line in (*heads[name], *lines)]
+
+
 def _hit(hit: Mapping[str, Any]) -> str:
-    said = "observed" if hit["source"] else "seeded"
+    said = ", ".join(filter(None, ["observed" if hit["source"] else "seeded", hit["standing"]]))
     return f"- [{said}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {' '.join(hit['text'].split())}"
 
 

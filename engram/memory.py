@@ -297,10 +297,12 @@ class Memory(Stream):
             name: ingest.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
         }
         explain, query = wishes.pop("explain"), wishes.pop("query")
+        until = time.monotonic() + recall.seconds(self.settings, wishes.pop("milliseconds"))
         ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         embed = self.embedding.question if self.embedding else None
         mark = secrets.token_hex(4)
-        known = recall.Known(self.climb.entering.names, self.climb.entering.edges.at)
+        entering = self.climb.entering
+        known = recall.Known(entering.names, entering.edges.at, self.using.uses.of, lambda: until - time.monotonic())
         answer = recall.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
         if ask.session:
             self.injected.note(ask.session, answer.text)

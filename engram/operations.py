@@ -70,6 +70,8 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("query", "text", "what to look for", required=True, positional=True),
             Param("k", "int", "most hits"),
             Param("budget", "int", "most tokens"),
+            Param("milliseconds", "int", "time after which the answer is what is found by then"),
+            Param("preset", "text", "scorer: balanced, belief (importance, use) or entity (what is new and frequent)"),
             Param("session", "text", "the conversation that asks"),
             Param("persona", "text", "whose memories besides everybody's"),
             Param("as_of", "time", "answer from what was believed then"),

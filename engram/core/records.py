@@ -380,7 +380,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4)."""
+    """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4).
+
+    `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29).
+    """
 
     key: str
     kind: UnitKind
@@ -398,6 +401,8 @@ class Hit:
     session: str = ""
     quote: str = ""
     tokens: int = 0
+    about: tuple[str, ...] = ()
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,7 +285,8 @@ def drift(view: View, now: datetime) -> list[Step]:
         findings += wrong
         dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)
         if dead and not is_theirs(one):
-            keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}"}
+            until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
+            keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}", "valid_until": until}
             found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
         found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong if item != dead]
         if dead and is_theirs(one):
