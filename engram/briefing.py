@@ -10,7 +10,8 @@ from engram import ingest
 from engram.core import lifecycle, ranking, todos
 from engram.core.actions import GUIDELINES, guiding
 from engram.core.markdown import original
-from engram.core.talks import STATE, rows
+from engram.core.talks import STATE, curated, rows
+from engram.core.trust import SYNTHESIZED
 from engram.errors import BadRequestError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from engram.core.echo import Injected
     from engram.core.records import Fact
 
-STAGES = ("open", "fulfilled", "expired", "habit", "all")
+STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
 
 class Briefing:
@@ -44,7 +45,7 @@ class Briefing:
         self._recall = recall
 
     def todos(self, stage: str, persona: str | None) -> dict[str, Any]:
-        """The promises and habits in this stage, those due first (`E16`); a persona's besides everybody's."""
+        """The promises and loops in this stage, those due first (`E16`); a persona's besides everybody's."""
         if stage not in STAGES:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
         found = [fact for fact in self._promises(persona) if stage in {"all", todos.stage(fact)}]
@@ -67,7 +68,7 @@ class Briefing:
         budget -= self._cost([_fenced({name: ["-"] for name in TITLES}, "0" * 8)])
         parts = self._parts(name, thread, now)
         spent = {part: self._cost(lines) for part, lines in parts.items()}
-        for part in ("summary", "threads", "wins", "habits", "rolling", "promises", "foundation"):
+        for part in ("summary", "threads", "frictions", "wins", "habits", "rolling", "promises", "foundation"):
             if sum(spent.values()) > budget:
                 parts[part] = self._fitting(parts[part], spent[part] - (sum(spent.values()) - budget))
                 spent[part] = self._cost(parts[part])
@@ -83,7 +84,7 @@ class Briefing:
         if thread:
             self.injected.note(thread, text)
         state = rows(self.talks.read(STATE), "personas").get(name or "", {})
-        live = {"messageCount": self.talks.messages().get(name or "", 0)}
+        live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name)
         shown = {part: lines for part, lines in parts.items() if lines}
         return {"text": text, "tokens": self._cost([text]), "parts": shown, "state": {**state, **live}}
 
@@ -93,11 +94,13 @@ class Briefing:
         latest = next(iter(self.talks.latest(persona)), {})
         rolling = self.talks.rolling(persona, session)
         since = now - timedelta(hours=policy.win_hours)
-        loops = [f"- [open] {loop}" for loop in _texts(latest.get("open_loops"))]
+        known = {todos.key(fact.text) for fact in promises}
+        open_loops = [loop for loop in _texts(latest.get("open_loops")) if todos.key(loop) not in known]
 
         def some(stage: str, most: int) -> list[str]:
             return [_line(fact) for fact in promises if todos.stage(fact) == stage][:most]
 
+        threads = [*some(todos.THREAD, policy.threads), *(f"- [open] {loop}" for loop in open_loops)]
         summary = [_texts(latest.get("one_liner")), _texts(latest.get("what_mattered"))]
         return {
             "foundation": [_line(fact) for fact in self._facts('"') if fact.pinned and _may(fact, persona, now)],
@@ -108,14 +111,22 @@ class Briefing:
                 for fact in promises
                 if todos.stage(fact) == todos.FULFILLED and fact.done and since <= fact.done <= now
             ],
-            "threads": loops[: policy.threads],
+            "threads": threads[: policy.threads],
+            "frictions": some(todos.FRICTION, policy.frictions),
             "rolling": [f"- [this conversation so far] {rolling}"] if rolling else [],
             "summary": [f"- [last conversation] {text}" for texts in summary for text in texts],
         }
 
+    def _curator(self, persona: str | None) -> dict[str, Any]:
+        """When memories were last concluded from, and how many there were then (`E9`); nothing before that."""
+        concluded = self._facts(f'"{SYNTHESIZED}"')
+        last, count, _ = curated(self._facts(""), persona) if concluded else (None, 0, 0)
+        return {"curator": {"lastRunAt": last.isoformat(), "lastMemoryCountAtRun": count}} if last else {}
+
     def _promises(self, persona: str | None) -> list[Fact]:
         now = self.clock()
-        kept = (f for f in (*self._facts('"commitment"'), *self._facts('"habit"')) if todos.stage(f))
+        holding = ("commitment", *todos.LOOPS)
+        kept = (fact for word in holding for fact in self._facts(f'"{word}"') if todos.stage(fact))
         found = {fact.id: fact for fact in kept if _may(fact, persona, now)}.values()
         return sorted(found, key=lambda fact: (fact.valid_from or fact.created or now, fact.id))
 
@@ -141,6 +152,7 @@ TITLES = {
     "habits": "Habits",
     "wins": "Done lately",
     "threads": "Left open",
+    "frictions": "Going wrong",
     "rolling": "So far",
     "summary": "Last time",
     "relevant": "On the question",
@@ -189,4 +201,5 @@ def _texts(value: object) -> list[str]:
 def _row(fact: Fact) -> dict[str, Any]:
     times = {"due": fact.valid_from, "done": fact.done}
     row = {"id": fact.id, "stage": todos.stage(fact), "text": fact.text, "path": fact.path, "persona": fact.persona}
+    row["key"] = todos.key(fact.text)
     return row | {name: when.isoformat() if when else None for name, when in times.items()}

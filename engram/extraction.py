@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.echo import masked, unfenced
 from engram.core.records import Fact, FiledTurn
+from engram.core.todos import looped
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import rules
 from engram.llm.spend import ledger
@@ -57,6 +58,7 @@ class Extractor:
     def distil(self, batch: Batch) -> Extraction:
         """What the batch says, with a model's opinion where it is near what is known. Raises ModelError."""
         found = self._found(batch)
+        found = replace(found, candidates=tuple(map(looped, found.candidates)))
         if self.embed:
             self.ladder.learn([candidate.text for candidate in found.candidates], self.embed)
         return found if found.extractor == rules.EXTRACTOR else self._judged(batch, found)

@@ -97,9 +97,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "todos",
         "GET",
         "/v1/todos",
-        "what was promised: open, fulfilled, expired, and habits",
+        "what was promised: open, fulfilled, expired; habits, what was left open, what goes wrong",
         (
-            Param("stage", "text", "open, fulfilled, expired, habit or all", default="open"),
+            Param("stage", "text", "open, fulfilled, expired, habit, thread, friction or all", default="open"),
             Param("persona", "text", "whose promises besides everybody's"),
         ),
     ),

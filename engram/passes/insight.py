@@ -10,13 +10,14 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core import actions, entities, lifecycle
+from engram.core import actions, entities, lifecycle, trust
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
 from engram.core.records import Edit, Fact, Usage
+from engram.core.talks import curated
 from engram.core.text import content_hash, ulid
 from engram.passes import Bundle, Living, Made, Mark, Told
 from engram.passes.groups import asked, beside, clusters, is_theirs, listed, refused, rested, seeds
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from engram.core.drift import Finding
     from engram.passes import Answer, Step, View
 
-ORIGIN = "synthesized"
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
 _HEAD = "# Compression guidelines\n\nGenerated: "
@@ -56,7 +56,18 @@ def fold(view: View, now: datetime) -> list[Step]:
         return _may_go(one) and rests and one.fact.importance < policy.fold_importance
 
     groups = [group[: policy.shown] for group in _about(filter(folds, seeds(view))) if len(group) >= policy.fold]
+    ready = {persona: _may_fold(view, persona, now) for persona in {group[0].fact.persona for group in groups}}
+    groups = [group for group in groups if ready[group[0].fact.persona]]
     return _folded(view, now, "fold", groups, policy.fold, policy.folded_importance)
+
+
+def _may_fold(view: View, persona: str | None, now: datetime) -> bool:
+    """Whether a day has passed since a persona's memories were last concluded from, or 25 are new (rows E9, E17)."""
+    policy = view.policy.insight
+    last, _, new = curated((one.fact for one in view.memories.values()), persona)
+    rest = timedelta.max if last in {None, now} else now - last
+    waits = rest < timedelta(seconds=policy.fold_seconds)
+    return not waits and (rest >= timedelta(hours=policy.fold_hours) or new >= policy.fold_new)
 
 
 def principles(view: View, now: datetime) -> list[Step]:
@@ -183,7 +194,7 @@ def _made(
         tags=tuple(dict.fromkeys(tag for one in facts for tag in one.tags)),
         source=turns[0] if turns else "",
         also=tuple(turns[1:]),
-        origin=ORIGIN,
+        origin=trust.SYNTHESIZED,
         persona=facts[0].persona,
         supersedes=tuple(one.fact.id for one in gone),
         derived_from=names,

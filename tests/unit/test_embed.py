@@ -379,7 +379,7 @@ def test_a_model_that_was_given_less_than_its_time_does_not_rest(world, fake):
     here.say(*WORDS)
     here.fill()
     fake.script_embeddings(hang())
-    with pytest.raises(ModelError, match="within 0.05 seconds"):
+    with pytest.raises(ModelError, match=r"within 0\.05 seconds"):
         here.embedding.question("lighthouse", 0.05)
     fake.script_embeddings()
     assert here.recall("tide").note == ""

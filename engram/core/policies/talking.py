@@ -46,4 +46,5 @@ class TodoPolicy:
     win_hours: float = number(48.0, "hours", 0, 1000, "E16", "time for which a promise that was kept is shown")
     commitments: int = number(5, "items", 0, 100, "E16", "open promises in a context")
     habits: int = number(3, "items", 0, 100, "E16", "habits in a context")
+    frictions: int = number(3, "items", 0, 100, "E16", "frictions in a context")
     threads: int = number(3, "items", 0, 100, "E16", "open threads in a context")
