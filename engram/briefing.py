@@ -199,7 +199,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _row(fact: Fact) -> dict[str, Any]:
-    times = {"due": fact.valid_from, "done": fact.done}
+    times = {"due": fact.valid_from, "due_until": fact.event_end, "done": fact.done}
     row = {"id": fact.id, "stage": todos.stage(fact), "text": fact.text, "path": fact.path, "persona": fact.persona}
     row["key"] = todos.key(fact.text)
     return row | {name: when.isoformat() if when else None for name, when in times.items()}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engram.boxing import Boxing
 from engram.core import dedup, trust
-from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
+from engram.core.classify import event_end, importance_of, is_trivial, kind_of, tier_of
 from engram.core.containment import contained
 from engram.core.dedup import Claim, Decision, Judgement
 from engram.core.entities import expiry
@@ -361,11 +361,12 @@ class Climb:
         if speculative:
             unconfirmed = turn.occurred_at + timedelta(days=policy.extraction.speculative_days)
             ends = min(ends or unconfirmed, unconfirmed)
+        kind = kind_of(candidate.text, category, candidate.tags)[0]
         return Fact(
             id=fact_id,
             text=candidate.text,
             category=category,
-            kind=kind_of(candidate.text, category, candidate.tags)[0],
+            kind=kind,
             created=turn.occurred_at,
             confidence=confidence,
             importance=round(importance, 2),
@@ -375,6 +376,7 @@ class Climb:
             origin=extractor.partition("/")[0],
             expires=ends,
             valid_from=candidate.when.start if candidate.when else None,
+            event_end=event_end(f"{candidate.text} {candidate.quote}", category, kind, candidate.when),
             persona=turn.persona,
         )
 
