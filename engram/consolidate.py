@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engram.agenda import Cadence
     from engram.core.actions import Proposal
     from engram.core.policy import ConsolidationPolicy
-    from engram.core.records import Stored, Usage
+    from engram.core.records import Stored
     from engram.entering import Entering
     from engram.filing import Filing
     from engram.passes import Ask, Living, Pass
@@ -167,7 +167,7 @@ class Consolidation:
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
-            failures |= self._begun(draft.anchors) if draft.anchors else {}
+            failures |= self._begun(draft, now) if draft.anchors or draft.reweighed else {}
             self.filing.explain(list(self._refused(run, now, draft.refused)))
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         found = tuple(draft.told.values())
@@ -185,10 +185,14 @@ class Consolidation:
         draft.plan(passes)
         return draft
 
-    def _begun(self, anchors: Mapping[str, Usage]) -> dict[str, str]:
-        """What the use of memories starts with that were made just now is written down."""
+    def _begun(self, draft: Draft, now: datetime) -> dict[str, str]:
+        """What the use of memories starts with that were made just now is written down; and what that of those is
+        worth now whose confidence changed, by which salience fades (rows A10, B6).
+        """
         try:
-            self.using.uses.note({name: usage for name, usage in anchors.items() if self.index.fact(name)})
+            self.using.uses.note({name: usage for name, usage in draft.anchors.items() if self.index.fact(name)})
+            for fact in draft.reweighed.values():
+                self.using.anchored(fact, now)
             self.using.flush()
         except EngramError as fault:
             return {"usage": str(fault)}

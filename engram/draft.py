@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.births import Births
     from engram.core.actions import Proposal
-    from engram.core.records import Change, Edge, Stored, Usage
+    from engram.core.records import Change, Edge, Fact, Stored, Usage
     from engram.passes import Pass
     from engram.passes import Step as Planned
     from engram.vault.edges import Edges
@@ -79,6 +79,7 @@ class Draft:
         self.told: dict[tuple[str, str, str], Deed] = {}
         self.refused: dict[tuple[str, str], Proposal] = {}
         self.anchors: dict[str, Usage] = {}
+        self.reweighed: dict[str, Fact] = {}
         self.put_off: dict[str, str] = {}
         self.failures: dict[str, str] = {}
         self.left: Counter[str] = Counter()
@@ -160,6 +161,8 @@ class Draft:
 
     def _put(self, name: str, key: str, step: Change) -> None:
         to = step.to if isinstance(step, Move) else step.path
+        if "confidence" in step.keys and (one := self.view.memories.get(key)):
+            self.reweighed.setdefault(key, one.fact)
         self.deeds.append(Deed(name, key, step.path, to, step.why))
         self._changes[key] = _joined(self._changes.get(key), step)
         self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}

@@ -128,7 +128,7 @@ class Memory(Stream):
         self.filing = Filing(self.vault, self.index, settings, self.faults)
         uses = Uses(self.vault, device_of(settings.state), settings.policy.usage)
         self.using = Using(uses, self.index, settings.policy)
-        self.climb = Climb(self.filing)
+        self.climb = Climb(self.filing, self.using)
         self.extractor = Extractor(settings, self.clock, self.climb.ladder, self.injected)
         model = settings.embeddings
         self.embedding = Embedding(settings, model, self.extractor.spend, self.clock) if model else None

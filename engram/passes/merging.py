@@ -14,8 +14,9 @@ from engram.core.actions import Eligibility
 from engram.core.dedup import Claim, Judgement, Neighbour, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
+from engram.core.todos import EXPIRED, FULFILLED, HABIT
 from engram.passes import Bundle, Case, Told
-from engram.passes.groups import Pair, asked, beside, is_theirs, listed, pairs, refused, seeds
+from engram.passes.groups import Pair, asked, beside, is_theirs, linked, listed, pairs, refused, seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
     from engram.passes import Living, Step, View
 
+_SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAME = "says the same as another"
 
 
@@ -114,6 +116,7 @@ def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> B
         return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
     keys = _evidence(fact, [one.fact for one in losers])
     keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
+    keys |= _united(fact, [one.fact for one in losers])
     raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.believed(fact)))
     if raised != fact.confidence:
         keys["confidence"] = raised
@@ -130,6 +133,15 @@ def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
     every = list(dict.fromkeys([*own, *(key for one in others for key in (one.source, *one.also) if key)]))
     links = [f"[[{key}]]" for key in every]
     return {"source": links if len(links) > 1 else links[0]} if len(every) > len(own) else {}
+
+
+def _united(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
+    """The keys `about` and `tags` with those of all, where that is more; what became of a promise is each one's own."""
+    about = tuple(dict.fromkeys((*fact.about, *(name for one in others for name in one.about))))
+    fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
+    tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
+    keys: dict[str, object] = {"about": linked(about)} if about != fact.about else {}
+    return keys | ({"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {})
 
 
 def _with(names: Sequence[str], *more: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from datetime import timedelta
 from itertools import combinations
@@ -14,6 +13,7 @@ from engram.core.entities import key, ref
 from engram.core.records import Amend, Edge, Edit, Fact, Line, Move
 from engram.core.words import content, language, words
 from engram.passes import TRASH, Tie, Told
+from engram.passes.groups import linked
 from engram.passes.telling import Telling, about, asked, evidence, line, names, numbered, stem, worth
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from engram.core.records import Entity
     from engram.passes import Living, Step, View
-
-_UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 
 
 # -- one note for one name ------------------------------------------------------------------------------
@@ -112,8 +110,7 @@ def _relinked(view: View, winner: Entity, loser: Entity) -> list[Step]:
     why = f"{loser.name} is {winner.name}"
     for one in view.memories.values():
         if any(_leads(name, loser) for name in one.fact.about):
-            names = dict.fromkeys(winner.name if _leads(name, loser) else name for name in one.fact.about)
-            links = [name if _UNLINKABLE.search(name) else f"[[{name}]]" for name in names]
+            links = linked(winner.name if _leads(name, loser) else name for name in one.fact.about)
             found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, why))
     for other in view.entities.values():
         drop = tuple(one for one in other.relations if _leads(one[1], loser))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 
@@ -281,6 +282,40 @@ def test_what_three_conversations_told_is_only_weakened(asking, fake):
     light(keeping, only="compare")
     was = keeping.seen(old)
     assert (was.status, was.confidence, was.superseded_by) == ("active", 0.4, (new,))
+
+
+# row: A10
+# row: B6
+def test_what_is_weakened_has_lost_nothing_until_then(asking, fake, clock):
+    """It waits for its first recall while it is sure; from now on it fades, and only from now on."""
+    keeping = asking()
+    told(keeping, *FILLER)
+    sure = OURS | {"confidence": 0.9}
+    old = keeping.fact(PORTO, days=60, source=turn(1), also=(turn(2), turn(3)), **sure)
+    keeping.fact(LISBON, days=2, source=turn(4), **sure)
+    judging(fake, compare=every("contradicts", 0.95))
+    light(keeping, only="compare")
+    assert keeping.seen(old).confidence == pytest.approx(0.7)
+    assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == 0.5
+    clock.advance(days=10)
+    faded = 0.5 * math.exp(-0.02 * (1 + 0.3 * 2) * 10)
+    assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == pytest.approx(faded, abs=1e-3)
+
+
+# row: A22
+def test_a_merge_unites_whom_it_is_about_and_the_tags(keeping):
+    """What became of a promise stays with each."""
+    told(keeping, "Anna sails.", about=("Anna",), tags=("sea",), category="commitment")
+    told(keeping, "anna sails", about=("Ben", "Anna"), tags=("boat", "fulfilled"), category="commitment")
+    night = keeping.memory.call("consolidate", {"only": "merge"})
+    (stays,) = [one for one in keeping.memory.index.catalog.facts() if one.status == "active"]
+    assert (set(stays.about), set(stays.tags) - {"fulfilled"}) == ({"Anna", "Ben"}, {"sea", "boat"})
+    assert ("fulfilled" in stays.tags) == (stays.text == "anna sails")
+    before = keeping.tree()
+    assert keeping.memory.call("consolidate", {"only": "merge"})["deeds"] == ()
+    assert keeping.tree() == before
+    keeping.memory.call("undo", {"id": night["run"]})
+    assert len([one for one in keeping.memory.index.catalog.facts() if one.status == "active"]) == 2
 
 
 # row: C22
