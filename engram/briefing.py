@@ -11,11 +11,10 @@ from engram.core import lifecycle, ranking, todos
 from engram.core.actions import GUIDELINES, guiding
 from engram.core.markdown import original
 from engram.core.talks import STATE, curated, rows
-from engram.core.trust import SYNTHESIZED
 from engram.errors import BadRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.conversations import Conversations
@@ -48,7 +47,8 @@ class Briefing:
         """The promises and loops in this stage, those due first (`E16`); a persona's besides everybody's."""
         if stage not in STAGES:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
-        found = [fact for fact in self._promises(persona) if stage in {"all", todos.stage(fact)}]
+        some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
+        found = [fact for fact in some if stage in {"all", todos.stage(fact)}]
         return {"todos": [_row(fact) for fact in found]}
 
     def context(
@@ -66,7 +66,8 @@ class Briefing:
         name = ingest.name_from(persona, self.settings) if persona else None
         thread = ingest.name_from(session, self.settings) if session else None
         budget -= self._cost([_fenced({name: ["-"] for name in TITLES}, "0" * 8)])
-        parts = self._parts(name, thread, now)
+        every = self.index.catalog.facts()
+        parts = self._parts(name, thread, now, every)
         spent = {part: self._cost(lines) for part, lines in parts.items()}
         for part in ("summary", "threads", "frictions", "wins", "habits", "rolling", "promises", "foundation"):
             if sum(spent.values()) > budget:
@@ -84,13 +85,15 @@ class Briefing:
         if thread:
             self.injected.note(thread, text)
         state = rows(self.talks.read(STATE), "personas").get(name or "", {})
-        live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name)
+        live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name, every)
         shown = {part: lines for part, lines in parts.items() if lines}
         return {"text": text, "tokens": self._cost([text]), "parts": shown, "state": {**state, **live}}
 
-    def _parts(self, persona: str | None, session: str | None, now: datetime) -> dict[str, list[str]]:
+    def _parts(
+        self, persona: str | None, session: str | None, now: datetime, every: Sequence[Fact]
+    ) -> dict[str, list[str]]:
         policy = self.settings.policy.todos
-        promises = self._promises(persona)
+        promises = self._promises(persona, every)
         latest = next(iter(self.talks.latest(persona)), {})
         rolling = self.talks.rolling(persona, session)
         since = now - timedelta(hours=policy.win_hours)
@@ -103,7 +106,7 @@ class Briefing:
         threads = [*some(todos.THREAD, policy.threads), *(f"- [open] {loop}" for loop in open_loops)]
         summary = [_texts(latest.get("one_liner")), _texts(latest.get("what_mattered"))]
         return {
-            "foundation": [_line(fact) for fact in self._facts('"') if fact.pinned and _may(fact, persona, now)],
+            "foundation": [_line(fact) for fact in every if fact.pinned and _may(fact, persona, now)],
             "promises": some("open", policy.commitments),
             "habits": some(todos.HABIT, policy.habits),
             "wins": [
@@ -117,21 +120,16 @@ class Briefing:
             "summary": [f"- [last conversation] {text}" for texts in summary for text in texts],
         }
 
-    def _curator(self, persona: str | None) -> dict[str, Any]:
+    def _curator(self, persona: str | None, every: Sequence[Fact]) -> dict[str, Any]:
         """When memories were last concluded from, and how many there were then (`E9`); nothing before that."""
-        concluded = self._facts(f'"{SYNTHESIZED}"')
-        last, count, _ = curated(self._facts(""), persona) if concluded else (None, 0, 0)
+        last, count, _ = curated(every, persona)
         return {"curator": {"lastRunAt": last.isoformat(), "lastMemoryCountAtRun": count}} if last else {}
 
-    def _promises(self, persona: str | None) -> list[Fact]:
+    def _promises(self, persona: str | None, some: Iterable[Fact]) -> list[Fact]:
         now = self.clock()
-        holding = ("commitment", *todos.LOOPS)
-        kept = (fact for word in holding for fact in self._facts(f'"{word}"') if todos.stage(fact))
+        kept = (fact for fact in some if todos.stage(fact))
         found = {fact.id: fact for fact in kept if _may(fact, persona, now)}.values()
         return sorted(found, key=lambda fact: (fact.valid_from or fact.created or now, fact.id))
-
-    def _facts(self, holding: str) -> list[Fact]:
-        return self.index.catalog.facts(holding)
 
     def _cost(self, lines: Iterable[str]) -> int:
         return sum(ranking.tokens(line, self.settings.policy.recall) for line in lines)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.beside import Beside
 from engram.conversations import Conversations
-from engram.core import trust
+from engram.core import todos, trust
 from engram.core.records import FiledTurn
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
@@ -62,7 +62,7 @@ class Sight:
         gap = self.settings.policy.buffer.session_gap_minutes
         few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
         few = few and SPINE not in self.talks.due(now)
-        facts = self.index.catalog.facts("commitment" if few else "")
+        facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         self.edges.refresh()
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return View(

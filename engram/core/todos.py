@@ -22,6 +22,9 @@ FULFILLED, EXPIRED, HABIT, THREAD, FRICTION = "fulfilled", "expired", "habit", "
 LOOPS = (HABIT, THREAD, FRICTION)
 """What somebody comes back to without having promised it: done again and again, left open, going wrong (row E15)."""
 
+PROMISING = tuple(f'"{word}"' for word in ("commitment", *LOOPS))
+"""One of these stands in the record of whatever has a stage."""
+
 _DONE = re.compile(
     r"\b(?:(?:it|that|this)(?:'s| is| has been)? (?:all |finally |now |already )?(?:done|finished|sorted|taken care of)"
     r"|all done|^done|(?:i|we)(?:'m| am|'ve| have| are)? (?:\w+ )?(?:did (?:it|that|this)|finished|completed|done)"
