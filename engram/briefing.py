@@ -1,4 +1,4 @@
-"""What an assistant should know before it answers, as one text that fits its budget (rows E16, E18)."""
+"""What an assistant should know before it answers, as one text that fits its budget (rows C21, E16, E18)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from engram import ingest
 from engram.core import lifecycle, ranking, todos
+from engram.core.actions import GUIDELINES, guiding
 from engram.core.markdown import original
-from engram.core.talks import STATE, rows
+from engram.core.talks import STATE, curated, rows
 from engram.errors import BadRequestError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from engram.core.policies.talking import TodoPolicy
     from engram.core.records import Fact
 
-STAGES = ("open", "fulfilled", "expired", "habit", "all")
+STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
 
 class Briefing:
@@ -44,10 +45,11 @@ class Briefing:
         self._recall = recall
 
     def todos(self, stage: str, persona: str | None) -> dict[str, Any]:
-        """The promises and habits in this stage, those due first (`E16`); a persona's besides everybody's."""
+        """The promises and loops in this stage, those due first (`E16`); a persona's besides everybody's."""
         if stage not in STAGES:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
-        found = [fact for fact in self._promises(persona) if stage in {"all", todos.stage(fact)}]
+        some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
+        found = [fact for fact in some if stage in {"all", todos.stage(fact)}]
         return {"todos": [_row(fact) for fact in found]}
 
     def context(
@@ -55,7 +57,8 @@ class Briefing:
     ) -> dict[str, Any]:
         """Foundation, talks, promises and what is relevant, in at most `budget` tokens (`E18`).
 
-        What does not fit is left out in this order: what is relevant, the summary of the latest talk, threads.
+        What does not fit is left out in this order: guidelines (`C21`), what is relevant, the summary of the latest
+        talk, threads.
         """
         now, policy = self.clock(), self.settings.policy
         budget = policy.recall.budget if budget is None else budget
@@ -64,9 +67,10 @@ class Briefing:
         name = ingest.name_from(persona, self.settings) if persona else None
         thread = ingest.name_from(session, self.settings) if session else None
         budget -= self._cost([_fenced({name: ["-"] for name in TITLES}, "0" * 8)])
-        parts = self._parts(name, thread, now)
+        every = self.index.catalog.facts()
+        parts = self._parts(name, thread, now, every)
         spent = {part: self._cost(lines) for part, lines in parts.items()}
-        for part in ("summary", "threads", "wins", "habits", "rolling", "promises", "foundation"):
+        for part in ("summary", "threads", "frictions", "wins", "habits", "rolling", "promises", "foundation"):
             if sum(spent.values()) > budget:
                 parts[part] = self._fitting(parts[part], spent[part] - (sum(spent.values()) - budget))
                 spent[part] = self._cost(parts[part])
@@ -74,29 +78,36 @@ class Briefing:
         known = {line.partition("] ")[2] for lines in parts.values() for line in lines}
         if query and left >= policy.recall.least_tokens + policy.recall.line_tokens:
             hits = self._recall(query=query, session=thread, persona=name, budget=left)["hits"]
-            parts["relevant"] = [_hit(hit) for hit in hits if hit["text"] not in known]
+            parts["relevant"] = self._fitting(_grouped([hit for hit in hits if hit["text"] not in known]), left)
+            left -= self._cost(parts["relevant"])
+        page = self.talks.read(GUIDELINES).decode(errors="replace")
+        parts["guidance"] = self._fitting(guiding(page, policy.actions), left)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.injected.note(thread, text)
         state = rows(self.talks.read(STATE), "personas").get(name or "", {})
-        live = {"messageCount": self.talks.messages().get(name or "", 0)}
+        live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name, every)
         shown = {part: lines for part, lines in parts.items() if lines}
         return {"text": text, "tokens": self._cost([text]), "parts": shown, "state": {**state, **live}}
 
-    def _parts(self, persona: str | None, session: str | None, now: datetime) -> dict[str, list[str]]:
+    def _parts(
+        self, persona: str | None, session: str | None, now: datetime, every: Sequence[Fact]
+    ) -> dict[str, list[str]]:
         policy = self.settings.policy.todos
-        promises = self._promises(persona)
+        promises = self._promises(persona, every)
         latest = next(iter(self.talks.latest(persona)), {})
         rolling = self.talks.rolling(persona, session)
         since = now - timedelta(hours=policy.win_hours)
-        loops = [f"- [open] {loop}" for loop in _texts(latest.get("open_loops"))]
+        known = {todos.key(fact.text) for fact in promises}
+        open_loops = [loop for loop in _texts(latest.get("open_loops")) if todos.key(loop) not in known]
 
         def some(stage: str, most: int) -> list[str]:
             return [_line(fact) for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
 
+        threads = [*some(todos.THREAD, policy.threads), *(f"- [open] {loop}" for loop in open_loops)]
         summary = [_texts(latest.get("one_liner")), _texts(latest.get("what_mattered"))]
         return {
-            "foundation": [_line(fact) for fact in self._facts('"') if fact.pinned and _may(fact, persona, now)],
+            "foundation": [_line(fact) for fact in every if fact.pinned and _may(fact, persona, now)],
             "promises": some("open", policy.commitments),
             "habits": some(todos.HABIT, policy.habits),
             "wins": [
@@ -104,19 +115,22 @@ class Briefing:
                 for fact in promises
                 if todos.stage(fact) == todos.FULFILLED and fact.done and since <= fact.done <= now
             ],
-            "threads": loops[: policy.threads],
+            "threads": threads[: policy.threads],
+            "frictions": some(todos.FRICTION, policy.frictions),
             "rolling": [f"- [this conversation so far] {rolling}"] if rolling else [],
             "summary": [f"- [last conversation] {text}" for texts in summary for text in texts],
         }
 
-    def _promises(self, persona: str | None) -> list[Fact]:
+    def _curator(self, persona: str | None, every: Sequence[Fact]) -> dict[str, Any]:
+        """When memories were last concluded from, and how many there were then (`E9`); nothing before that."""
+        last, count, _ = curated(every, persona)
+        return {"curator": {"lastRunAt": last.isoformat(), "lastMemoryCountAtRun": count}} if last else {}
+
+    def _promises(self, persona: str | None, some: Iterable[Fact]) -> list[Fact]:
         now = self.clock()
-        kept = (f for f in (*self._facts('"commitment"'), *self._facts('"habit"')) if todos.stage(f))
+        kept = (fact for fact in some if todos.stage(fact))
         found = {fact.id: fact for fact in kept if _may(fact, persona, now)}.values()
         return sorted(found, key=lambda fact: (fact.valid_from or fact.created or now, fact.id))
-
-    def _facts(self, holding: str) -> list[Fact]:
-        return self.index.catalog.facts(holding)
 
     def _cost(self, lines: Iterable[str]) -> int:
         return sum(ranking.tokens(line, self.settings.policy.recall) for line in lines)
@@ -137,9 +151,11 @@ TITLES = {
     "habits": "Habits",
     "wins": "Done lately",
     "threads": "Left open",
+    "frictions": "Going wrong",
     "rolling": "So far",
     "summary": "Last time",
     "relevant": "On the question",
+    "guidance": "How remembering went",
 }
 
 
@@ -169,8 +185,17 @@ def _line(fact: Fact) -> str:
     return f"- [{origin or 'seeded'}, {when}, confidence {fact.confidence:.2f}] {' '.join(fact.text.split())}"
 
 
+def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The hits by their first subject, each group where its best one stands; first those of nobody's (`A29`)."""
+    groups: dict[str, list[str]] = {"": []}
+    for hit in hits:
+        groups.setdefault(" ".join(next(iter(hit["about"]), "").split()), []).append(_hit(hit))
+    heads = {name: [f"About {name}:"] if name else [] for name in groups}
+    return [line for name, lines in groups.items() for line in (*heads[name], *lines)]
+
+
 def _hit(hit: Mapping[str, Any]) -> str:
-    said = "observed" if hit["source"] else "seeded"
+    said = ", ".join(filter(None, ["observed" if hit["source"] else "seeded", hit["standing"]]))
     return f"- [{said}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {' '.join(hit['text'].split())}"
 
 
@@ -180,6 +205,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _row(fact: Fact) -> dict[str, Any]:
-    times = {"due": fact.valid_from, "done": fact.done}
+    times = {"due": fact.valid_from, "due_until": fact.event_end, "done": fact.done}
     row = {"id": fact.id, "stage": todos.stage(fact), "text": fact.text, "path": fact.path, "persona": fact.persona}
+    row["key"] = todos.key(fact.text)
     return row | {name: when.isoformat() if when else None for name, when in times.items()}

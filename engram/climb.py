@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engram.boxing import Boxing
 from engram.core import dedup, trust
-from engram.core.classify import importance_of, is_trivial, kind_of, tier_of
+from engram.core.classify import event_end, importance_of, is_trivial, kind_of, tier_of
 from engram.core.containment import contained
 from engram.core.dedup import Claim, Decision, Judgement
 from engram.core.entities import expiry
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engram.core.records import Candidate, Change, Turn
     from engram.filing import Filing
     from engram.plan import Case
+    from engram.using import Using
 
 ALREADY = "already filed"
 APART = "apart"
@@ -67,8 +68,8 @@ class Said:
 class Climb:
     """Files batches. Belongs to the one writer; `ladder` may be asked by any thread."""
 
-    def __init__(self, filing: Filing) -> None:
-        self.filing = filing
+    def __init__(self, filing: Filing, using: Using) -> None:
+        self.filing, self.using = filing, using
         self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
         self.entering = Entering(self.vault, self.settings)
         self.boxing = Boxing(self.vault, self.index, self.settings, filing.faults)
@@ -139,8 +140,11 @@ class Climb:
     def _apply(self, plan: Plan, first: Sequence[Change], then: Sequence[Change]) -> None:
         """Carry the changes out, log why, and keep the list of hashes true also where they were cut short."""
         stale, self._stale = self._stale or plan.unsays, True
+        before = self._facts(plan.reweighed)
         self.filing.write(first, [])
         self.filing.write(then, plan.rows)
+        for fact in before:  # its salience fades by its confidence, from now on by the new one (`A10`, `B6`)
+            self.using.anchored(fact, plan.now)
         if stale:
             self.filing.seed()
         self._stale = False
@@ -362,11 +366,12 @@ class Climb:
         if speculative:
             unconfirmed = turn.occurred_at + timedelta(days=policy.extraction.speculative_days)
             ends = min(ends or unconfirmed, unconfirmed)
+        kind = kind_of(candidate.text, category, candidate.tags)[0]
         return Fact(
             id=fact_id,
             text=candidate.text,
             category=category,
-            kind=kind_of(candidate.text, category, candidate.tags)[0],
+            kind=kind,
             created=turn.occurred_at,
             confidence=confidence,
             importance=round(importance, 2),
@@ -376,6 +381,7 @@ class Climb:
             origin=extractor.partition("/")[0],
             expires=ends,
             valid_from=candidate.when.start if candidate.when else None,
+            event_end=event_end(f"{candidate.text} {candidate.quote}", category, kind, candidate.when),
             persona=turn.persona,
         )
 

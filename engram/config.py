@@ -109,6 +109,14 @@ TEXT_KEYS: tuple[Key, ...] = (
     Key("log_content", "user", bool, False, "write memory text into the log"),
     Key("model.name", "user", str, "", "language model; empty: the offline rules", env="ENGRAM_MODEL"),
     Key(
+        "model.small",
+        "user",
+        str,
+        "",
+        "language model of the same server for small jobs, like a summary; empty: the one for all",
+        env="ENGRAM_SMALL_MODEL",
+    ),
+    Key(
         "model.base_url",
         "user",
         str,
@@ -169,12 +177,13 @@ def keys() -> tuple[Key, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model to ask and where; the key never appears in a repr."""
+    """Which model to ask and where, and which one for small jobs (`B14`); the key never appears in a repr."""
 
     name: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     api: str = "auto"
+    small: str = ""
     section: ClassVar[str] = "model"
 
 
@@ -392,7 +401,8 @@ def _machine_zone() -> str:
 
 def _model(values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> ModelSettings:
     key = _api_key("model", values, env, problems) or env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None
-    return ModelSettings(values["model.name"], values["model.base_url"] or None, key, values["model.api"])
+    base, api, small = (values[f"model.{name}"] for name in ("base_url", "api", "small"))
+    return ModelSettings(values["model.name"], base or None, key, api, small)
 
 
 def _embeddings(values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> EmbeddingSettings:

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.agenda import Cadence
+    from engram.core.actions import Proposal
     from engram.core.policy import ConsolidationPolicy
-    from engram.core.records import Stored, Usage
+    from engram.core.records import Stored
     from engram.entering import Entering
     from engram.filing import Filing
     from engram.passes import Ask, Living, Pass
@@ -46,6 +47,7 @@ LIGHT: tuple[Pass, ...] = (
     people.unite,
     people.retire,
     people.describe,
+    people.relate,
     selves.profile,
     people.cleanup,
     hygiene.expire,
@@ -71,6 +73,7 @@ NIGHTLY: tuple[Pass, ...] = (
     people.retire,
     people.subjects,
     people.describe,
+    people.relate,
     people.cards,
     people.bridges,
     insight.probe,
@@ -166,7 +169,8 @@ class Consolidation:
         if not dry_run:
             failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
-            failures |= self._begun(draft.anchors) if draft.anchors else {}
+            failures |= self._begun(draft, now) if draft.anchors or draft.reweighed else {}
+            self.filing.explain(list(self._refused(run, now, draft.refused)))
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         found = tuple(draft.told.values())
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
@@ -184,10 +188,14 @@ class Consolidation:
             draft.plan(passes)
         return draft
 
-    def _begun(self, anchors: Mapping[str, Usage]) -> dict[str, str]:
-        """What the use of memories starts with that were made just now is written down."""
+    def _begun(self, draft: Draft, now: datetime) -> dict[str, str]:
+        """What the use of memories starts with that were made just now is written down; and what that of those is
+        worth now whose confidence changed, by which salience fades (rows A10, B6).
+        """
         try:
-            self.using.uses.note({name: usage for name, usage in anchors.items() if self.index.fact(name)})
+            self.using.uses.note({name: usage for name, usage in draft.anchors.items() if self.index.fact(name)})
+            for fact in draft.reweighed.values():
+                self.using.anchored(fact, now)
             self.using.flush()
         except EngramError as fault:
             return {"usage": str(fault)}
@@ -212,6 +220,15 @@ class Consolidation:
             number += 1
         return run
 
+    def _refused(
+        self, run: str, now: datetime, refused: Mapping[tuple[str, str], Proposal]
+    ) -> Iterator[dict[str, object]]:
+        """The rows about what was proposed and refused, those that the log does not have yet (`C22`)."""
+        for (memory, action), one in refused.items():
+            said = {"action": action, "reason": one.why} | one.row
+            if not any(said.items() <= row.items() for row in self.vault.actions(memory)):
+                yield deed(now, action, memory, one.why, by="engram") | {"outcome": "skipped", "run": run} | one.row
+
     # -- carrying out ---------------------------------------------------------------------------------
 
     def _carried_out(
@@ -233,6 +250,9 @@ class Consolidation:
             except EngramError as fault:
                 return {"history": str(fault)}
             met = self._written(run, now, writes, deeds)
+            lost = (one for one in deeds if one.memory and one.path in met)
+            failed = (deed(now, one.name, one.memory, met[one.path], by="engram") for one in lost)
+            self.filing.explain([row | {"outcome": "failed", "run": run} for row in failed])
             self.filing.seed()
             self.entering.wrote(path for write in writes for path in _paths(write))
         if writes or failures:
@@ -394,14 +414,17 @@ class Consolidation:
         """
         now, policy = self.clock(), self.settings.policy
         found: list[dict[str, Any]] = []
-        for one in self.sight.view(now).active():
+        view = self.sight.view(now)
+        for one in view.active():
 
             def at(moment: datetime, one: Living = one) -> Vitals:
-                return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy)
+                feedback = view.feedback.get(one.fact.category, 0.0)
+                return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy, feedback)
 
             known: dict[str, Any] = {"id": one.fact.id, "path": one.fact.path, "text": one.fact.text}
             steps = [now + number * timedelta(days=days) / max(1, points - 1) for number in range(points)]
             known |= {"curve": [round(1 - at(moment).decay, 3) for moment in steps]} if steps else {}
+            known |= {"heat": round(at(now).heat, 3), "feedback": view.feedback.get(one.fact.category, 0.0)}
             found += [
                 known | {"at": coming.at.isoformat(timespec="seconds"), "what": coming.what, "why": coming.why}
                 for coming in lifecycle.when(one.fact, one.usage, at, now, days, policy)

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from engram import ingest, recall
-from engram.core import classify, decay, dedup, lifecycle, links, salience, todos, trust
+from engram.core import actions, classify, decay, dedup, lifecycle, links, salience, todos, trust
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
@@ -17,6 +17,7 @@ from engram.errors import BadRequestError, ConflictError, EngramError, Forbidden
 from engram.filing import deed
 from engram.llm import rules
 from engram.vault.forms import time_text
+from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -159,12 +160,12 @@ class Deeds:
         return known | {"said_by": said_by, **self._standing(fact, said_by), "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
-        """The turns a memory came from and each decision on it (rows X4, X17)."""
+        """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
         fact = self.index.find(id)
         return {
             "memory": recall.plain(fact),
             "turns": [recall.plain_turn(turn) for turn in self._said(fact)],
-            "decisions": self.vault.actions(fact.id),
+            "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
         }
 
     def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002  see show
@@ -221,9 +222,9 @@ class Deeds:
         fact, known = self._found(id), (todos.FULFILLED, todos.EXPIRED)
         if stage not in {*known, "open"}:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(known)}, open.")
-        if fact.category != "commitment" or fact.status != "active":
+        if todos.stage(fact) in {"", todos.HABIT} or fact.status != "active":
             raise BadRequestError("this is no promise that counts", where=fact.path)
-        if todos.stage(fact) != stage:
+        if (todos.is_open(fact) and stage != "open") or (not todos.is_open(fact) and todos.stage(fact) != stage):
             tags = [tag for tag in fact.tags if tag not in known]
             settled = {"done": time_text(self.clock(), self.settings.zone), "end_reason": YOU_ASKED}
             ended = dict.fromkeys(settled) if stage == "open" else settled
@@ -270,10 +271,12 @@ class Deeds:
         return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
-        """How a memory was used and what it is worth now; none of it stands in the note (`B4`, `C24`, `D2`)."""
+        """How a memory was used and what it is worth now; none of it stands in the note (rows B4, C24, C30, D2)."""
         policy, usage, now = self.settings.policy, self.using.of(fact.id), self.clock()
         believed = trust.trust(said_by, policy.trust)
-        worth = decay.vitals(fact, usage, now, believed, policy)
+        feedback = self.using.feedback(self.vault.read(ACTIONS), now) if self.vault.exists(ACTIONS) else {}
+        felt = feedback.get(fact.category, 0.0)
+        worth = decay.vitals(fact, usage, now, believed, policy, felt)
         use = salience.use_of(fact, usage, believed, lifecycle.layer_of(fact), now)
         stage, why = lifecycle.stage(fact, usage, worth, policy, trust.bars("core", said_by))
         used = {
@@ -281,7 +284,7 @@ class Deeds:
             for name, value in asdict(usage).items()
             if value is not None
         }
-        weighed = asdict(worth) | {"importance": salience.composite(use, policy.ladder)}
+        weighed = asdict(worth) | {"feedback": felt, "importance": salience.composite(use, policy.ladder)}
         rounded = {name: round(value, 3) for name, value in weighed.items()}
         return {"usage": used, "worth": rounded | {"stage": stage, "why": why}}
 

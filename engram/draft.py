@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.births import Births
-    from engram.core.records import Change, Edge, Stored, Usage
+    from engram.core.actions import Proposal
+    from engram.core.records import Change, Edge, Fact, Stored, Usage
     from engram.passes import Pass
     from engram.passes import Step as Planned
     from engram.vault.edges import Edges
@@ -76,7 +77,9 @@ class Draft:
         self.births = births
         self.deeds: list[Deed] = []
         self.told: dict[tuple[str, str, str], Deed] = {}
+        self.refused: dict[tuple[str, str], Proposal] = {}
         self.anchors: dict[str, Usage] = {}
+        self.reweighed: dict[str, Fact] = {}
         self.put_off: dict[str, str] = {}
         self.failures: dict[str, str] = {}
         self.left: Counter[str] = Counter()
@@ -144,6 +147,8 @@ class Draft:
             self._case(name, step)
         elif isinstance(step, Told):
             self.told[name, step.memory, step.why] = Deed(name, step.memory, step.path, "", step.why)
+            if step.refused:
+                self.refused[step.memory, step.refused.action] = step.refused
         elif step.key not in self.view.answers:
             self.questions[step.key] = step
 
@@ -160,6 +165,8 @@ class Draft:
 
     def _put(self, name: str, key: str, step: Change) -> None:
         to = step.to if isinstance(step, Move) else step.path
+        if "confidence" in step.keys and (one := self.view.memories.get(key)):
+            self.reweighed.setdefault(key, one.fact)
         self.deeds.append(Deed(name, key, step.path, to, step.why))
         self._changes[key] = _joined(self._changes.get(key), step)
         self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}

@@ -5,6 +5,7 @@ Recall never waits for it longer than a question may take, and never fails with 
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from queue import Empty, SimpleQueue
@@ -47,18 +48,22 @@ class Embedding:
         """A vector for each text, for work that has time. Raises ModelError, ConfigError."""
         return self._asked().embed(texts)
 
-    def question(self, text: str) -> bytes:
+    def question(self, text: str, seconds: float = math.inf) -> bytes:
         """The vector of a question. Raises ModelError or ConfigError, within the time a question may take.
 
-        After a fault the model is left alone for a while, so that one that hangs delays one answer, not all.
+        After a fault the model is left alone for a while, so that one that hangs delays one answer, not all; not
+        where somebody had only these `seconds` for it.
         """
         policy = self._settings.policy.vectors
+        longest = min(policy.question_seconds, seconds)
         if self._seconds() < self._rests_until:
             raise ModelError(self._fault, fix="It is tried again soon.")
         try:
             embedder = self._asked()
-            return _within(policy.question_seconds, lambda: embedder.question(text))
+            return _within(longest, lambda: embedder.question(text))
         except (ModelError, ConfigError) as fault:
+            if longest < policy.question_seconds:
+                raise
             self._fault = fault.what
             self._rests_until = self._seconds() + policy.rest_seconds
             raise

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from engram.core import links
+from engram.core import links, trust
 from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
 from engram.core.records import Create, Edge, Edit, Move
 from engram.errors import ConflictError, EngramError, NotFoundError
@@ -171,7 +171,9 @@ class Entering:
         self._look()
         said = {turn.id: turn.occurred_at for turn in turns}
         told = [one for one in extraction.relations if one.turn_id in said and label(one.type)]
-        told = [one for one in told if not (one.ended and label(one.type) == ALIAS)]
+        heard = {turn.id: turn for turn in turns}
+        classes = {id(one): trust.source_class(trust.heard(heard[one.turn_id], one.quote)) for one in told}
+        told = [one for one in told if label(one.type) != ALIAS or not (one.ended or classes[id(one)] == "tool")]
         bonds = sorted((one for one in told if label(one.type) != ALIAS), key=lambda one: said[one.turn_id])
         since = min(said.values(), default=now)
         wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
@@ -179,7 +181,8 @@ class Entering:
         types = _types(extraction, turns)
         self._retype(types, now)
         fresh = self._fresh(wanted, types)
-        lines = self._changes(bonds, said)
+        policy = self.settings.policy.trust
+        lines = self._changes(bonds, said, {name: trust.trust(one, policy) for name, one in classes.items()})
         wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
         self._create({path: _granted_new(entity, wishes.pop(path, _Wish())) for path, entity in fresh.items()})
         with files.FolderSyncs() as pending:
@@ -244,37 +247,50 @@ class Entering:
                     sha = files.sha256(held[entity.path])
                     self._wrote(self.vault.apply([Move(entity.path, sha, to, {}, why)]))
 
-    def _changes(self, bonds: Sequence[Relation], said: Mapping[str, datetime]) -> dict[str, Line]:
-        """The edges that the relations open, end or reinforce, and those whose note still waits."""
+    def _changes(
+        self, bonds: Sequence[Relation], said: Mapping[str, datetime], believed: Mapping[int, float]
+    ) -> dict[str, Line]:
+        """The edges that the relations open, end or reinforce, and those whose note still waits.
+
+        Nobody is believed beyond their trust, and ends what somebody said who is believed more (rows D6, X27);
+        `believed` is that trust, by the relation's identity.
+        """
         policy = self.settings.policy.links
         changed = self.edges.owed()
         for one in bonds:
-            seen = self._edge(one)
+            seen, most = self._edge(one), believed[id(one)]
+            seen = replace(seen, confidence=min(seen.confidence, most))
             if key(one.subject) == key(one.object) or seen.source == seen.target:
                 continue
             if one.ended:
-                changed |= self._over(seen, said[one.turn_id], changed)
+                changed |= self._over(seen, said[one.turn_id], changed, most)
                 continue
             now = self._like(seen, changed)
             rivals = [line.edge for line in now.values()]
-            for edge in links.together(rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE):
+            found = links.together(rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE)
+            if any(_ends(now.get(edge_id(edge)), edge, most) for edge in found):
+                continue
+            for edge in found:
                 before = now.get(name := edge_id(edge))
                 turned = before is None or before.owed or before.edge.valid_until != edge.valid_until
-                changed[name] = Line(edge, owed=turned)
+                highest = max(most, before.edge.confidence) if before else most
+                level = before.trust if before else 0.0
+                level = max(level, most) if edge.target == seen.target else level
+                changed[name] = Line(replace(edge, confidence=min(edge.confidence, highest)), turned, level)
         return changed
 
-    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, Line]) -> dict[str, Line]:
+    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, Line], most: float) -> dict[str, Line]:
         """The edges that end with a relation; between two who were a couple each that says so, either way."""
         ways = [seen]
         if seen.label in COUPLE:
             turned = replace(seen, source=seen.target, target=seen.source)
             ways = [replace(way, label=one) for way in (seen, turned) for one in sorted(COUPLE)]
-        ended = (
-            edge
-            for way in ways
-            for edge in links.over([line.edge for line in self._like(way, changed).values()], way, said)
-        )
-        return {edge_id(edge): Line(edge, owed=True) for edge in ended}
+        ended: dict[str, Line] = {}
+        for way in ways:
+            lines = {name: line for name, line in self._like(way, changed).items() if line.trust <= most}
+            for edge in links.over([line.edge for line in lines.values()], way, said):
+                ended[edge_id(edge)] = replace(lines[edge_id(edge)], edge=edge, owed=True)
+        return ended
 
     def _like(self, edge: Edge, changed: Mapping[str, Line]) -> dict[str, Line]:
         """The lines of the same type and label from the same source, as this batch has left them."""
@@ -367,6 +383,11 @@ def _granted_new(entity: Entity, wish: _Wish) -> Entity:
 def _new_names(entity: Entity, wish: _Wish) -> list[str]:
     called = {key(name) for name in (entity.name, *entity.aliases)}
     return [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
+
+
+def _ends(before: Line | None, edge: Edge, most: float) -> bool:
+    """Whether an edge ends that was said by somebody believed more."""
+    return before is not None and before.trust > most and before.edge.valid_until != edge.valid_until
 
 
 def _is_guessed(entity: Entity) -> bool:

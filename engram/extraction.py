@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engram.core.echo import masked, unfenced
 from engram.core.play import played
 from engram.core.records import Fact, FiledTurn
+from engram.core.todos import looped
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import rules
 from engram.llm.spend import ledger
@@ -39,7 +40,7 @@ class Extractor:
         self.embed: Callable[[Sequence[str]], list[bytes]] | None = None
         self.injected = injected
         self._lock = threading.Lock()
-        self._model: Model | None = None
+        self._models: dict[str, Model] = {}
         self._spend: Spend | None = None
 
     @property
@@ -58,6 +59,7 @@ class Extractor:
     def distil(self, batch: Batch) -> Extraction:
         """What the batch says, with a model's opinion where it is near what is known. Raises ModelError."""
         found = self._found(batch)
+        found = replace(found, candidates=tuple(map(looped, found.candidates)))
         if self.embed:
             self.ladder.learn([candidate.text for candidate in found.candidates], self.embed)
         return found if found.extractor == rules.EXTRACTOR else self._judged(batch, found)
@@ -151,13 +153,17 @@ class Extractor:
         wait = max(policy.retry_seconds * 2**batch.attempts, getattr(fault, "retry_after", None) or 0)
         return replace(batch, attempts=tries), now + timedelta(seconds=min(wait, policy.retry_most_seconds))
 
-    def model(self) -> Model:
-        """The model, made when it is first needed; only where one is configured."""
-        spend = self.spend
+    def model(self, *, small: bool = False) -> Model:
+        """The model, or the one for `small` jobs (`B14`), made when it is first needed; only where one is configured.
+
+        Both have one budget.
+        """
+        spend, told = self.spend, self.settings.model
+        assert told
+        name = (told.small if small else "") or told.name
         with self._lock:
-            if self._model is None:
+            if name not in self._models:
                 from engram.llm.client import Model
 
-                assert self.settings.model
-                self._model = Model(self.settings.model, self.settings.policy.model, spend, self.clock)
-            return self._model
+                self._models[name] = Model(replace(told, name=name), self.settings.policy.model, spend, self.clock)
+            return self._models[name]

@@ -128,7 +128,7 @@ class Memory(Stream):
         self.filing = Filing(self.vault, self.index, settings, self.faults)
         uses = Uses(self.vault, device_of(settings.state), settings.policy.usage)
         self.using = Using(uses, self.index, settings.policy)
-        self.climb = Climb(self.filing)
+        self.climb = Climb(self.filing, self.using)
         self.extractor = Extractor(settings, self.clock, self.climb.ladder, self.injected)
         model = settings.embeddings
         self.embedding = Embedding(settings, model, self.extractor.spend, self.clock) if model else None
@@ -301,10 +301,12 @@ class Memory(Stream):
             name: ingest.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
         }
         explain, query = wishes.pop("explain"), wishes.pop("query")
+        until = time.monotonic() + recall.seconds(self.settings, wishes.pop("milliseconds"))
         ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         embed = self.embedding.question if self.embedding else None
         mark = secrets.token_hex(4)
-        known = recall.Known(self.climb.entering.names, self.climb.entering.edges.at)
+        entering = self.climb.entering
+        known = recall.Known(entering.names, entering.edges.at, self.using.uses.of, lambda: until - time.monotonic())
         answer = recall.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
         if ask.session:
             self.injected.note(ask.session, answer.text)

@@ -194,6 +194,11 @@ class Plan:
         if body is not None:
             self._bodies[fact.id] = body
 
+    @property
+    def reweighed(self) -> list[str]:
+        """The ids of known facts whose confidence changes."""
+        return [name for name, keys in self._keys.items() if "confidence" in keys]
+
     # -- the result ---------------------------------------------------------------------------------
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
@@ -9,10 +10,11 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from engram import past
 from engram.core import lifecycle, ranking, trust
 from engram.core.echo import own_words
 from engram.core.entities import Names, subject_match
-from engram.core.records import Fact, FiledTurn, Hit, Recalled
+from engram.core.records import Fact, FiledTurn, Hit, Recalled, Usage
 from engram.core.salience import mentioned
 from engram.core.talks import EPISODES, cover
 from engram.core.words import words
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.config import Settings
-    from engram.core.policy import TalkPolicy
+    from engram.core.policy import RecallPolicy, TalkPolicy
     from engram.core.records import Edge
     from engram.index.index import Index
     from engram.index.rows import Unit
@@ -42,6 +44,7 @@ class Asked:
     session: str | None = None
     persona: str | None = None
     kinds: Sequence[str] = KINDS
+    preset: str = "balanced"
     now: datetime = field(kw_only=True)
     as_of: datetime | None = field(default=None, kw_only=True)
     archive: bool = field(default=False, kw_only=True)
@@ -49,10 +52,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known besides notes and turns: who goes by which names, and the ties that no note tells (`C34`)."""
+    """What is known besides notes and turns: who goes by which names, and the ties that no note tells (`C34`).
+
+    `usage` is how a memory was used, `left` how many seconds there still are for the answer (`X24`).
+    """
 
     names: Names = field(default_factory=Names)
     ties: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
+    usage: Callable[[str], Usage] = field(default=lambda _name: Usage())
+    left: Callable[[], float] = field(default=lambda: math.inf)
 
 
 def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> Asked:
@@ -63,12 +71,22 @@ def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> Asked
     unknown = set(wishes.get("kinds") or ()) - set(KINDS)
     if unknown:
         raise BadRequestError(f"there is no kind {min(unknown)!r}", fix=f"Use: {', '.join(KINDS)}.")
+    if (preset := wishes.get("preset")) and preset not in ranking.PRESETS:
+        raise BadRequestError(f"there is no preset {preset!r}", fix=f"Use: {', '.join(ranking.PRESETS)}.")
     for name, most in (("k", 1000), ("budget", 100000)):
         if wishes.get(name) is not None and not 1 <= wishes[name] <= most:
             raise BadRequestError(f"{name} must be 1 to {most}")
     defaults: dict[str, Any] = {"k": policy.k, "budget": policy.budget, "kinds": KINDS}
     given = {name: value for name, value in wishes.items() if value is not None}
     return Asked(query, now=now, **(defaults | given))
+
+
+def seconds(settings: Settings, milliseconds: int | None) -> float:
+    """How long an answer may take (`X24`); BadRequestError for what is no such time."""
+    most = 60000
+    if milliseconds is not None and not 1 <= milliseconds <= most:
+        raise BadRequestError(f"milliseconds must be 1 to {most}")
+    return (milliseconds or settings.policy.recall.milliseconds) / 1000
 
 
 def recall(
@@ -78,7 +96,7 @@ def recall(
     *,
     mark: str,
     complete: bool,
-    embed: Callable[[str], bytes] | None = None,
+    embed: Callable[[str, float], bytes] | None = None,
     known: Known | None = None,
 ) -> Recalled:
     """Answer a question from facts, turns and notes; what waits in the journal counts too (`X1`, `X18`).
@@ -86,18 +104,21 @@ def recall(
     `mark` is an unguessable word that fences the text handed to a model. `complete` says whether the vault
     has been read since the start. `embed` makes the vector of a question; without it, or where it raises
     ModelError or ConfigError, words alone decide (`A14`). Archived facts answer where the rest does not fill the
-    places, or on request (`C23`).
+    places, or on request (`C23`). Where no time is left, what would come next is left out, and the note says so.
     """
     policy, known = settings.policy.recall, known or Known()
     question = ranking.ask(ask.query, ask.now.astimezone(settings.zone))
-    embed = cache(embed) if embed else None
-    found = _found(index, settings, ask, question, known, embed)
-    if not ask.archive and len(found.slots) < ask.k and found.filtered["status"]:
-        found = _found(index, settings, replace(ask, archive=True), question, known, embed)
+    hurry = _Hurry(known.left)
+    meant = cache(lambda text: embed(text, known.left())) if embed else None
+    found = _found(index, settings, ask, question, known, meant, hurry)
+    scarce = not ask.archive and len(found.slots) < ask.k and found.filtered["status"]
+    if scarce and not hurry.skips("the archive"):
+        found = _found(index, settings, replace(ask, archive=True), question, known, meant, hurry)
     filtered, places = found.filtered, ranking.places(ask.k, ask.budget, policy)
     outside = _outside(index, found, settings)
     slots = ranking.contained(found.slots, outside, places, policy)
-    hits = _verified(index, found.units, slots, found.ask, filtered)
+    firm = cache(lambda name: _standing_of(known.usage(name).stability, policy))
+    hits = _verified(index, found, slots, firm, hurry)
     chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
     if len(chosen) < min(len(hits), ask.k):
         filtered["over the token budget"] += min(len(hits), ask.k) - len(chosen)
@@ -108,9 +129,28 @@ def recall(
         text=fenced(chosen, mark, ask.session),
         tokens=sum(hit.tokens for hit in chosen),
         filtered=dict(filtered),
-        note="; ".join(filter(None, [why, found.lack])),
+        note="; ".join(filter(None, [why, found.lack, hurry.told])),
         complete=complete,
     )
+
+
+class _Hurry:
+    """Whether there is time left, and what was left out for want of it (`X24`)."""
+
+    def __init__(self, left: Callable[[], float]) -> None:
+        self._left = left
+        self._skipped: list[str] = []
+
+    def skips(self, what: str) -> bool:
+        """Whether `what` is left out."""
+        late = self._left() <= 0
+        self._skipped += [what] if late and what not in self._skipped else []
+        return late
+
+    @property
+    def told(self) -> str:
+        """What was left out, in words, or ''."""
+        return f"time was up, left out: {', '.join(self._skipped)}" if self._skipped else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +171,49 @@ def _found(
     question: ranking.Question,
     known: Known,
     embed: Callable[[str], bytes] | None,
+    hurry: _Hurry,
 ) -> _Found:
     """The candidates in their order: by words and meaning, with what the best of them lead to."""
     statuses = REMEMBERED_STATUSES if ask.as_of else ("active", "archived") if ask.archive else ("active",)
     where = Where(ask.kinds, statuses, ask.persona or "", ask.as_of.timestamp() if ask.as_of else None)
     found = index.search(question, where, max(settings.policy.recall.pool, ask.k))
     alone = (found.hits, "", None)
-    best, lack, close = _with_meaning(index, settings, question, where, found.hits, embed) if embed else alone
+    by_meaning = embed if embed and not hurry.skips("meaning") else None
+    best, lack, close = _with_meaning(index, settings, question, where, found.hits, by_meaning) if by_meaning else alone
     filtered = Counter(found.filtered)
     units = _recallable(index, [one.key for one in best], ask, filtered)
     talks = settings.policy.talks
     units = {key: unit for key, unit in units.items() if not _far(unit, question, close, talks, filtered)}
     scored = [one for one in best if one.key in units]
-    ties = {} if ask.as_of else _ties(index, settings, scored, units, known, where, ask)
+    if ask.as_of and "fact" in ask.kinds:
+        scored, units, gone = past.stood(index, question, where, scored, units, ask.as_of)
+        filtered.update(["replaced by then"] * gone)
+    tied = not ask.as_of and not hurry.skips("ties")
+    ties = _ties(index, settings, scored, units, known, where, ask) if tied else {}
     enough = settings.policy.links.enough
     further = [key for key, activation in ties.items() if activation >= enough and key not in units]
     units |= _recallable(index, further, ask, Counter())
     scored += [ranking.Scored(key, 0.0, {}) for key in further if key in units]
     named = _naming(ask.query, known.names)
     ranked = {key: _ranked(unit, settings, named, ties.get(key, 0.0)) for key, unit in units.items()}
-    return _Found(ask, units, ranking.merged(scored, ranked, ask.now), filtered, lack)
+    preset = ranking.PRESETS[ask.preset]
+    if preset.from_use or preset.frequency:
+        ranked = _seen(ranked, units, known)
+    return _Found(ask, units, ranking.merged(scored, ranked, ask.now, preset), filtered, lack)
+
+
+def _seen(ranked: Mapping[str, ranking.Unit], units: Mapping[str, Unit], known: Known) -> dict[str, ranking.Unit]:
+    """The units with how they were used, and how many of the candidates are about the same (rows A15, E7)."""
+    about = {name: set(unit.about) for name, unit in units.items() if isinstance(unit, Fact)}
+    counts = Counter(subject for subjects in about.values() for subject in subjects)
+    most = max(counts.values(), default=1)
+
+    def told(name: str, unit: ranking.Unit) -> ranking.Unit:
+        usage, shares = known.usage(name), [counts[subject] / most for subject in about[name]]
+        frequency = sum(shares) / len(shares) if shares else 0.0
+        return replace(unit, used=usage.last_access, stability=usage.stability, frequency=frequency)
+
+    return {name: told(name, unit) if name in about else unit for name, unit in ranked.items()}
 
 
 def _recallable(index: Index, keys: Sequence[str], ask: Asked, filtered: Counter[str]) -> dict[str, Unit]:
@@ -278,13 +341,27 @@ def _outside(index: Index, found: _Found, settings: Settings) -> dict[str, str]:
 
 
 def _verified(
-    index: Index, units: dict[str, Unit], slots: Sequence[ranking.Slot], ask: Asked, filtered: Counter[str]
+    index: Index, found: _Found, slots: Sequence[ranking.Slot], firm: Callable[[str], str], hurry: _Hurry
 ) -> list[Hit]:
-    """The best slots as hits that say what their files say now (`X19`): twice `k`, for the budget to choose from."""
-    standing = list(islice(_standing(index, units, slots, ask, filtered), 2 * ask.k))
+    """The best slots as hits that say what their files say now (`X19`): twice `k`, for the budget to choose from.
+
+    At least one, and no more once time is up.
+    """
+    standing = []
+    for one in islice(_standing(index, found.units, slots, found.ask, found.filtered), 2 * found.ask.k):
+        standing.append(one)
+        if hurry.skips("further hits"):
+            break
     sources = {unit.source for _, unit, _ in standing if isinstance(unit, Fact)} - index.tombstones
     said = index.units(sorted(sources))
-    return [_hit(slot, unit, path, said) for slot, unit, path in standing]
+    return [_hit(slot, unit, path, said, firm) for slot, unit, path in standing]
+
+
+def _standing_of(stability: float, policy: RecallPolicy) -> str:
+    """What a memory of this stability is called (`A29`)."""
+    if stability >= policy.well_established:
+        return "well-established"
+    return "established" if stability >= policy.established else ""
 
 
 def _standing(
@@ -305,7 +382,7 @@ def _standing(
                 yield slot, unit, place[0]
 
 
-def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) -> Hit:
+def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], firm: Callable[[str], str]) -> Hit:
     """A slot as its unit fills it; the turns that facts came from are in `said`."""
     if isinstance(unit, Fact):
         source = said.get(unit.source)
@@ -326,6 +403,8 @@ def _hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit]) ->
             role=turn.role if turn else "",
             session=turn.session if turn else "",
             quote=own_words(turn.text)[:QUOTE] if turn else "",
+            about=unit.about,
+            standing=firm(unit.id),
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
@@ -359,6 +438,7 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
         when += ", this conversation" if session and hit.session == session else ""
         who = hit.speaker or hit.role or "a note"
         sure = f", confidence {hit.confidence:.2f}" if hit.kind == "fact" else ""
+        sure += f", {hit.standing}" if hit.standing else ""
         text = hit.text.replace("\n", "\n  ")
         lines.append(f"- [{hit.category or hit.kind}, {when}, {who}{sure}] {text}")
     return "\n".join([*lines, f"</memory-notes {mark}>"])

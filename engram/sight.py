@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engram.beside import Around, Beside
 from engram.conversations import Conversations
-from engram.core import actions, trust
+from engram.core import todos, trust
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
@@ -63,7 +63,7 @@ class Sight(Looking):
         gap = self.settings.policy.buffer.session_gap_minutes
         few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
         few = few and SPINE not in self.talks.due(now)
-        facts = self.index.catalog.facts("commitment" if few else "")
+        facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         if not few:
             self.around.follow(facts)
         self.edges.refresh()
@@ -83,7 +83,7 @@ class Sight(Looking):
             stored=self.index.stored() if whole else {},
             whole=whole,
             buried=self.index.tombstones,
-            feedback=self._feedback(memories, now) if whole else {},
+            feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
             roots=self.settings.drift_roots,
             talks=talks,
             messages=self.talks.messages() if telling else {},
@@ -104,14 +104,6 @@ class Sight(Looking):
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""
         return trust.trust(self._said_by(fact), self.settings.policy.trust)
-
-    def _feedback(self, memories: Mapping[str, Living], now: datetime) -> dict[str, float]:
-        """What became lately of the memories of each category (`C30`)."""
-
-        def like(memory: str) -> str | None:
-            return memories[memory].fact.category if memory in memories else None
-
-        return actions.feedback(actions.parsed(self.read(ACTIONS)), like, now, self.settings.policy.actions)
 
     def disk(self, path: str) -> bytes | None:
         """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).

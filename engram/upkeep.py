@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.agenda import CADENCES
+from engram.core import actions
+from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.sight import RUNS
 
@@ -105,7 +107,7 @@ class Upkeep:
                 if not asks or self.settings.model is None or fault not in {"", UNREAD}:
                     break
                 asked |= {ask.key for ask in asks}
-                fault = self._answered(asks) or fault
+                fault = self._barred() or self._answered(asks) or fault
             report: Report = self.as_writer(lambda: self.order.run(cadence, dry_run=dry_run, only=only))
             if fault not in {"", UNREAD} and cadence == "talk":
                 rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
@@ -113,22 +115,29 @@ class Upkeep:
             self._told(report, fault)
             return report
 
+    def _barred(self) -> str:
+        """Why a model is not asked now, or '' (rows C22, X24)."""
+        policy = self.settings.policy
+        left = max(0, policy.model.tokens_per_day - self.extractor.spend.today(self.clock()).tokens)
+        return actions.ruling("summarize_node", Eligibility(), policy.actions, tokens=left)[1]
+
     def _answered(self, asks: Sequence[Ask]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
         from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
-        from engram.llm.answers import answer
+        from engram.llm.answers import answer, is_small
 
-        failed, unread = 0, False
+        failed, unread, policy = 0, False, self.settings.policy.model
         for ask in asks:
             try:
-                said = answer(self.extractor.model(), ask.task, ask.material, self.settings.policy.model)
+                model = self.extractor.model(small=is_small(ask.task, ask.material, policy))
+                said = answer(model, ask.task, ask.material, policy)
             except ModelError as fault:
                 if not fault.retryable:  # it will never have the form
                     self.as_writer(partial(self.order.sight.failed.__setitem__, ask.key, fault.what))
                     unread = True
                     continue
                 failed += 1
-                if isinstance(fault, BudgetSpentError) or failed >= self.settings.policy.model.attempts:
+                if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
                     return str(fault)
                 continue
             self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))

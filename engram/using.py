@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-from engram.core import decay
+from engram.core import actions, decay
 from engram.core.records import Fact
 
 if TYPE_CHECKING:
@@ -75,6 +75,17 @@ class Using:
         """What it is worth is kept before its law changes, as by a pin that comes or goes (`D8`)."""
         with self._lock:
             self.uses.note({fact.id: decay.anchored(fact, self.uses.of(fact.id), now, self.policy)})
+
+    def feedback(self, log: bytes, now: datetime) -> dict[str, float]:
+        """What became lately of the memories of each category, as the action log tells, −1…1 (`C30`)."""
+        rows = actions.parsed(log, self.policy.actions.prior_events)
+        known = self.index.units(list({str(row.get("memory")) for row in rows}))
+
+        def like(memory: str) -> str | None:
+            fact = known.get(memory)
+            return fact.category if isinstance(fact, Fact) else None
+
+        return actions.feedback(rows, like, now, self.policy.actions)
 
     def settle(self) -> None:
         """Count what was recalled so far, in the order in which it was; nothing before the log was read."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -18,6 +19,9 @@ Action = Literal[
 ]
 Ruling = Literal["allow", "defer", "deny"]
 Row = dict[str, Any]
+
+GUIDELINES = "state/compression-guidelines.md"
+"""What the log of actions suggests, for people and for assistants (`C21`)."""
 
 SOURCES = ("extraction", "consolidation", "replay", "manual", "unknown")
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
@@ -37,6 +41,38 @@ class Eligibility:
     source: str = "unknown"
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An action on a memory as it was proposed, how it was ruled, and why not; '' where it is allowed."""
+
+    action: Action
+    known: Eligibility
+    ruling: Ruling
+    why: str
+
+    @property
+    def row(self) -> Row:
+        """What the log says of it, beside when and of which memory; `told` reads it."""
+        return {"ruling": self.ruling, "eligibility": asdict(self.known)}
+
+
+def proposed(action: Action, known: Eligibility, policy: ActionPolicy) -> Proposal:
+    """The action, ruled on (`C22`)."""
+    return Proposal(action, known, *ruling(action, known, policy))
+
+
+def told(row: Row) -> Row:
+    """A row of the log as it is shown; what it says of a proposal counts only in its strict form (`C22`).
+
+    The log lies in the vault, where anybody may write: a word that is no action is `discard`, and an eligibility
+    without the form is that of a memory of which nothing is known.
+    """
+    if "ruling" not in row:
+        return row
+    strict = {"action": action_of(row.get("action")), "eligibility": asdict(eligibility_of(row.get("eligibility")))}
+    return {**row, **strict, "ruling": row["ruling"] if row["ruling"] in get_args(Ruling) else "deny"}
+
+
 def action_of(said: object) -> Action:
     """The action that somebody named; what is none is `discard` (`C22`)."""
     return next((known for known in get_args(Action) if known == said), "discard")
@@ -54,15 +90,13 @@ def eligibility_of(said: object) -> Eligibility:
 
 
 def ruling(
-    action: Action, known: Eligibility, policy: ActionPolicy, *, enabled: bool = True, tokens: int | None = None
+    action: Action, known: Eligibility, policy: ActionPolicy, *, tokens: int | None = None
 ) -> tuple[Ruling, str]:
     """Whether an action is allowed, and why not: the first rule that fits (`C22`).
 
-    Switched off; a summary without tokens left; nothing important is discarded; nothing stale or archived is
+    A summary without tokens left; nothing important is discarded; nothing stale or archived is
     changed or tied; nothing is built on what is hardly believed, where its source is known.
     """
-    if not enabled:
-        return "deny", "it is switched off"
     if action == "summarize_node" and tokens == 0:
         return "defer", "no tokens are left"
     if action == "discard" and known.importance >= policy.keep_importance:
@@ -77,17 +111,19 @@ def ruling(
 # -- the log --------------------------------------------------------------------------------------
 
 
-def parsed(raw: bytes) -> list[Row]:
-    """The rows of the action log without those of runs, which else would change what the next run reads."""
+def parsed(raw: bytes, most: int) -> list[Row]:
+    """The latest rows of the action log without those of runs, which else would change what the next run reads."""
     found: list[Row] = []
-    for line in raw.splitlines():
+    for line in reversed(raw.splitlines()):
+        if len(found) == most:
+            break
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and "run" not in row and isinstance(row.get("action"), str) and _time(row):
             found.append(row)
-    return found
+    return found[::-1]
 
 
 _GOOD = frozenset({"confirm", "reinforce", "rewrite", "keep", "pin", "restore"})
@@ -218,6 +254,21 @@ def _line(one: Advice) -> str:
     way = "do more" if one.delta > 0 else "do less" if one.delta < 0 else "hold"
     fate = f", {one.good} proved good, {one.poor} poor" if one.good + one.poor else ""
     return f"- {one.action}: {way} ({one.delta:+.2f}, {one.certainty} certainty, {one.total} events{fate})"
+
+
+_GUIDE = re.compile(
+    r"^- [a-z_]{1,40}: do (?:more|less) \([+-]0\.\d\d, (?:high|medium) certainty, \d+ events"
+    r"(?:, \d+ proved good, \d+ poor)?\)$"
+)
+
+
+def guiding(page: str, policy: ActionPolicy) -> list[str]:
+    """The first 5 lines of the guidelines that suggest something with some certainty (`C21`).
+
+    Only in the very form in which they are written: the page lies in the vault, and nobody speaks to an assistant
+    through it.
+    """
+    return [line for line in page.splitlines() if _GUIDE.fullmatch(line)][: policy.guides]
 
 
 def _time(row: Row) -> datetime | None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy, ImportancePolicy, LadderPolicy
+    from engram.core.records import Interval
 
 
 def _any(listing: str) -> re.Pattern[str]:
@@ -47,6 +49,10 @@ _NOTE_CATEGORIES = frozenset(
         "correction",
         "entity",
     }
+)
+_HAPPENING = frozenset({"moment", "commitment"})
+_SINCE = re.compile(
+    r"\b(?:since|seit|depuis|desde|sinds)\b|\bda(?:l|lla|ll')\b|\bс \w+ года\b|以来|从|から", re.IGNORECASE
 )
 _EPISODE_CATEGORIES = frozenset({"event", "action", "observation", "issue", "bug", "incident", "moment"})
 _NOTE_TAGS = frozenset({"preference", "constraint", "goal", "habit", "policy", "belief"})
@@ -205,6 +211,15 @@ _ARTIFACTS = {
     "principle": "constraint",
     "commitment": "commitment",
 }
+
+
+def event_end(text: str, category: str, kind: str, when: Interval | None) -> datetime | None:
+    """When what happens is over, by the words for its time (`X14`); None for a state, of which they tell the beginning.
+
+    "Anna was in Porto on 14 March" ends with that day, "Anna has lived in Porto since March" does not end with March.
+    """
+    happens = category in _HAPPENING or (kind == "episode" and not _SINCE.search(text))
+    return when.end if when and happens else None
 
 
 def artifact_of(category: str) -> str:

@@ -129,8 +129,9 @@ class Near:
 class Unit:
     """What ranking needs to know of a unit: `source` is the key of the turn a fact came from.
 
-    `subject` says whether the question names what it is about (`A20`), `ties` how strongly the best facts lead to
-    it, 0–1 (`C34`), `nudge` what trust in it adds to the score (`C28`).
+    `used` is when it was last recalled, `stability` 1–5 what use made of it (`A19`), `frequency` how many of the
+    candidates are about the same, 0–1 (`E7`). `subject` says whether the question names what it is about (`A20`),
+    `ties` how strongly the best facts lead to it, 0–1 (`C34`), `nudge` what trust in it adds to the score (`C28`).
     """
 
     key: str
@@ -140,6 +141,9 @@ class Unit:
     subject: bool = False
     ties: float = 0.0
     nudge: float = 0.0
+    used: datetime | None = None
+    stability: float = 1.0
+    frequency: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +158,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Weights of a scorer: relevance·r + importance·i + recency·2^(−age/half_life) + subject·s + ties·t + nudge.
+    """Weights of a scorer: relevance·r + importance·i + recency·2^(−age/half_life) + stability·min(1, stability/5)
+    + frequency·f + subject·s + ties·t + nudge.
 
     r is the index's score over the best one's, s whether the question names the subject, t the activation: all
-    signals are 0–1.
+    signals are 0–1. Age counts from the last recall where `from_use` says so, if there was one.
     """
 
     relevance: float
@@ -166,16 +171,21 @@ class Preset:
     half_life: float = field(metadata={"unit": "days"})
     subject: float = 0.0
     ties: float = 0.0
+    stability: float = 0.0
+    frequency: float = 0.0
+    from_use: bool = False
 
+
+MOST_STABLE = 5.0
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "balanced": Preset(1.0, 0.02, 0.0, 30, subject=0.15, ties=0.05),
-        "belief": Preset(0.50, 0.20, 0.10, 30, subject=0.15, ties=0.50),
-        "entity": Preset(0.40, 0.0, 0.30, 14),
+        "belief": Preset(0.50, 0.20, 0.10, 30, subject=0.15, ties=0.50, stability=0.05, from_use=True),
+        "entity": Preset(0.40, 0.0, 0.30, 14, frequency=0.30),
     }
 )
-"""Scorers by name (rows A15, A18, E7), as far as recall has their signals; balanced is measured."""
+"""Scorers by name (rows A15, A18, E7); balanced is measured, the others are those of the seeds."""
 
 
 def ask(text: str, when: datetime) -> Question:
@@ -279,9 +289,14 @@ def _extras(unit: Unit, now: datetime, preset: Preset) -> dict[str, float]:
     parts = {}
     if preset.importance:
         parts["importance"] = preset.importance * unit.importance
-    if preset.recency and unit.when is not None:
-        days = max((now - unit.when).total_seconds() / 86400, 0)
+    when = (unit.used if preset.from_use else None) or unit.when
+    if preset.recency and when is not None:
+        days = max((now - when).total_seconds() / 86400, 0)
         parts["recency"] = preset.recency * math.exp2(-days / preset.half_life)
+    if preset.stability:
+        parts["stability"] = preset.stability * min(1.0, unit.stability / MOST_STABLE)
+    if preset.frequency and unit.frequency:
+        parts["frequency"] = preset.frequency * unit.frequency
     if preset.subject and unit.subject:
         parts["subject"] = preset.subject
     if preset.ties and unit.ties:
@@ -430,6 +445,9 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "vector": "means what is asked",
         "importance": "importance",
         "recency": "recency",
+        "stability": "of use again and again",
+        "frequency": "about what much of the rest is about",
+        "chain": "stood then in the place of what the words find",
         "subject": "about someone or something the question names",
         "ties": "tied to the best memories",
         "nudge": "how far it is trusted",

@@ -166,7 +166,8 @@ class Fact:
 
     `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
     (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `derived_from` are
-    the memories that a conclusion rests on (row A23), `done` is when a promise was kept or given up (row E16); `path`
+    the memories that a conclusion rests on (row A23); what happens has from `valid_from` to `event_end` for it, which
+    says nothing of how long the memory holds (row X14); `done` is when a promise was kept or given up (row E16); `path`
     is vault-relative, `sha` the SHA-256 of the file's bytes.
     """
 
@@ -198,6 +199,7 @@ class Fact:
     path: str = ""
     sha: str = ""
     derived_from: tuple[str, ...] = ()
+    event_end: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +384,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4)."""
+    """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4).
+
+    `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29).
+    """
 
     key: str
     kind: UnitKind
@@ -400,6 +405,8 @@ class Hit:
     session: str = ""
     quote: str = ""
     tokens: int = 0
+    about: tuple[str, ...] = ()
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.echo import own_words
 from engram.core.grammar import sentences
 from engram.core.instructions import instruction
+from engram.core.trust import MADE, SYNTHESIZED
 from engram.core.words import content, language, words
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.policies.talking import TalkPolicy
-    from engram.core.records import FiledTurn, Turn
+    from engram.core.records import Fact, FiledTurn, Turn
 
 EPISODES = "episodes/"
 """Where the notes of episodes stand (row A27)."""
@@ -108,6 +109,18 @@ def rows(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
         return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}
+
+
+def curated(facts: Iterable[Fact], persona: str | None) -> tuple[datetime | None, int, int]:
+    """When a conclusion was last drawn from a persona's memories, how many those were, and how many are new (`E9`).
+
+    Told by the memories themselves, so that it is never ahead of them.
+    """
+    own = [fact for fact in facts if fact.persona == persona and fact.created]
+    last = max((fact.created for fact in own if fact.created and fact.origin == SYNTHESIZED), default=None)
+    rest = [fact.created for fact in own if fact.origin not in MADE]
+    before = sum(1 for at in rest if last and at and at <= last)
+    return last, before, len(rest) - before
 
 
 # -- what a summary rests on ------------------------------------------------------------------------------

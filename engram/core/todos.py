@@ -1,4 +1,4 @@
-"""Promises: which are open, and what somebody says who has kept one or does it again and again (row E16).
+"""Promises and loops: which are open, and what somebody says who has kept one or does it again (rows E15, E16).
 
 Words are read with more care than hope: a question, a plan, a condition or a denial keeps nothing.
 """
@@ -6,6 +6,7 @@ Words are read with more care than hope: a question, a plan, a condition or a de
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from engram.core.records import Fact
+    from engram.core.records import Candidate, Fact
 
-FULFILLED, EXPIRED, HABIT, THREAD = "fulfilled", "expired", "habit", "thread"
+FULFILLED, EXPIRED, HABIT, THREAD, FRICTION = "fulfilled", "expired", "habit", "thread", "friction"
+LOOPS = (HABIT, THREAD, FRICTION)
+"""What somebody comes back to without having promised it: done again and again, left open, going wrong (row E15)."""
+
+PROMISING = tuple(f'"{word}"' for word in ("commitment", *LOOPS))
+"""One of these stands in the record of whatever has a stage."""
 
 _DONE = re.compile(
     r"\b(?:(?:it|that|this)(?:'s| is| has been)? (?:all |finally |now |already )?(?:done|finished|sorted|taken care of)"
@@ -40,6 +46,7 @@ _NOT = re.compile(
     r"|if|when|once|until|unless|before|almost|nearly|half|partly|wish|hope|nicht|noch|nie|kein|keine|wenn|sobald|werde"
     r"|fast|pas|jamais|quand|si|nunca|cuando|non|mai|não|niet)\b|n't\b",
 )
+_NO_LONGER = re.compile(r"\b(?:no longer|not anymore|used to|stopped|nicht mehr|ne plus|ya no|non più|niet meer)\b")
 _AGAIN = re.compile(
     r"\b(?:(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|month|year|weekend|monday|tuesday|wednesday"
     r"|thursday|friday|saturday|sunday)|daily|weekly|monthly|(?:once|twice|three times) a (?:day|week|month)|regularly"
@@ -49,13 +56,31 @@ _AGAIN = re.compile(
     r"|каждый день|каждую неделю)\b|每天|每周|毎日|毎週",
 )
 _NO_MORE = re.compile(r"\b(?:not|never|no longer|stopped|used to|nicht|nie|jamais|nunca|mai|niet|не)\b|n't\b")
+_HEDGED = re.compile(
+    r"\b(?:maybe|perhaps|might|may|probably|possibly|some ?day|sometime|eventually|one of these days"
+    r"|thinking (?:of|about)|not sure (?:if|whether)|vielleicht|irgendwann|eventuell"
+    r"|peut-être|un jour|quizás|quizá|tal vez|algún día|forse"
+    r"|talvez|misschien|ooit|может быть|когда-нибудь)\b|也许|可能|たぶん|いつか",
+)
+_FRICTION = re.compile(
+    r"\b(?:i|we)(?:'m| am|'re| are)? (?:still |really |always |just )?(?:struggl(?:e|ing) (?:with|to)"
+    r"|stuck (?:on|with|at)|fed up with|frustrated (?:with|by|about)|sick of)"
+    r"|\bkeeps? (?:on )?(?:forgetting|failing|breaking|crashing|losing|running into|falling|jamming|freezing|dropping"
+    r"|interrupting|getting (?:lost|stuck)|having (?:trouble|problems))"
+    r"|\b(?:have|having|had) (?:\w+ )?(?:trouble|problems|a hard time|difficulty) (?:with|\w+ing)\b"
+    r"|\b(?:drives|driving) me (?:crazy|mad|nuts)|\b(?:nervt|ärgert) mich|\b(?:habe|haben) (?:\w+ ){0,3}"
+    r"(?:probleme|schwierigkeiten|ärger) mit\b|\bj'ai du mal à|\bme cuesta\b|\btengo problemas con\b"
+    r"|\bfaccio fatica a\b",
+)
+_KEY_TERMS = 6
 _PREFIX = 4
 _LONGEST = 400
 
 
 def is_open(fact: Fact) -> bool:
-    """Whether it is a promise that nobody has kept or given up."""
-    return fact.category == "commitment" and fact.status == "active" and not {FULFILLED, EXPIRED} & set(fact.tags)
+    """Whether it is a promise that nobody has kept or given up, or something left open or going wrong that still is."""
+    counts = fact.category == "commitment" or not {THREAD, FRICTION}.isdisjoint(fact.tags)
+    return counts and fact.status == "active" and not {FULFILLED, EXPIRED} & set(fact.tags)
 
 
 def is_past(fact: Fact, now: datetime, days: float) -> bool:
@@ -64,19 +89,41 @@ def is_past(fact: Fact, now: datetime, days: float) -> bool:
 
 
 def stage(fact: Fact) -> str:
-    """`open`, `fulfilled`, `expired` or `habit`; '' for what is no promise."""
+    """`open`, `fulfilled`, `expired`, `habit`, `thread` or `friction`; '' for what is none of them."""
     if HABIT in fact.tags:
         return HABIT
-    if fact.category != "commitment":
+    loop = next((tag for tag in (FRICTION, THREAD) if tag in fact.tags), "")
+    if fact.category != "commitment" and not loop:
         return ""
-    return next((tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), "open")
+    return next((tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), loop or "open")
+
+
+def looped(candidate: Candidate) -> Candidate:
+    """The candidate as a loop where the words that prove it make it one (`E15`).
+
+    A promise that is hedged and has no time is a thread, left open; what goes wrong again and again is a friction.
+    """
+    said = fold(candidate.quote)
+    if candidate.category == "commitment" and candidate.when is None and _HEDGED.search(said):
+        return replace(candidate, category="fact", tags=_with(candidate.tags, THREAD))
+    going_wrong = candidate.category in {"fact", "moment"} and _FRICTION.search(said) and not _NO_LONGER.search(said)
+    return replace(candidate, tags=_with(candidate.tags, FRICTION)) if going_wrong else candidate
+
+
+def key(text: str) -> str:
+    """What a loop is about in snake_case, the same however often it is told in these words (`E15`).
+
+    >>> key("The printer in the office keeps jamming.")
+    'printer_office_keeps_jamming'
+    """
+    return "_".join(dict.fromkeys(_terms(text)[:_KEY_TERMS]))
 
 
 def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
     """The open promise of `promises` that somebody says they kept, or None (`E16`).
 
-    The one whose words they repeat most, at least the share `overlap`; of two alike neither. A single one needs
-    no words of its own where somebody says outright that it is done.
+    The one whose words they repeat most, at least the share `overlap`; of two alike neither. A single promise needs
+    no words of its own where somebody says outright that it is done; a thread or a friction does.
     """
     for said in _asserted(text, _NOT):
         done = bool(_DONE.search(said))
@@ -86,8 +133,9 @@ def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
         best = [one for one in shares if one[0] >= overlap]
         if best and (len(best) == 1 or best[0][0] > best[1][0]):
             return best[0][2]
-        if done and len(promises) == 1:
-            return promises[0]
+        single = [promise for promise in promises if promise.category == "commitment"]
+        if done and len(single) == 1:
+            return single[0]
     return None
 
 
@@ -111,6 +159,10 @@ def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
         said = fold(own[start:end]).strip() if end - start <= _LONGEST else ""
         if said and not said.endswith(("?", "？")) and not unless.search(said):
             yield said
+
+
+def _with(tags: Sequence[str], tag: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*tags, tag)))
 
 
 def _alike(one: str, other: str) -> bool:

@@ -25,7 +25,10 @@ CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 OUTSIDE = frozenset(("import", "tool"))
 """Classes whose words anybody may have written."""
 
-MADE = frozenset(("dream", "synthesized"))
+SYNTHESIZED = "synthesized"
+"""The origin of what consolidation concluded."""
+
+MADE = frozenset(("dream", SYNTHESIZED))
 """Origins of what consolidation concluded from other memories."""
 
 DEEDS = {"pin": "pinned", "core": "core", "principle": "a principle", "profile": "part of the profile"}

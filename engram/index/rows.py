@@ -105,7 +105,7 @@ CREATE INDEX problem_path ON problem (path);
 """
 
 _FACT = tuple(field.name for field in fields(Fact))
-_FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid_until", "done")))
+_FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid_until", "done", "event_end")))
 _FACT_LISTS = tuple(map(_FACT.index, ("about", "tags", "also", "supersedes", "superseded_by", "derived_from")))
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")

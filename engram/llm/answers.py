@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from engram.errors import ModelError, NotFoundError
 from engram.llm.wording import sections
@@ -29,16 +29,22 @@ class Task:
     """What is asked: a closed JSON schema, and a reading of (reply, material) that trusts nothing.
 
     The reading gives the answer, {} where the model has nothing to say, and raises ModelError for what has not
-    the form. `small` is a job for a small model (`B14`).
+    the form. `small` says when it is a job for a small model (`B14`): `few` where it shows few statements.
     """
 
     schema: Mapping[str, Any]
     read: Callable[[Any, Any], Mapping[str, Any]]
-    small: bool = True
+    small: Literal["always", "few", "never"] = "always"
 
 
 TASKS: dict[str, Task] = {}
 """By the name of the prompt file."""
+
+
+def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
+    """Whether a question is a job for a small model (`B14`): short, or about fewer than 3 statements."""
+    size = TASKS[task].small
+    return size == "always" or (size == "few" and len(json.loads(material)["facts"]) < policy.small_statements)
 
 
 def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answer:

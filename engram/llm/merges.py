@@ -152,10 +152,14 @@ def _outdated(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str
 
 TASKS |= {
     "compare": Task(
-        _closed(verdicts=_list_of(pair={"type": "integer"}, relation=_RELATION, confidence=_SHARE)), _verdicts
+        _closed(verdicts=_list_of(pair={"type": "integer"}, relation=_RELATION, confidence=_SHARE)),
+        _verdicts,
+        small="never",
     ),
-    "fold": Task(_closed(**_CONCLUSION), _concluded),
-    "principle": Task(_closed(**_CONCLUSION), _concluded, small=False),
-    "insights": Task(_closed(insights=_list_of(**_CONCLUSION)), _insights, small=False),
-    "probe": Task(_closed(invalid=_list_of(memory={"type": "integer"}, quote={"type": "string"})), _outdated),
+    "fold": Task(_closed(**_CONCLUSION), _concluded, small="never"),
+    "principle": Task(_closed(**_CONCLUSION), _concluded, small="never"),
+    "insights": Task(_closed(insights=_list_of(**_CONCLUSION)), _insights, small="never"),
+    "probe": Task(
+        _closed(invalid=_list_of(memory={"type": "integer"}, quote={"type": "string"})), _outdated, small="never"
+    ),
 }

@@ -36,6 +36,7 @@ def _list(**properties: Any) -> dict[str, Any]:
 
 SENTENCES = _closed(sentences=_list(facts=_NUMBERS, text=_TEXT))
 """The evidence stands before the sentence: a model that has named it says what it names."""
+RELATED = _closed(sentences=_list(relation={"type": "integer"}, facts=_NUMBERS, text=_TEXT))
 SUBJECTS = _closed(facts=_list(n={"type": "integer"}, names={"type": "array", "items": _TEXT}))
 BRIDGE = _closed(connected={"type": "boolean"}, facts=_NUMBERS, how=_TEXT)
 
@@ -62,6 +63,23 @@ def read_sentences(most: int, said: Mapping[str, Any], material: Mapping[str, An
             dropped[why or "too many"] += 1
         else:
             kept.append({"text": text, "facts": numbers})
+    return {"sentences": kept, "dropped": dict(sorted(dropped.items()))} if kept else {}
+
+
+def read_related(said: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
+    """One sentence for each relation, in their order, each read as in `read_sentences` (`B11`)."""
+    told = _items(said, "sentences")
+    to = {one["r"]: one["to"] for one in material["relations"]}
+    found: dict[int, Mapping[str, Any]] = {}
+    dropped: Counter[str] = Counter()
+    for item in told:
+        (number, *_) = (*_numbers([item.get("relation")], to), 0)
+        one = read_sentences(1, {"sentences": [item]}, {**material, "name": f"{material['name']} {to.get(number, '')}"})
+        if number and number not in found and one:
+            found[number] = one["sentences"][0]
+        else:
+            dropped["no relation that was shown" if one else "without ground"] += 1
+    kept = [found[number] for number in sorted(found)]
     return {"sentences": kept, "dropped": dict(sorted(dropped.items()))} if kept else {}
 
 
@@ -136,11 +154,12 @@ def _stands(name: str, text: str) -> bool:
 
 
 TASKS.update(
-    describe=Task(SENTENCES, partial(read_sentences, 4)),
-    profile=Task(SENTENCES, partial(read_sentences, 50), small=False),
-    patterns=Task(SENTENCES, partial(read_sentences, 40), small=False),
+    describe=Task(SENTENCES, partial(read_sentences, 4), small="few"),
+    relate=Task(RELATED, read_related, small="few"),
+    profile=Task(SENTENCES, partial(read_sentences, 50), small="never"),
+    patterns=Task(SENTENCES, partial(read_sentences, 40), small="never"),
     story=Task(SENTENCES, partial(read_sentences, 3)),
-    macro=Task(SENTENCES, partial(read_sentences, 4), small=False),
+    macro=Task(SENTENCES, partial(read_sentences, 4), small="never"),
     subjects=Task(SUBJECTS, read_subjects),
-    bridge=Task(BRIDGE, read_bridge, small=False),
+    bridge=Task(BRIDGE, read_bridge, small="never"),
 )

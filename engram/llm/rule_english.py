@@ -34,6 +34,12 @@ we are: relationship sure trait tag:relationship
 allergy: fact sure thing tag:health
     <AM>(?P<w>(?:severely |highly |very |deathly |also )?(?:allergic|intolerant)) to
     = {s} is {w} to {o}
+goes wrong: fact probable thing tag:friction
+    <AM>(?P<w>struggling with|having (?:trouble|problems) with|fed up with|frustrated (?:with|by))
+    = {s} is {w} {o}
+has problems: fact probable thing tag:friction
+    <I>have (?P<w>(?:trouble|problems) with)
+    = {s} has {w} {o}
 has allergy: fact sure trait tag:health
     i(?: have|'ve got) (?P<w>(?:an? )?(?:\w+ ){1,2}allergy)
     = {s} has {w} {o}

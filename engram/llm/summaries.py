@@ -92,4 +92,4 @@ SESSION = Form(
 SPINE = Form({}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items)
 
 for _name, _form in (("rolling", ROLLING), ("session", SESSION), ("episode", EPISODE), ("spine", SPINE)):
-    TASKS[_name] = Task(_form.schema, _form.read)
+    TASKS[_name] = Task(_form.schema, _form.read, small="never" if _name == "spine" else "always")

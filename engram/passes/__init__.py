@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import tzinfo
 
+    from engram.core.actions import Proposal
     from engram.core.dedup import Neighbour
     from engram.core.policy import Policy
     from engram.core.records import Vitals
@@ -102,11 +103,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Plan to say something of a memory, and to change nothing."""
+    """Plan to say something of a memory, and to change nothing; `refused` is what was proposed and is not to be."""
 
     memory: str
     path: str
     why: str
+    refused: Proposal | None = None
 
 
 @dataclass(frozen=True, slots=True)

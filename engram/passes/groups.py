@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from engram.core.dedup import Neighbour
     from engram.passes import Answer, Living, View
 
+_UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
 Pair = tuple["Living", "Living"]
 
@@ -27,6 +29,11 @@ def seeds(view: View) -> list[Living]:
         return sorted(free, key=lambda one: (-touched(one), one.fact.id))
 
     return view.once(seeds, found)
+
+
+def linked(names: Iterable[str]) -> list[str]:
+    """The names as a note's `about` has them: links, as far as a link can hold them."""
+    return [name if _UNLINKABLE.search(name) else f"[[{name}]]" for name in dict.fromkeys(names)]
 
 
 def touched(one: Living) -> float:

@@ -10,14 +10,15 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from engram.core import actions, entities, lifecycle, todos
+from engram.core import actions, entities, lifecycle, todos, trust
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
 from engram.core.records import Edit, Fact, Usage
+from engram.core.talks import curated
 from engram.core.text import content_hash, ulid
 from engram.passes import Bundle, Living, Made, Mark, Told
 from engram.passes.groups import asked, beside, clusters, is_theirs, listed, refused, rested, seeds
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
     from engram.core.drift import Finding
     from engram.passes import Answer, Step, View
 
-ORIGIN = "synthesized"
 PROBED = "state/probed.json"
-GUIDELINES = "state/compression-guidelines.md"
 ACTIONS = "state/memory-actions.jsonl"
 _HEAD = "# Compression guidelines\n\nGenerated: "
 
@@ -58,7 +57,18 @@ def fold(view: View, now: datetime) -> list[Step]:
         return _may_go(one) and rests and one.fact.importance < policy.fold_importance
 
     groups = [group[: policy.shown] for group in _about(filter(folds, seeds(view))) if len(group) >= policy.fold]
+    ready = {persona: _may_fold(view, persona, now) for persona in {group[0].fact.persona for group in groups}}
+    groups = [group for group in groups if ready[group[0].fact.persona]]
     return _folded(view, now, "fold", groups, policy.fold, policy.folded_importance)
+
+
+def _may_fold(view: View, persona: str | None, now: datetime) -> bool:
+    """Whether a day has passed since a persona's memories were last concluded from, or 25 are new (rows E9, E17)."""
+    policy = view.policy.insight
+    last, _, new = curated((one.fact for one in view.memories.values()), persona)
+    rest = timedelta.max if last in {None, now} else now - last
+    waits = rest < timedelta(seconds=policy.fold_seconds)
+    return not waits and (rest >= timedelta(hours=policy.fold_hours) or new >= policy.fold_new)
 
 
 def principles(view: View, now: datetime) -> list[Step]:
@@ -172,9 +182,9 @@ def _made(
     facts = [one.fact for one in sources]
     weakest = min(facts, key=lambda fact: fact.confidence)
     known = Eligibility(weakest.confidence, "candidate", weakest.importance, "consolidation")
-    verdict, why = actions.ruling("summarize_node", known, view.policy.actions)
-    if verdict != "allow":
-        return [Told(weakest.id, weakest.path, f"nothing is concluded from it: {why}")]
+    asked_for = actions.proposed("summarize_node", known, view.policy.actions)
+    if asked_for.ruling != "allow":
+        return [Told(weakest.id, weakest.path, f"nothing is concluded from it: {asked_for.why}", asked_for)]
     turns = list(dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key))
     names = tuple(fact.id for fact in facts)
     fact = Fact(
@@ -185,7 +195,7 @@ def _made(
         tags=tuple(dict.fromkeys(tag for one in facts for tag in one.tags)),
         source=turns[0] if turns else "",
         also=tuple(turns[1:]),
-        origin=ORIGIN,
+        origin=trust.SYNTHESIZED,
         persona=facts[0].persona,
         supersedes=tuple(one.fact.id for one in gone),
         derived_from=names,
@@ -304,7 +314,8 @@ def drift(view: View, now: datetime) -> list[Step]:
         wrong += _idle(view, one, now) if claims else []
         dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)
         if dead and not is_theirs(one):
-            keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}"}
+            until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
+            keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}", "valid_until": until}
             found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
             wrong.remove(dead)
         found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
@@ -331,10 +342,10 @@ def guidelines(view: View, now: datetime) -> list[Step]:
 
     Written only where it says something new.
     """
-    rows = actions.parsed(view.read(ACTIONS))
+    rows = actions.parsed(view.read(ACTIONS), view.policy.actions.events)
     text = actions.guidelines(rows, view.policy.actions)
-    before = view.read(GUIDELINES).decode(errors="replace")
+    before = view.read(actions.GUIDELINES).decode(errors="replace")
     if not text or before.partition("\n\n")[2].partition("\n")[2] == text:
         return []
     new = f"{_HEAD}{now.astimezone(UTC).isoformat(timespec='seconds')}\n{text}"
-    return [Mark(GUIDELINES, new.encode(), f"{min(len(rows), view.policy.actions.events)} events")]
+    return [Mark(actions.GUIDELINES, new.encode(), f"{len(rows)} events")]

@@ -14,8 +14,9 @@ from engram.core.actions import Eligibility
 from engram.core.dedup import Claim, Judgement, Neighbour, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
+from engram.core.todos import EXPIRED, FULFILLED, HABIT
 from engram.passes import Bundle, Case, Told
-from engram.passes.groups import Pair, asked, beside, is_theirs, listed, pairs, refused, seeds
+from engram.passes.groups import Pair, asked, beside, is_theirs, linked, listed, pairs, refused, seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
     from engram.passes import Living, Step, View
 
+_SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAME = "says the same as another"
 
 
@@ -118,6 +120,7 @@ def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> B
         return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
     keys = _evidence(fact, [one.fact for one in losers])
     keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
+    keys |= _united(fact, [one.fact for one in losers])
     raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.look.believed(fact)))
     if raised != fact.confidence:
         keys["confidence"] = raised
@@ -134,6 +137,15 @@ def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
     every = list(dict.fromkeys([*own, *(key for one in others for key in (one.source, *one.also) if key)]))
     links = [f"[[{key}]]" for key in every]
     return {"source": links if len(links) > 1 else links[0]} if len(every) > len(own) else {}
+
+
+def _united(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
+    """The keys `about` and `tags` with those of all, where that is more; what became of a promise is each one's own."""
+    about = tuple(dict.fromkeys((*fact.about, *(name for one in others for name in one.about))))
+    fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
+    tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
+    keys: dict[str, object] = {"about": linked(about)} if about != fact.about else {}
+    return keys | ({"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {})
 
 
 def _with(names: Sequence[str], *more: str) -> list[str]:
@@ -204,7 +216,13 @@ def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime
         return (is_theirs(one), decay.effective_confidence(one.fact, one.usage, now, view.policy), one.fact.id)
 
     loser, winner = sorted((newer, older), key=rank)
-    return [] if is_theirs(loser) else [_merged(view, winner, [loser], "judged the same as another")]
+    if is_theirs(loser):
+        return []
+    ready = actions.proposed("update_note", _known(winner), view.policy.actions)
+    if ready.ruling != "allow":
+        told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
+        return [Told(winner.fact.id, winner.fact.path, told, ready)]
+    return [_merged(view, winner, [loser], "judged the same as another")]
 
 
 def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
@@ -215,12 +233,12 @@ def _contradicted(view: View, newer: Living, older: Living, sure: float, left: i
     ask = Case(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure:
         return [ask]
-    gone, _ = actions.ruling("discard", _known(older), policy.actions)
-    ready, why = actions.ruling("update_note", _known(newer, stage="candidate"), policy.actions)
-    if ready != "allow":
-        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {why}")]
-    if gone != "allow":
-        return [ask]
+    gone = actions.proposed("discard", _known(older), policy.actions)
+    ready = actions.proposed("update_note", _known(newer, stage="candidate"), policy.actions)
+    if ready.ruling != "allow":
+        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
+    if gone.ruling != "allow":
+        return [ask, Told(old.id, old.path, f"{new.path} contradicts it, and a person is asked: {gone.why}", gone)]
     lower = view.look.believed(new) < view.look.believed(old)
     barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
     claim = Claim(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
-from engram.core.entities import Names, key, ref
-from engram.core.records import Amend, Edge, Edit, Line, Move
+from engram.core.actions import Eligibility, proposed
+from engram.core.entities import key, ref
+from engram.core.records import Amend, Edge, Edit, Fact, Line, Move
 from engram.core.words import words
-from engram.passes import TRASH, Tie
-from engram.passes.telling import Telling, about, asked, evidence, line, numbered, stem, worth
+from engram.passes import TRASH, Tie, Told
+from engram.passes.groups import linked
+from engram.passes.telling import Telling, about, asked, evidence, line, names, numbered, stem, worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.records import Entity, Fact
+    from engram.core.records import Entity
     from engram.passes import Living, Step, View
-
-_UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 
 
 # -- one note for one name ------------------------------------------------------------------------------
@@ -111,8 +110,7 @@ def _relinked(view: View, winner: Entity, loser: Entity) -> list[Step]:
     why = f"{loser.name} is {winner.name}"
     for one in view.memories.values():
         if any(_leads(name, loser) for name in one.fact.about):
-            names = dict.fromkeys(winner.name if _leads(name, loser) else name for name in one.fact.about)
-            links = [name if _UNLINKABLE.search(name) else f"[[{name}]]" for name in names]
+            links = linked(winner.name if _leads(name, loser) else name for name in one.fact.about)
             found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, why))
     for other in view.entities.values():
         drop = tuple(one for one in other.relations if _leads(one[1], loser))
@@ -155,10 +153,8 @@ def describe(view: View, now: datetime) -> list[Step]:
     policy, telling = view.policy.portraits, Telling(view, now)
     room = policy.entities - telling.made_now("description")
     known = about(view, now)
-    lately = {path: max(_touched(one) for one in memories) for path, memories in known.items()}
-    since = (now - timedelta(days=policy.recent_days)).timestamp()
-    for path in sorted(lately, key=lambda path: (-lately[path], path)):
-        if room <= 0 or lately[path] < since:
+    for path in _lately(view, known, now):
+        if room <= 0:
             break
         entity = view.entities[path]
         told = sorted(sorted(known[path], key=worth)[: policy.together], key=lambda one: one.fact.id)
@@ -168,6 +164,51 @@ def describe(view: View, now: datetime) -> list[Step]:
         change = Amend(path, f"told from {len(facts)} memories")
         room -= telling.tell(change, "description", ask, [(stem(fact),) for fact in facts])
     return telling.done()
+
+
+def relate(view: View, now: datetime) -> list[Step]:
+    """A sentence on each relation that memories tell of, where that changed (rows B11, B12, B14).
+
+    As many entities as `describe` tells of, and the same ones first; only with a model.
+    """
+    policy, telling = view.policy.portraits, Telling(view, now)
+    room = policy.entities - telling.made_now("relationships")
+    known = about(view, now)
+    for path in _lately(view, known, now):
+        if room <= 0:
+            break
+        entity = view.entities[path]
+        listed, facts = _bonds(view, entity, known[path])
+        if not listed and "relationships" in entity.blocks:
+            change = Amend(path, "no memory tells of a relation", blocks={"relationships": ()})
+            telling.show(change, view.page(path))
+        elif listed:
+            material = {"name": entity.name, "type": entity.type, "relations": listed, "facts": numbered(view, facts)}
+            ask = asked("relate", material, f"relations of {entity.name}")
+            change = Amend(path, f"told from {len(facts)} memories")
+            room -= telling.tell(change, "relationships", ask, [(stem(fact),) for fact in facts])
+    return telling.done()
+
+
+def _bonds(view: View, entity: Entity, told: Sequence[Living]) -> tuple[list[dict[str, object]], list[Fact]]:
+    """The relations that memories about the entity tell of, as a question shows them, and those memories."""
+    policy, listed, facts = view.policy.portraits, list[dict[str, object]](), list[Fact]()
+    for kind, to in entity.relations:
+        other = names(view).one(to)
+        called = _called([other] if other else ())
+        tells = [one.fact for one in sorted(told, key=worth) if _names_one(one.fact.text, called)][: policy.beside]
+        fresh = [fact for fact in tells if fact not in facts]
+        if tells and len(facts) + len(fresh) <= policy.together:
+            listed.append({"r": len(listed) + 1, "relation": kind, "to": to})
+            facts += fresh
+    return listed, sorted(facts, key=lambda fact: fact.id)
+
+
+def _lately(view: View, known: Mapping[str, Sequence[Living]], now: datetime) -> list[str]:
+    """The paths of entities that were mentioned or recalled in the last 7 days, the latest first (`B14`)."""
+    lately = {path: max(_touched(one) for one in memories) for path, memories in known.items()}
+    since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
+    return [path for path in sorted(lately, key=lambda path: (-lately[path], path)) if lately[path] >= since]
 
 
 def _touched(one: Living) -> float:
@@ -232,10 +273,7 @@ def subjects(view: View, now: datetime) -> list[Step]:
     Only where the statement holds a name that has a note, which need not mean that one: "Anna Karenina". All of a
     conversation are asked about together, so that the question stays the same. What a person touched stays.
     """
-    names = Names()
-    for path, entity in view.entities.items():
-        names.put(path, entity)
-    called = _called(view)
+    called = _called(view.entities.values())
     found: list[Step] = []
     for some in _conversations(view, now):
         if not any(_names_one(one.fact.text, called) for one in some if not one.fact.about and not one.kept):
@@ -247,17 +285,17 @@ def subjects(view: View, now: datetime) -> list[Step]:
             found.append(ask)
             continue
         for n, one in enumerate(some, 1):
-            named = [names.one(name) for name in answer.get("names", {}).get(str(n), ())]
+            named = [names(view).one(name) for name in answer.get("names", {}).get(str(n), ())]
             links = list(dict.fromkeys(f"[[{entity.name}]]" for entity in named if entity))
             if links and not one.fact.about:
                 found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, "the statement names them"))
     return found
 
 
-def _called(view: View) -> dict[str, list[list[str]]]:
-    """The names of all entities as words, by their first word."""
+def _called(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
+    """The names of entities as words, by their first word."""
     found: defaultdict[str, list[list[str]]] = defaultdict(list)
-    for one in view.entities.values():
+    for one in some:
         for name in (one.name, *one.aliases):
             if held := words(name):
                 found[held[0]].append(held)
@@ -319,7 +357,13 @@ def _bridge(
     facts: Sequence[Fact],
     now: datetime,
 ) -> list[Step]:
-    how = Line(answer["how"], tuple(stem(facts[n - 1]) for n in answer["facts"]))
+    rests = [facts[n - 1] for n in answer["facts"]]
+    weakest = min(rests, key=lambda fact: (fact.stage != "stale", fact.confidence))
+    known = Eligibility(weakest.confidence, weakest.stage or "candidate", weakest.importance, "consolidation")
+    ready = proposed("link_graph", known, view.policy.actions)
+    if ready.ruling != "allow":
+        return [Told(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]
+    how = Line(answer["how"], tuple(map(stem, rests)))
     confidence = view.policy.portraits.bridge_confidence
     found: list[Step] = [Tie(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)]
     for end in ends:

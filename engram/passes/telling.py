@@ -47,11 +47,20 @@ def about(view: View, now: datetime) -> dict[str, list[Living]]:
     return view.once(about, lambda: _about(view, evidence(view, now)))
 
 
+def names(view: View) -> Names:
+    """Who goes by which name."""
+
+    def found() -> Names:
+        known = Names()
+        for path, entity in view.entities.items():
+            known.put(path, entity)
+        return known
+
+    return view.once(names, found)
+
+
 def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
-    names = Names()
-    for path, entity in view.entities.items():
-        names.put(path, entity)
-    called = cache(names.one)
+    called = cache(names(view).one)
     found: defaultdict[str, list[Living]] = defaultdict(list)
     for one in memories:
         named = (called(name) for name in one.fact.about)

@@ -41,7 +41,7 @@ def promises(view: View, now: datetime) -> list[Step]:
     Only the words of a user in a chat count, and only for what was promised before them in a conversation that the
     persona knows. What they may mean is what was open when they were said, so that hearing them again changes nothing.
     """
-    held = {one.fact.id: one.fact for one in view.active() if one.fact.category == "commitment"}
+    held = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
     found: dict[str, Step] = {
         fact.id: _settled(fact, todos.EXPIRED, now, "its time is over", view)
         for fact in held.values()
@@ -49,7 +49,8 @@ def promises(view: View, now: datetime) -> list[Step]:
     }
     for talk, filed in _heard(view):
         known = [fact for fact in held.values() if fact.persona in {None, talk.persona}]
-        habit = next((fact for fact in known if todos.is_open(fact) and _habitual(fact, filed, view)), None)
+        promised = (fact for fact in known if fact.category == "commitment" and todos.is_open(fact))
+        habit = next((fact for fact in promised if _habitual(fact, filed, view)), None)
         if habit and habit.id not in found:
             keys = {"category": "fact", "tags": [*habit.tags, todos.HABIT]}
             why = f"done again and again, as said in {filed.key}"
@@ -62,6 +63,10 @@ def promises(view: View, now: datetime) -> list[Step]:
             found[kept.id] = _settled(kept, todos.FULFILLED, when, f"kept, as said in {filed.key}", view)
             held[kept.id] = replace(kept, done=when, tags=(*kept.tags, todos.FULFILLED))
     return list(found.values())
+
+
+def _counts(fact: Fact) -> bool:
+    return todos.is_open(fact) or fact.category == "commitment" or fact.done is not None
 
 
 def _was_open(fact: Fact, filed: FiledTurn) -> bool:

@@ -23,6 +23,8 @@ WORDS: dict[str, dict[str, tuple[str, type]]] = {
     "recall": {
         "-k": ("k", int),
         "--budget": ("budget", int),
+        "--milliseconds": ("milliseconds", int),
+        "--preset": ("preset", str),
         "--session": ("session", str),
         "--persona": ("persona", str),
         "--as-of": ("as_of", str),

@@ -148,7 +148,8 @@ def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"Nothing will happen within {result['days']} days."
     for row in result["coming"]:
         yield f"{row['at'][:10]}  {row['what']}: {row['text'][:HIT_CHARACTERS]}"
-        yield f"            {row['why']} · {row['path']}"
+        felt = f" · feedback {row['feedback']:+.2f}" if row.get("feedback") else ""
+        yield f"            {row['why']}{felt} · {row['path']}"
         if row.get("curve"):
             yield f"            {''.join(_BARS[round(worth * (len(_BARS) - 1))] for worth in row['curve'])}"
 

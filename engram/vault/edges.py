@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +27,14 @@ EDGES = "state/edges.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One edge as it is kept; `owed` while the note of its source does not show it yet."""
+    """One edge as it is kept; `owed` while the note of its source does not show it yet.
+
+    `trust` is how far those who said it are believed, 0–1 (`D6`).
+    """
 
     edge: Edge
     owed: bool = False
+    trust: float = 1.0
 
 
 def edge_id(edge: Edge) -> str:
@@ -94,7 +98,7 @@ class Edges:
         """What the file holds once these edges are written down, anew where it knows them."""
         raw = self.vault.read(EDGES) if self.vault.exists(EDGES) else b""
         known = ((edge_id(edge), edge) for edge in edges)
-        lines = {name: Line(edge, name in self.lines and self.lines[name].owed) for name, edge in known}
+        lines = {name: replace(self.lines.get(name) or Line(edge), edge=edge) for name, edge in known}
         return raw + (b"" if not raw or raw.endswith(b"\n") else b"\n") + _raw(lines)
 
     def compact(self) -> int:
@@ -148,6 +152,7 @@ def _row(name: str, line: Line) -> dict[str, object]:
         "attitude": edge.attitude,
         "proximity": edge.proximity,
         "owed": line.owed,
+        "trust": line.trust if line.trust < 1 else None,
     }
     return {key: value for key, value in row.items() if key == "confidence" or value not in {None, "", False}}
 
@@ -162,8 +167,8 @@ def _line(text: str) -> tuple[str, Line] | None:
         return None
     if not all(isinstance(row.get(key), str) and row[key] for key in ("id", "from", "to")):
         return None
-    confidence = row.get("confidence", 1.0)
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+    confidence, trust = row.get("confidence", 1.0), row.get("trust", 1.0)
+    if not _is_share(confidence) or not _is_share(trust):
         return None
     edge = Edge(
         row["from"],
@@ -177,7 +182,11 @@ def _line(text: str) -> tuple[str, Line] | None:
         attitude=_level(row.get("attitude")),
         proximity=_level(row.get("proximity")),
     )
-    return row["id"], Line(edge, owed=row.get("owed") is True)
+    return row["id"], Line(edge, owed=row.get("owed") is True, trust=float(trust))
+
+
+def _is_share(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and 0 <= value <= 1
 
 
 def _text(when: datetime | None) -> str:

@@ -34,6 +34,13 @@ def scribe(body: Body) -> Body:
     facts = material["facts"]
     if task == "subjects":
         return {"facts": [{"n": one["n"], "names": [w.strip(".,") for w in one["text"].split()]} for one in facts]}
+    if task == "relate":
+        bonds = [(one["r"], fact) for one in material["relations"] for fact in facts if one["to"] in fact["text"]]
+        return {
+            "sentences": [
+                {"relation": r, "facts": [one["n"]], "text": f"So: {_small(one['text'])}"} for r, one in bonds
+            ]
+        }
     most = {"describe": 4, "story": 3, "macro": 4}.get(task, 50)
     return {
         "sentences": [{"facts": [one["n"]], "text": f"So it is said: {_small(one['text'])}"} for one in facts[:most]]

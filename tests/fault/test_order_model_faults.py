@@ -96,8 +96,9 @@ def lived(tmp_path_factory):
     fresh = [{"id": f"n{n}", "session": "now", "text": f"The garden has row number {n}."} for n in range(10)]
     now = [(NOW - timedelta(minutes=10 - n)).isoformat() for n in range(10)]
     memory.call("observe", {"turns": [turn | {"occurred_at": now[n]} for n, turn in enumerate(fresh)]})
-    for name in ("Anna", "Ben"):
-        entity(keeping, name)
+    entity(keeping, "Anna")
+    entity(keeping, "Ben", relations=(("brother", "Carl"),))
+    entity(keeping, "Carl")
     texts = [
         f"{name} {what}" for name in ("Anna", "Ben") for what in ("is a nurse.", "lives in Porto.", "sails often.")
     ]
@@ -113,6 +114,7 @@ def lived(tmp_path_factory):
         keeping.made(f"Ben likes strong {what}", about=("Ben",), origin="model", kind="note", days=50) for what in tea
     ]
     made += [keeping.made("Ben owes Anna a boat.", origin="model", kind="note", days=30, importance=0.8)]
+    made += [keeping.made("Carl is the brother of Ben.", about=("Ben",), origin="model", kind="note")]
     keeping.plant(*made)
     entity(keeping, "Rome", "place")
     storms = [

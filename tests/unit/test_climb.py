@@ -283,6 +283,7 @@ def test_a_contradiction_weakens_what_three_conversations_told(judging, words, b
     (new,) = judged(judging, "contradicts", BERLIN, MUNICH).created
     old = by_text(judging, BERLIN)
     assert (old.status, old.confidence, old.superseded_by) == ("active", after, (new,))
+    assert judging.using.of(old.id).salience_at == judging.clock()
     assert by_text(judging, MUNICH).supersedes == (old.id,)
     assert texts(judging) == [BERLIN, MUNICH]
 

@@ -48,11 +48,11 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     names = [one.__name__ for one in NIGHTLY]
     assert names[:6] == ["stage", "promote", "expire", "archive", "prune", "revive"]
     assert names[6:14] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
-    assert names[14:20] == ["unite", "retire", "subjects", "describe", "cards", "bridges"]
-    assert names[20:26] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
-    assert names[26:] == ["topics", "trash", "logs"]
-    light = ["merge", "compare", "unite", "retire", "describe", "profile", "cleanup", "expire", "topics", "guidelines"]
-    assert [one.__name__ for one in LIGHT] == light
+    assert names[14:21] == ["unite", "retire", "subjects", "describe", "relate", "cards", "bridges"]
+    assert names[21:27] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
+    assert names[27:] == ["topics", "trash", "logs"]
+    light = ["merge", "compare", "unite", "retire", "describe", "relate", "profile", "cleanup", "expire", "topics"]
+    assert [one.__name__ for one in LIGHT] == [*light, "guidelines"]
     assert [one.__name__ for one in WEEKLY] == ["macros", "cleanup", "guidelines", "edges"]
 
 

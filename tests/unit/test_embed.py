@@ -373,6 +373,18 @@ def test_a_model_that_hangs_delays_one_answer_not_all(world, fake):
     assert here.recall("tide").note == ""
 
 
+# row: X24
+def test_a_model_that_was_given_less_than_its_time_does_not_rest(world, fake):
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    fake.script_embeddings(hang())
+    with pytest.raises(ModelError, match=r"within 0\.05 seconds"):
+        here.embedding.question("lighthouse", 0.05)
+    fake.script_embeddings()
+    assert here.recall("tide").note == ""
+
+
 def test_a_wrong_address_is_told_and_is_no_error(world):
     """As with any other fault of the model."""
     here = world()

@@ -247,6 +247,74 @@ def test_two_who_break_up_are_no_couple_whatever_they_were_called(entering, told
     assert len(lines(entering, "concepts/Anna.md")) == (not over)
 
 
+def tell(entering, *relations, days=0, text="hm", **who):
+    said = replace(turn(text, days), **who)
+    entering.take([], Extraction((), "test/1", relations=relations), [said], said.occurred_at)
+
+
+def sure(entering):
+    return {edge.label: edge.confidence for edge in entering.edges.all()}
+
+
+TOOL, IMPORT, ASSISTANT = {"origin": "tool"}, {"origin": "import"}, {"role": "assistant"}
+
+
+# row: B1
+# row: D6
+# row: X27
+def test_a_relation_is_believed_as_far_as_who_says_it(entering):
+    """However often; the user's own word lifts it, what they only pass on does not."""
+    for day in range(4):
+        tell(entering, bond("Anna", "boss", "Eve", confidence=0.9), days=day, **TOOL)
+    (edge,) = entering.edges.all()
+    assert edge.confidence == 0.5
+    tell(entering, bond("Anna", "sister", "Ida", confidence=0.9), **ASSISTANT)
+    assert {edge.label: edge.confidence for edge in again(entering).edges.all() or entering.edges.all()}[
+        "sister"
+    ] == 0.7
+    passed = Relation("Anna", "cousin", "Bo", "t1", "Anna's cousin is Bo", 0.9)
+    tell(entering, passed, text='Tom wrote: "Anna\'s cousin is Bo"')
+    assert sure(entering)["cousin"] == 0.6
+    tell(entering, bond("Anna", "boss", "Eve", confidence=0.9), days=5)
+    assert sure(entering)["boss"] == pytest.approx(0.55)
+
+
+# row: B1
+# row: X27
+@pytest.mark.parametrize("who", [TOOL, IMPORT, ASSISTANT])
+def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(entering, who):
+    """Neither by another one nor by saying that it is over; in another process too."""
+    tell(entering, bond("Anna", "works at", "Acme Inc.", confidence=0.6), bond("Anna", "husband", "Ben"))
+    before = lines(entering, "concepts/Anna.md")
+    for one in (entering, again(entering)):
+        one.refresh()
+        tell(one, bond("Anna", "works at", "Siemens AG", confidence=0.9), days=1, **who)
+        tell(one, bond("Anna", "husband", "Ben", ended=True), days=1, **who)
+        assert [edge.valid_until for edge in one.edges.all()] == [None, None]
+    assert lines(entering, "concepts/Anna.md") == before
+    tell(entering, bond("Anna", "works at", "Siemens AG"), days=2)
+    assert len([edge for edge in entering.edges.all() if edge.valid_until]) == 1
+
+
+# row: X27
+def test_an_outsider_may_be_followed_by_the_user_and_by_their_like(entering):
+    tell(entering, bond("Anna", "works at", "Acme Inc."), **TOOL)
+    tell(entering, bond("Anna", "works at", "Siemens AG"), days=1, **IMPORT)
+    tell(entering, bond("Anna", "works at", "Bosch"), days=2)
+    tell(again(entering), bond("Anna", "works at", "Evil Corp."), days=3, **TOOL)
+    entering.refresh()
+    assert [edge.target for edge in entering.edges.all() if not edge.valid_until] == ["concept:bosch"]
+
+
+# row: C13
+# row: X27
+def test_a_tool_gives_nobody_another_name(entering):
+    """By an alias two notes become one."""
+    take(entering, about=["Robert"])
+    tell(entering, bond("Robert", "alias", "Eve"), **TOOL)
+    assert entering.linked(["Eve"]) == ("Eve",)
+
+
 # row: C34
 def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entering):
     """Once for each time it was said, in another process too; what a person took out stays out."""

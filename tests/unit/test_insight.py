@@ -136,6 +136,28 @@ def test_only_what_the_fold_says_whole_is_archived(keeping, fake):
 
 
 # row: E17
+# row: E9
+def test_a_fold_rests_a_day_unless_much_is_new(keeping, fake, clock):
+    """And a minute in any case; what was concluded last, and of how many, is told with the context."""
+    told(keeping, *TRIPS)
+    assert "curator" not in keeping.memory.call("context", {})["state"]
+    judging(fake, fold=all_of(FOLD))
+    night(keeping, "fold")
+    assert len(made(keeping)) == 1
+    last = {"lastRunAt": clock().isoformat(), "lastMemoryCountAtRun": 3}
+    assert keeping.memory.call("context", {})["state"]["curator"] == last
+    more = ["Ben went hiking in Bergen.", "Ben went sailing near Bergen.", "Ben went skiing above Bergen."]
+    told(keeping, *more, about=("Ben",))
+    judging(fake, fold=all_of(FOLD.replace("Anna", "Ben")))
+    clock.advance(hours=22)
+    night(keeping, "fold")
+    assert len(made(keeping)) == 1
+    keeping.plant(*(keeping.made(f"Bird {n} sings.") for n in range(25)))
+    night(keeping, "fold")
+    assert len(made(keeping)) == 2
+
+
+# row: E17
 def test_at_most_five_folds_in_a_run(keeping, fake):
     for name in ("Ada", "Bea", "Cem", "Dan", "Eva", "Flo"):
         told(keeping, *(trip.replace("Anna", name) for trip in TRIPS), about=(name,))

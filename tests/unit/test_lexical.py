@@ -209,7 +209,8 @@ def test_parts_sum_to_the_score():
         for hit in search(lexical, asked).hits:
             assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-9)
             seen |= set(hit.parts)
-    assert seen == set(MEANING) - {"importance", "recency", "vector", "subject", "ties", "nudge"}
+    others = {"importance", "recency", "stability", "frequency", "vector", "subject", "ties", "chain", "nudge"}
+    assert seen == set(MEANING) - others
 
 
 def test_an_answer_is_found_by_the_words_of_the_question_before_it():

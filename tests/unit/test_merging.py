@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,6 +11,7 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.records import Fact
 from engram.core.text import ulid
+from engram.serve import output
 from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, garbage, page, refusal, shape, status, truncated
@@ -284,6 +286,40 @@ def test_what_three_conversations_told_is_only_weakened(asking, fake):
         assert (was.status, was.confidence, was.superseded_by) == ("active", 0.4, (new,))
 
 
+# row: A10
+# row: B6
+def test_what_is_weakened_has_lost_nothing_until_then(asking, fake, clock):
+    """It waits for its first recall while it is sure; from now on it fades, and only from now on."""
+    keeping = asking()
+    told(keeping, *FILLER)
+    sure = OURS | {"confidence": 0.9}
+    old = keeping.fact(PORTO, days=60, source=turn(1), also=(turn(2), turn(3)), **sure)
+    keeping.fact(LISBON, days=2, source=turn(4), **sure)
+    judging(fake, compare=every("contradicts", 0.95))
+    light(keeping, only="compare")
+    assert keeping.seen(old).confidence == pytest.approx(0.7)
+    assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == 0.5
+    clock.advance(days=10)
+    faded = 0.5 * math.exp(-0.02 * (1 + 0.3 * 2) * 10)
+    assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == pytest.approx(faded, abs=1e-3)
+
+
+# row: A22
+def test_a_merge_unites_whom_it_is_about_and_the_tags(keeping):
+    """What became of a promise stays with each."""
+    told(keeping, "Anna sails.", about=("Anna",), tags=("sea",), category="commitment")
+    told(keeping, "anna sails", about=("Ben", "Anna"), tags=("boat", "fulfilled"), category="commitment")
+    night = keeping.memory.call("consolidate", {"only": "merge"})
+    (stays,) = [one for one in keeping.memory.index.catalog.facts() if one.status == "active"]
+    assert (set(stays.about), set(stays.tags) - {"fulfilled"}) == ({"Anna", "Ben"}, {"sea", "boat"})
+    assert ("fulfilled" in stays.tags) == (stays.text == "anna sails")
+    before = keeping.tree()
+    assert keeping.memory.call("consolidate", {"only": "merge"})["deeds"] == ()
+    assert keeping.tree() == before
+    keeping.memory.call("undo", {"id": night["run"]})
+    assert len([one for one in keeping.memory.index.catalog.facts() if one.status == "active"]) == 2
+
+
 # row: C22
 def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
     """The first is for a person, the second waits."""
@@ -297,6 +333,47 @@ def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
     report = light(keeping, only="compare")
     assert statuses(keeping, weak) == ["active", "active"]
     assert any("waits: confidence below 0.35" in one["why"] for one in report["findings"])
+
+
+# row: C22
+def test_what_was_refused_is_told_once_by_why(asking, fake):
+    keeping = asking()
+    old, _ = compared(keeping, PORTO, LISBON, importance=0.8)
+    judging(fake, compare=every("contradicts", 1.0))
+    light(keeping, only="compare", dry_run=True)
+    assert refusals(keeping, old) == []
+    light(keeping, only="compare")
+    light(keeping, only="compare")
+    (one,) = refusals(keeping, old)
+    assert (one["action"], one["outcome"], one["ruling"]) == ("discard", "skipped", "deny")
+    assert one["reason"] == "importance 0.8 or more"
+    assert one["eligibility"]["importance"] == 0.8
+    assert "ruling: deny" in output.shown("why", keeping.memory.call("why", {"id": old}))
+
+
+# row: C22
+def test_what_is_stale_is_not_put_together_on_a_models_word(asking, fake):
+    keeping = asking()
+    same = ("Anna takes the tram to the office.", "Anna rides the tram to the office.")
+    names = compared(keeping, *same, stage="stale")
+    judging(fake, compare=every("same", 0.95))
+    light(keeping, only="compare")
+    assert statuses(keeping, names) == ["active", "active"]
+    assert [one["reason"] for name in names for one in refusals(keeping, name)] == ["it is stale"]
+
+
+# row: C22
+# row: X24
+def test_without_tokens_left_nothing_is_asked(asking, fake):
+    keeping = asking(tokens_per_day=0)
+    compared(keeping, PORTO, LISBON)
+    light(keeping, only="compare")
+    assert tasks(fake) == []
+    assert keeping.memory.faults["consolidation"] == "no tokens are left"
+
+
+def refusals(keeping, name):
+    return [one for one in keeping.memory.call("why", {"id": name})["decisions"] if "ruling" in one]
 
 
 # row: C12

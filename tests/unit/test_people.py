@@ -93,6 +93,19 @@ def whole(keeping, **more):
     assert keeping.everything() == before
 
 
+BAD = {
+    "garbage": garbage(),
+    "refusal": refusal(),
+    "no json": "Anna is a spy.",
+    "wrong types": {"sentences": [{"facts": "1", "text": 7}, 3, None, {"facts": [True, 1.5, "2"], "text": "So."}]},
+    "no list": {"sentences": "Anna is a spy."},
+    "no source": {"sentences": [{"facts": [], "text": "Anna is a spy."}, {"facts": [99], "text": "Anna is a spy."}]},
+    "invented": {"sentences": [{"facts": [1], "text": "Anna loves Boris."}, {"facts": [1], "text": "Anna is 47."}]},
+    "many": {"sentences": [{"facts": [99], "text": "Anna is a spy."}] * 10_000},
+    "deep": "[" * 100_000,
+}
+
+
 # -- one note for one name ------------------------------------------------------------------------------
 
 
@@ -282,6 +295,80 @@ def test_one_run_describes_five_and_a_question_holds_ten_memories(told, fake):
     assert all(set(one) == {"n", "date", "text"} for one in asked[0]["facts"])
 
 
+# row: B11
+# row: B13
+def test_each_relation_that_memories_tell_of_has_one_sentence(told, fake):
+    """With its sources; one of which nothing is told has none, and one that ended loses its own."""
+    path = entity(told, "Anna", relations=(("brother", "Ben"), ("boss", "Carla"), ("friend", "Dora")), more="\nMine.\n")
+    plant(told, "Ben is Anna's brother.", "Carla is Anna's boss.", about=("Anna",))
+    for name in ("Ben", "Carla", "Dora"):
+        entity(told, name)
+    before = told.tree()
+    done = consolidate(told)
+    held = block(told, path, "relationships")
+    words = [line.partition(" [[")[0] for line in held]
+    assert words == ["- So: Ben is Anna's brother.", "- So: Carla is Anna's boss."]
+    assert "[[fact-ben-is-" in held[0]
+    assert "Mine.\n" in text(told, path)
+    calls = len(fake.asked)
+    whole(told)
+    assert len(fake.asked) == calls
+    (shown,) = [material_of(body) for body in fake.asked if task_of(body) == "relate" and body]
+    assert [one["to"] for one in shown["relations"]] == ["Ben", "Carla"]
+    told.memory.call("undo", {"id": done["run"]})
+    assert told.tree() == before
+
+
+# row: B11
+@pytest.mark.parametrize("how", BAD)
+def test_a_bad_answer_on_relations_tells_nothing(told, fake, how):
+    path = entity(told, "Anna", relations=(("brother", "Ben"),))
+    entity(told, "Ben")
+    plant(told, "Ben is Anna's brother.")
+    fake.script(BAD[how])
+    consolidate(told, only="relate")
+    assert "relationships" not in text(told, path)
+
+
+# row: B11
+def test_a_sentence_on_a_relation_names_nobody_else(told, fake):
+    path = entity(told, "Anna", relations=(("brother", "Ben"),))
+    entity(told, "Ben")
+    plant(told, "Ben is Anna's brother.")
+    bad = [
+        {"relation": 2, "facts": [1], "text": "Ben is Anna's brother."},
+        {"relation": 1, "facts": [], "text": "Ben is Anna's brother."},
+        {"relation": 1, "facts": [1], "text": "Ben and Boris are brothers of Anna."},
+        {"relation": 1, "facts": [1], "text": "Ben is the brother of Anna."},
+        {"relation": 1, "facts": [1], "text": "Anna has a brother, Ben."},
+    ]
+    fake.script({"sentences": bad})
+    report = consolidate(told, only="relate")
+    (line,) = block(told, path, "relationships")
+    assert line.startswith("- Ben is the brother of Anna. [[")
+    assert "4 sentences" in report["deeds"][0]["why"]
+
+
+# row: B14
+def test_small_jobs_go_to_the_small_model(opened, fake):
+    """Fewer than three memories to describe from; what weighs goes to the other one."""
+    keeping = Keeping(opened(model=ModelSettings("big", fake.url, api="chat", small="little")))
+    plant(keeping, "Ben bakes.", "Ben sings.", about=("Ben",))
+    plant(keeping, *ANNA)
+    consolidate(keeping)
+    asked = {(task_of(body), material_of(body).get("name", "")): body["model"] for body in fake.asked}
+    assert asked["describe", "Ben"] == "little"
+    assert asked["describe", "Anna"] == "big"
+    assert {model for (task, _), model in asked.items() if task in {"profile", "fold", "compare"}} <= {"big"}
+    day = keeping.memory.extractor.spend.today(keeping.clock())
+    assert day.calls == len(fake.asked)
+
+
+def block(keeping, path, name):
+    inside = text(keeping, path).partition(f"%% engram:begin {name} %%\n")[2]
+    return inside.partition(f"%% engram:end {name} %%")[0].splitlines()
+
+
 # row: X2
 def test_without_a_model_a_question_is_told_as_skipped(keeping):
     plant(keeping, *ANNA[:3])
@@ -304,19 +391,6 @@ def test_a_sentence_that_rests_on_what_is_over_goes(told, fake, clock):
     assert "Rome" not in text(told, path)
     assert "nurse" in text(told, path)
     assert broken_links(told.root) == []
-
-
-BAD = {
-    "garbage": garbage(),
-    "refusal": refusal(),
-    "no json": "Anna is a spy.",
-    "wrong types": {"sentences": [{"facts": "1", "text": 7}, 3, None, {"facts": [True, 1.5, "2"], "text": "So."}]},
-    "no list": {"sentences": "Anna is a spy."},
-    "no source": {"sentences": [{"facts": [], "text": "Anna is a spy."}, {"facts": [99], "text": "Anna is a spy."}]},
-    "invented": {"sentences": [{"facts": [1], "text": "Anna loves Boris."}, {"facts": [1], "text": "Anna is 47."}]},
-    "many": {"sentences": [{"facts": [99], "text": "Anna is a spy."}] * 10_000},
-    "deep": "[" * 100_000,
-}
 
 
 # row: B11

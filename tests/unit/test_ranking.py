@@ -189,7 +189,8 @@ def test_presets_weigh_relevance_importance_and_recency():
     units = {"a": Unit("a", importance=0.5, when=NOW - timedelta(days=14))}
     (belief,) = merged([scored("a", 8.0)], units, NOW, PRESETS["belief"])
     (entity,) = merged([scored("a", 8.0)], units, NOW, PRESETS["entity"])
-    assert belief.parts == {"text": 0.5, "importance": 0.1, "recency": pytest.approx(0.1 * 2 ** (-14 / 30))}
+    recency = pytest.approx(0.1 * 2 ** (-14 / 30))
+    assert belief.parts == {"text": 0.5, "importance": 0.1, "recency": recency, "stability": pytest.approx(0.01)}
     assert entity.parts == {"text": 0.4, "recency": pytest.approx(0.15)}
 
 

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engram import recall
 from engram.core.policy import LinkPolicy
-from engram.core.records import Edge
+from engram.core.records import Edge, Usage
+from engram.errors import BadRequestError
 from engram.vault.edges import Line
 
 BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
@@ -85,6 +87,99 @@ def test_the_owner_is_no_subject(memory, keep):
     """Every second question would name them."""
     key = keep("Oat milk it is.", about='["user"]')
     assert "subject" not in parts(memory, "Which milk does the user take?", key)
+
+
+# How it was used, and what the operation chooses.
+
+
+def used(memory, key, **usage):
+    memory.using.uses.note({key: Usage(**usage)})
+
+
+# row: A15
+# row: A19
+def test_the_preset_of_beliefs_weighs_use(memory, keep, clock):
+    """Stability, and recency from the last recall on; the parts still sum to the score."""
+    old, new = keep("The heron nests by the mill."), keep("The heron nests by the lake.")
+    used(memory, old, access=20, stability=4.0, last_access=clock())
+    clock.advance(days=60)
+    told = {key: parts(memory, "heron nests", key, preset="belief") for key in (old, new)}
+    assert (told[old]["stability"], told[new]["stability"]) == (0.04, 0.01)
+    assert told[old]["recency"] == pytest.approx(0.1 * 2 ** (-60 / 30), abs=1e-4)
+    assert told[new]["recency"] < told[old]["recency"]
+    assert order(memory, "heron nests", preset="belief") == [old, new]
+    assert "stability" not in parts(memory, "heron nests", old)
+    hits = recalled(memory, "heron nests", preset="belief")
+    assert all(hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3) for hit in hits)
+
+
+# row: E7
+def test_the_preset_of_entities_weighs_what_much_is_about(memory, keep):
+    """The share of the most frequent subject, the mean over all; nothing without one."""
+    both = keep("The heron nests by the mill.", about="[Anna, Ben]")
+    anna = [keep(f"The heron nests at {place}.", about="[Anna]") for place in ("Porto", "Oslo")]
+    nobody = keep("The heron nests in the reeds.")
+    told = {key: parts(memory, "heron nests", key, preset="entity") for key in (both, *anna, nobody)}
+    assert [told[key]["frequency"] for key in anna] == [0.3, 0.3]
+    assert told[both]["frequency"] == pytest.approx(0.3 * (1 + 1 / 3) / 2, abs=1e-4)
+    assert "frequency" not in told[nobody]
+    assert order(memory, "heron nests", preset="entity")[-1] == nobody
+
+
+# row: E7
+def test_a_preset_that_is_none_is_refused(memory):
+    with pytest.raises(BadRequestError, match="no preset 'best'"):
+        recalled(memory, "heron", preset="best")
+
+
+# row: A29
+def test_what_use_has_proved_is_called_established(memory, keep):
+    """From 2 and from 3 on, in the hit and in the text for a model."""
+    names = [keep(f"The heron nests at mill {n}.") for n in range(3)]
+    for name, stability in zip(names, (1.9, 2.0, 3.0), strict=True):
+        used(memory, name, stability=stability)
+    answer = memory.call("recall", {"query": "heron nests", "kinds": ["fact"]})
+    assert {hit["key"]: hit["standing"] for hit in answer["hits"]} == dict(
+        zip(names, ("", "established", "well-established"), strict=True)
+    )
+    assert ", established] The heron nests at mill 1." in answer["text"]
+    assert ", well-established] The heron nests at mill 2." in answer["text"]
+
+
+# row: A29
+def test_the_context_groups_what_is_relevant_by_subject(memory, keep):
+    keep("The heron of Anna nests by the mill.", about="[Anna]")
+    keep("The heron of Ben nests by the mill, too.", about="[Ben]")
+    keep("Anna fed the heron that nests there.", about="[Anna]")
+    keep("A heron nests.", about="[]")
+    told = memory.call("context", {"query": "Where does the heron nest by the mill?"})
+    lines = told["parts"]["relevant"]
+    heads = [place for place, line in enumerate(lines) if line.startswith("About ")]
+    assert {lines[place] for place in heads} == {"About Anna:", "About Ben:"}
+    assert len(lines) == 6
+    anna = lines.index("About Anna:")
+    assert all("Anna" in line for line in lines[anna + 1 : anna + 3])
+    assert told["tokens"] <= memory.settings.policy.recall.budget
+
+
+# row: X24
+def test_an_answer_takes_no_longer_than_its_time(memory, keep):
+    """What would come next is left out, and the note says what; one hit is always there."""
+    for n in range(5):
+        keep(f"The heron nests at mill {n}.", about="[Anna]")
+    late = recall.Known(left=lambda: -1.0)
+    ask = recall.asked(memory.settings, memory.clock(), "heron nests")
+    answer = recall.recall(memory.index, memory.settings, ask, mark="m", complete=True, embed=refused, known=late)
+    assert answer.note == "time was up, left out: meaning, ties, further hits"
+    assert len(answer.hits) == 1
+    whole = recall.recall(memory.index, memory.settings, ask, mark="m", complete=True)
+    assert (len(whole.hits), whole.note) == (5, "")
+    with pytest.raises(BadRequestError, match="milliseconds must be 1 to 60000"):
+        recalled(memory, "heron", milliseconds=0)
+
+
+def refused(_text, _seconds):
+    pytest.fail("no time is left to ask")
 
 
 # What is tied.
@@ -191,6 +286,56 @@ def test_the_past_is_answered_without_ties(memory, keep, clock):
     found, led_to = keep("Anna comes to dinner.", about="[Anna]"), keep("Allergic to almonds.", about="[Anna]")
     assert order(memory, "dinner") == [found, led_to]
     assert order(memory, "dinner", as_of=clock().isoformat()) == [found]
+
+
+# row: X5
+def test_the_past_is_answered_along_the_chain_of_what_took_its_place(memory, keep):
+    """In today's words for what was then, and in the words of then for what came after."""
+    first, second, third = (f"01KBH2Q0M6T4W2Y0B7C5D9{n:04}" for n in range(3))
+    keep(
+        "Anna drinks tea.",
+        created="2026-03-01",
+        valid_until="2026-05-31",
+        status="superseded",
+        superseded_by=f"[{second}]",
+    )
+    keep(
+        "Anna drinks cocoa.",
+        created="2026-06-01",
+        valid_until="2026-08-31",
+        status="superseded",
+        supersedes=f"[{first}]",
+        superseded_by=f"[{third}]",
+    )
+    keep("Only oat milk for her.", created="2026-09-01", supersedes=f"[{second}]")
+    for asked in ("tea", "cocoa", "oat milk"):
+        for day, stood in (("2026-04-01", first), ("2026-07-01", second), ("2026-10-01", third)):
+            assert order(memory, asked, as_of=day) == [stood], (asked, day)
+    assert "chain" in parts(memory, "oat milk", first, as_of="2026-04-01")
+    assert order(memory, "tea") == []
+
+
+# row: X5
+def test_what_another_had_taken_the_place_of_by_then_is_no_answer(memory, keep):
+    """Also where the note does not say until when: a double that was merged, a source that was absorbed."""
+    first, second = (f"01KBH2Q0M6T4W2Y0B7C5D9{n:04}" for n in range(2))
+    keep("The heron nests by the mill.", created="2026-03-01", status="superseded", superseded_by=f"[{second}]")
+    keep("A heron nests by the old mill.", created="2026-06-01", supersedes=f"[{first}]")
+    assert order(memory, "heron", as_of="2026-04-01") == [first]
+    assert order(memory, "heron", as_of="2026-07-01") == [second]
+    answer = memory.call("recall", {"query": "heron", "as_of": "2026-07-01", "explain": True})
+    assert answer["filtered"]["replaced by then"] == 1
+
+
+# row: X5
+# row: E14
+def test_a_chain_goes_round_no_circle_and_tells_no_persona_of_another(memory, keep):
+    first, second = (f"01KBH2Q0M6T4W2Y0B7C5D9{n:04}" for n in range(2))
+    end = {"status": "superseded", "valid_until": "2026-05-31"}
+    keep("The heron nests.", created="2026-03-01", superseded_by=f"[{second}]", supersedes=f"[{second}]", **end)
+    keep("The stork nests.", created="2026-06-01", supersedes=f"[{first}]", superseded_by=f"[{first}]", persona="Muse")
+    assert order(memory, "heron", as_of="2026-07-01") == []
+    assert order(memory, "heron", as_of="2026-07-01", persona="Muse") == [second]
 
 
 # How far it is trusted.

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from engram.core import todos
-from engram.core.records import Fact
+from engram.core.records import Candidate, Fact, Interval
 from engram.errors import BadRequestError
 from engram.serve.output import shown
 from engram.vault import note
@@ -54,6 +54,39 @@ def test_a_single_open_promise_is_kept_by_any_word_for_done(text):
 def test_two_promises_of_the_same_words_are_kept_by_name_only():
     other = replace(AGENCY, id="C")
     assert todos.kept("I called the agency about the flat.", [AGENCY, other], 0.34) is None
+
+
+# row: E15
+@pytest.mark.parametrize(
+    ("said", "category", "became"),
+    [
+        ("Maybe I'll learn to sail some day.", "commitment", ("fact", ("thread",))),
+        ("Vielleicht rufe ich Ben an.", "commitment", ("fact", ("thread",))),
+        ("I'll call Ben.", "commitment", ("commitment", ())),
+        ("The printer keeps jamming.", "fact", ("fact", ("friction",))),
+        ("I'm struggling with the new boat.", "moment", ("moment", ("friction",))),
+        ("Ich habe schon wieder Probleme mit dem Drucker.", "fact", ("fact", ("friction",))),
+        ("I'm no longer struggling with the boat.", "fact", ("fact", ())),
+        ("I keep bees.", "fact", ("fact", ())),
+        ("I prefer a printer that keeps jamming.", "preference", ("preference", ())),
+    ],
+)
+def test_a_loop_is_known_by_the_words_that_prove_it(said, category, became):
+    one = todos.looped(Candidate("It is so.", category, 0.8, "T", said))
+    assert (one.category, one.tags) == became
+
+
+# row: E15
+def test_a_hedge_with_a_time_is_a_promise():
+    when = Interval(datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 22, tzinfo=UTC), "day", "tomorrow")
+    one = Candidate("It is so.", "commitment", 0.8, "T", "Maybe I'll call Ben tomorrow.", when=when)
+    assert todos.looped(one) == one
+
+
+# row: E15
+def test_the_key_of_a_loop_is_the_same_for_the_same_words():
+    assert todos.key("The printer in the office keeps jamming!") == todos.key("the printer in the office keeps jamming")
+    assert todos.key("The printer in the office keeps jamming.") == "printer_office_keeps_jamming"
 
 
 def promise(memory, text, **more):
@@ -241,3 +274,38 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
     assert all(any(name in path.read_text() for name in names) for path in before)
     memory.call("undo", {"id": run})
     assert {path: path.read_bytes() for path in before} == before
+
+
+# row: E15
+# row: E16
+def test_what_goes_wrong_and_what_is_left_open_is_told_until_it_is_over(memory):
+    """From the conversation itself; three of each; done by the words for it, or by hand."""
+    say(memory, "I have problems with my office printer.", "My sister Vera lives in Porto.")
+    memory.call("flush", {})
+    (row,) = memory.call("todos", {"stage": "friction"})["todos"]
+    assert row["key"] == todos.key(row["text"])
+    parts = memory.call("context", {})["parts"]
+    assert len(parts["frictions"]) == 1
+    assert "printer" in parts["frictions"][0]
+    assert "Going wrong:" in memory.call("context", {})["text"]
+    say(memory, "Done!", "The tide is high.", "I sail.")
+    over(memory)
+    assert stages(memory) == {row["id"]: "friction"}
+    say(memory, "I fixed the problems with the office printer.", session="later")
+    over(memory)
+    assert stages(memory) == {row["id"]: "fulfilled"}
+    memory.call("settle", {"id": row["id"], "stage": "open"})
+    assert stages(memory) == {row["id"]: "friction"}
+    memory.call("settle", {"id": row["id"], "stage": "expired"})
+    assert stages(memory) == {row["id"]: "expired"}
+    assert "frictions" not in memory.call("context", {})["parts"]
+
+
+# row: E16
+def test_at_most_three_frictions_and_threads_are_told(memory):
+    for number in range(5):
+        for tag in ("thread", "friction"):
+            memory.call("remember", {"text": f"Number {number} of the {tag} matter.", "tags": [tag]})
+    parts = memory.call("context", {})["parts"]
+    assert (len(parts["threads"]), len(parts["frictions"])) == (3, 3)
+    assert len(memory.call("todos", {"stage": "thread"})["todos"]) == 5

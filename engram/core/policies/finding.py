@@ -71,6 +71,11 @@ class RecallPolicy:
 
     k: int = number(10, "hits", 1, 1000, "E7", "hits in an answer", "recall.k")
     budget: int = number(1200, "tokens", 50, 100000, "E18", "tokens an answer may cost", "recall.budget")
+    milliseconds: int = number(
+        3000, "milliseconds", 1, 60000, "X24", "time after which an answer is what is found", "recall.milliseconds"
+    )
+    established: float = number(2.0, "times", 1, 5, "A29", "stability from which a memory is called established")
+    well_established: float = number(3.0, "times", 1, 5, "A29", "stability from which it is called well-established")
     pool: int = number(200, "units", 10, 10000, "recall", "candidates that are ranked")
     chars_per_token: float = number(4.0, "characters", 1, 10, "X24", "estimate of a token's length")
     least_tokens: int = number(40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little")

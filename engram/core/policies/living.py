@@ -174,6 +174,7 @@ class PortraitPolicy:
     entities: int = number(5, "entities", 0, 1000, "C14", "descriptions that are made in one run")
     recent_days: float = number(7.0, "days", 0, 3650, "B14", "time since a mention or recall within which one is made")
     together: int = number(10, "memories", 1, 100, "B14", "memories that one question to a model holds")
+    beside: int = number(3, "memories", 1, 100, "B11", "memories that a sentence on one relation rests on, at most")
     card_memories: int = number(5, "memories", 1, 1000, "D9", "memories about an entity from which it has a card")
     card_words: int = number(400, "words", 10, 10000, "D9", "longest card")
     profile_lines: int = number(300, "lines", 10, 100000, "C15", "longest `profile.md`")

@@ -47,4 +47,5 @@ class TodoPolicy:
     past_days: float = number(30.0, "days", 0, 3650, "house", "time after its day for which an open promise is shown")
     commitments: int = number(5, "items", 0, 100, "E16", "open promises in a context")
     habits: int = number(3, "items", 0, 100, "E16", "habits in a context")
+    frictions: int = number(3, "items", 0, 100, "E16", "frictions in a context")
     threads: int = number(3, "items", 0, 100, "E16", "open threads in a context")

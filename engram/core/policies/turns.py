@@ -107,6 +107,9 @@ class ModelPolicy:
     re_asks: int = number(1, "times", 0, 5, "interfaces", "repeats after an invalid reply, quoting the error")
     max_reply_chars: int = number(200000, "characters", 1000, 10000000, "quality", "longest reply that is read")
     calls_per_day: int = number(2000, "calls", 0, 1000000, "X24", "model calls in one day", "model.calls_per_day")
+    small_statements: int = number(
+        3, "statements", 1, 1000, "B14", "statements from which telling of somebody is no small job"
+    )
     tokens_per_day: int = number(
         2000000, "tokens", 0, 1000000000, "X24", "model tokens in one day", "model.tokens_per_day"
     )
