@@ -129,7 +129,12 @@ def _rewritten(
     statements: Sequence[tuple[str, Line]],
     memories: Sequence[Living],
 ) -> tuple[Line, ...]:
-    """The statements in a model's words; () where there is no answer. What they cover is kept."""
+    """The statements in a model's words; () where there is no answer. What they cover is kept.
+
+    Once in a run: a model that does not make it shorter is not asked to until the next.
+    """
+    if telling.known.get(f"{path}#{block}", {}).get("at") == telling.now.isoformat():
+        return ()
     facts: list[dict[str, Any]] = [
         {"n": n, "date": date, "text": one.text} for n, (date, one) in enumerate(statements, 1)
     ]

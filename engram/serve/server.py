@@ -66,6 +66,19 @@ class OwnUserProtocol(H11Protocol):
             self._dawdles = None
 
 
+class PatientServer(uvicorn.Server):
+    """A server that on its way out still reads what was on its way in: the parent closes whatever it has not read."""
+
+    linger_seconds: float
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no further connection, give those that were made a moment to ask, then end as the parent."""
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(self.linger_seconds)
+        await super().shutdown(sockets)
+
+
 def peer_uid(connection: socket.socket) -> int:
     """The user id of the process at the other end of a Unix socket."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
@@ -82,7 +95,7 @@ class Server:
         self.beat = time.monotonic()
         self._listeners = listeners
         self._servers = [
-            uvicorn.Server(
+            PatientServer(
                 uvicorn.Config(
                     Gate(app, _door(listener, settings), policy.body_bytes),
                     http=protocol,
@@ -102,6 +115,8 @@ class Server:
             )
             for listener in listeners
         ]
+        for server in self._servers:
+            server.linger_seconds = policy.linger_seconds
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
 
     def start(self) -> None:

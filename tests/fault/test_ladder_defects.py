@@ -46,6 +46,7 @@ def settled_first(self, now):
     owed = self._owed()
     if owed:
         self._settle(owed)
+        self.save()
     for held in owed:
         self._write(held, now)
 

@@ -67,6 +67,9 @@ class ServePolicy:
     head_seconds: float = number(
         10.0, "seconds", 0.1, 3600, "quality", "longest that the head of a request may take from its connection's begin"
     )
+    linger_seconds: float = number(
+        0.05, "seconds", 0, 10, "quality", "time for a connection that was just made to ask before the door closes"
+    )
     connections: int = number(256, "connections", 1, 100000, "quality", "connections of one door before 503")
     places: int = number(
         24, "requests", 1, 39, "quality", "requests of one operation carried out at once, fewer than there are threads"
