@@ -1,74 +1,29 @@
-"""The tree of commands. Operations come from the table; what looks after a vault or a daemon stands here."""
+"""The commands. Operations come from the table; what looks after a vault or a daemon stands here."""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from engram import __version__
-from engram.errors import BadRequestError, ConfigError, EngramError, LockedError, NotFoundError
+from engram.errors import BadRequestError, EngramError, LockedError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
-from engram.serve.output import INTERRUPTED, fault_shown, shown
+from engram.serve.output import INTERRUPTED, fault_shown
+from engram.serve.tree import Command, Given, Tree, common, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from engram.config import Key, Settings
 
 TYPES: dict[str, Any] = {"int": int, "float": float}
 SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "forecast"}
 """Operations whose commands have a form of their own."""
-
-
-class Given:
-    """The options that every command takes, wherever on the line they stand."""
-
-    def __init__(self) -> None:
-        self.vault: Path | None = None
-        self.as_json = False
-        self.debug = False
-
-    def settings(self) -> Settings:
-        """The settings of the chosen vault; raises ConfigError."""
-        from engram import config
-
-        return config.load(self.vault, os.environ)
-
-    def socket(self) -> str:
-        """The socket of the chosen vault; the light way to it holds where the configuration is broken."""
-        try:
-            return str(self.settings().socket)
-        except ConfigError:
-            path = wire.socket_of(str(self.vault) if self.vault else None, os.environ)
-            if path is None:
-                raise
-            return path
-
-    @property
-    def named(self) -> Path | None:
-        """The vault that was named for this call, so that it need not be the user's usual one."""
-        named = self.vault or os.environ.get("ENGRAM_VAULT")
-        return Path(named).expanduser().resolve() if named else None
-
-    @contextmanager
-    def line(self) -> Iterator[client.Line]:
-        """The way to the chosen vault, closed at the end."""
-        line = client.line(self.vault)
-        try:
-            yield line
-        finally:
-            line.close()
-
-    def show(self, name: str, result: Any, *, explain: bool = False) -> None:
-        """Print a result the way that was asked for."""
-        click.echo(shown(name, result, as_json=self.as_json, explain=explain))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -99,49 +54,6 @@ def _surprise(kind: type[BaseException], fault: BaseException, _trace: object) -
         f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
     )
     sys.stderr.write(fault_shown(words) + "\n")
-
-
-def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    if value and param.name:
-        setattr(ctx.ensure_object(Given), param.name, value)
-
-
-COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--vault",), {"type": click.Path(path_type=Path), "help": "the folder of the vault"}),
-    (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
-    (("--debug",), {"is_flag": True, "help": "show where in the program a fault arose"}),
-)
-
-
-def common() -> list[click.Parameter]:
-    """Fresh copies of the options that every command takes."""
-    return [click.Option(names, expose_value=False, callback=_keep, **settings) for names, settings in COMMON]
-
-
-class Command(click.Command):
-    """A command that takes the common options too, behind its own."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        settings["params"] = [*(settings.get("params") or []), *common()]
-        super().__init__(*args, **settings)
-
-
-class Tree(click.Group):
-    """A group whose commands take the common options."""
-
-    command_class = Command
-
-
-@click.group(
-    cls=Tree,
-    params=common(),
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="The vault is the one of --vault, ENGRAM_VAULT or the configuration file, else this folder if it is one, "
-    "else ~/Engram. Commands go through the vault's daemon if one runs, else they open the vault themselves.",
-)
-@click.version_option(__version__, prog_name="engram", message="%(prog)s %(version)s")
-def tree() -> None:
-    """Long-term memory for chatbots, kept as a folder of Markdown."""
 
 
 # -- operations of the table ------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engram.serve.commands import COMMON, tree
+from engram.serve import commands  # noqa: F401  it fills the tree
+from engram.serve.tree import COMMON, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -243,7 +243,7 @@ def test_a_broken_configuration_has_its_own_code(place, tmp_path):
 
 def test_a_fault_of_the_program_shows_its_trace_only_with_debug():
     script = (
-        "import sys; from engram.serve.commands import Command, run, tree\n"
+        "import sys; from engram.serve.commands import run\nfrom engram.serve.tree import Command, tree\n"
         "tree.add_command(Command('boom', callback=lambda: 1 / 0))\n"
         "sys.exit(run(sys.argv[1:]))"
     )
