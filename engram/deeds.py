@@ -178,7 +178,8 @@ class Deeds:
                 self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", why)
             except EngramError:  # what the note does not say has not happened
                 with suppress(EngramError):
-                    self.entomb([fact], why, restored=True)
+                    if self._found(id).status != "forgotten":
+                        self.entomb([fact], why, restored=True)
                 raise
             self.filing.seed()
         return {"id": fact.id, "path": fact.path, "status": "forgotten"}

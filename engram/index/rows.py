@@ -233,15 +233,21 @@ class Rows:
             except EngramError:
                 with suppress(sqlite3.DatabaseError):
                     self._connect()  # what still stands there serves on
+                    if not self._usable():
+                        self._begin()
                 raise
             try:
                 self._connect()
-                self._db.executescript(SCHEMA)
-                self.generation = secrets.token_hex(8)
-                rows = (("stamp", self.stamp), ("generation", self.generation))
-                self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                self._begin()
             except sqlite3.DatabaseError as fault:
                 raise _storage(fault, self.path) from fault
+
+    def _begin(self) -> None:
+        """Make the tables of a database that has none."""
+        self._db.executescript(SCHEMA)
+        self.generation = secrets.token_hex(8)
+        rows = (("stamp", self.stamp), ("generation", self.generation))
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
     def close(self) -> None:
         """Close the connection; a damaged file is no reason to complain."""

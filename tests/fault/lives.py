@@ -460,13 +460,15 @@ def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
 
 def any_cache(bench: Bench) -> int:
     """After a good end each older cache, and a snapshot of an earlier day beside the present catalogue."""
-    for how in (*OLDER, "snapshot of an earlier day"):
+    caches, ages = bench.scenario.caches, (*OLDER, "snapshot of an earlier day")
+    for how in ages:
         acked: list[str] = []
         root = bench.fresh()
         assert bench.attempt(bench.seam(Seam), root, acked)
-        bench.scenario.caches[False] = iter([how])
+        bench.scenario.caches = {**caches, False: iter([how])}
         bench.judge(root, acked, f"with a cache that is {how}")
-    return len(OLDER) + 1
+    bench.scenario.caches = caches  # other batteries strike the same scenario
+    return len(ages)
 
 
 def holds_nothing_up(root: Path, path: str) -> None:

@@ -18,10 +18,10 @@ import pytest
 from engram.core.policy import FilePolicy
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
-from engram.errors import ConflictError, NotFoundError
+from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.index.catalog import Catalog
 from engram.index.rows import OwnNote, key_of
-from engram.vault import facts, note, sessions
+from engram.vault import facts, note, sessions, syscalls
 
 ZONE = ZoneInfo("Europe/Berlin")
 WHEN = datetime(2026, 11, 20, 21, 14, tzinfo=ZONE)
@@ -759,6 +759,35 @@ def test_starting_over_forgets_and_a_scan_brings_back(world):
     world.catalog.scan()
     expected = snapshot(world.catalog)
     world.catalog.start_over()
+    assert world.catalog.counts()["files"] == 0
+    world.catalog.scan()
+    assert snapshot(world.catalog) == expected
+
+
+# row: X20
+def test_starting_over_that_is_refused_once_the_file_is_gone_begins_an_empty_one(world, monkeypatch):
+    """The fault is told, and questions have an answer."""
+
+    class Failing(syscalls.Syscalls):
+        gone = False
+
+        def unlink(self, name, folder):
+            super().unlink(name, folder)
+            self.gone = self.gone or name.endswith(".db")
+
+        def close(self, descriptor):
+            super().close(descriptor)
+            if self.gone:
+                self.gone = False
+                raise OSError(5, "Input/output error")
+
+    world.fact("Anna prefers tea.")
+    world.catalog.scan()
+    expected = snapshot(world.catalog)
+    with monkeypatch.context() as disk:
+        disk.setattr(syscalls, "SYS", Failing())
+        with pytest.raises(StorageError):
+            world.catalog.start_over()
     assert world.catalog.counts()["files"] == 0
     world.catalog.scan()
     assert snapshot(world.catalog) == expected

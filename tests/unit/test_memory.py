@@ -211,6 +211,29 @@ def test_what_was_forgotten_does_not_come_back_by_itself(memory):
     assert len(notes(memory, "review")) == 1
 
 
+# row: X8
+def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(memory, monkeypatch):
+    """The note says it and the disk did not confirm that: the answer is a fault, and what is said again waits."""
+    observe(memory, turn(1, "I work as a marine biologist."))
+    (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
+    folder = notes(memory)[0].parent
+
+    class Full(syscalls.Syscalls):
+        def fsync(self, descriptor):
+            if os.path.samestat(os.fstat(descriptor), folder.stat()):
+                raise OSError(28, "No space left on device")
+            super().fsync(descriptor)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(syscalls, "SYS", Full())
+        with pytest.raises(StorageError):
+            memory.call("forget", {"id": hit["key"]})
+    assert "status: forgotten" in notes(memory)[0].read_text()
+    observe(memory, turn(2, "I work as a marine biologist."))
+    assert not recalled(memory, "biologist", kinds=["fact"])["hits"]
+    assert len(notes(memory, "review")) == 1
+
+
 def test_restore_brings_a_forgotten_memory_back(memory):
     """And its statement may be learned again."""
     kept = memory.call("remember", {"text": "Anna drinks oat milk."})
