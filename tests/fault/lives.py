@@ -157,8 +157,13 @@ class Life:
         return False
 
     def look(self, **later: float) -> None:
-        """What the daemon's writer does when it looks: distil and file what is due; what fails is kept."""
+        """What the daemon's writer does when it looks: distil and file what is due; what fails is kept.
+
+        A catalogue that began anew is read first.
+        """
         self.now += timedelta(**later)
+        if not self.memory.ready:
+            tried(self.memory.warm)
         self.held += [(batch, self.outcome(batch)) for batch in self.memory.due(self.now)]
         held, self.held = self.held, []
         failed = [item for item in held if not tried(lambda item=item: self.memory.file(*item))]
