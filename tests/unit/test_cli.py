@@ -516,6 +516,15 @@ def test_turns_are_sent_while_the_stream_is_open(answers):
         assert b"stored: 1" in process.stdout.read()
 
 
+@pytest.fixture
+def interruptible():
+    """What runs in the background of a shell ignores this signal, and so would every process it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("more", [[], ["--debug"]])
 def test_breaking_off_tells_what_is_stored(answers, more):
     """Through the short way and through the tree."""
