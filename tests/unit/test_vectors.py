@@ -333,7 +333,7 @@ def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bi
     assert plain[0] - found[0] == pytest.approx(step * 2 * np.log(385), rel=0.02, abs=1e-6)
     assert (found[0] < 1) or bits == 8
     assert np.abs(found - plain).max() < 0.015
-    assert np.argsort(found).tolist() == np.argsort(plain).tolist()
+    assert np.diff(found[np.argsort(plain)]).min() > -1e-6  # of two that differ by less, rounding tells the order
     flat = precision.packed(np.ones((1, 1), np.float32), bits)
     assert precision.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(1.0, abs=1e-3)
 
