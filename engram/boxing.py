@@ -46,6 +46,7 @@ class Boxing:
         self._own: dict[str, int] = {}
         self._again: datetime | None = None
         self._unsaved = False  # whether the notes of some box stand and no file says so
+        self._lost = False  # whether the state is gone, and with it the latest boxes of the traces
         self._held = self._load()
         self._traces: dict[str, Trace] | None = None
         for held in self._held:
@@ -222,21 +223,22 @@ class Boxing:
 
     def _load(self) -> list[Held]:
         try:
-            raw = self.vault.read(OPEN)
+            return list(forms.held_from(self.vault.read(OPEN)))
         except NotFoundError:
-            return []
-        try:
-            return list(forms.held_from(raw))
+            pass
         except StorageError as fault:
             self.faults[FAULT] = str(fault)
-            return []
+        self._lost = True
+        return []
 
     def _woven(self) -> dict[str, Trace]:
         """The traces with every box that is sealed; read, or made from the box notes, when first asked for."""
         if self._traces is None:
             try:
-                traces = forms.traces_from(self.vault.read(TRACES))
+                traces = None if self._lost else forms.traces_from(self.vault.read(TRACES))
             except (NotFoundError, StorageError):
+                traces = None
+            if traces is None:
                 traces = forms.rebuilt(self.vault, self.settings.zone)
             for held in filter(_is_sealed, self._held):  # a copy of the file may be older than they are
                 traces[held.trace] = self._threaded(traces.get(held.trace), held.trace, held.box)

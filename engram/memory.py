@@ -176,11 +176,11 @@ class Memory(Stream):
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
         self.using.flush()
-        self.climb.boxing.save()
-        self.commits.passing()
         self.index.save()
         self.upkeep.agenda.save()
         self._save_injected()
+        self.climb.boxing.save()
+        self.commits.passing()
 
     def _save_injected(self) -> None:
         """What was handed out is known after a restart too; a crash loses the last hour of it (`X7`)."""
@@ -193,9 +193,9 @@ class Memory(Stream):
         try:
             with suppress(EngramError):
                 self.using.flush()
-                self.climb.boxing.save()
                 self.upkeep.agenda.save()
                 self._save_injected()
+                self.climb.boxing.save()
             self.index.close()
         finally:
             self.journal.close()

@@ -163,7 +163,8 @@ def spread(
     `around` gives the ties of some memories; with each hop it is asked about the strongest just reached, as long as
     they can hand on `policy.enough`. Along a path activation is the seed's (0–1) times weight · confidence · 0.7 for
     each hop; the best path counts. A tie whose weight times confidence is below 0.2 is not followed. Then 8
-    refinements and the lateral inhibition.
+    refinements, which gather in few what belongs to many and so are scaled back to what the best path brought, and
+    the lateral inhibition.
     """
     known: dict[str, dict[str, float]] = {}
     reached = dict(seeds)
@@ -182,7 +183,10 @@ def spread(
         strong = [(node, value) for node, value in ahead.items() if value * policy.hop >= policy.enough]
         wave = dict(nsmallest(policy.wave, strong, key=lambda one: (-one[1], one[0])))
     found = {node: value for node, value in reached.items() if node not in seeds}
-    return inhibited(refined(found, known, policy), policy)
+    settled = refined(found, known, policy)
+    most = max(settled.values(), default=0.0)
+    scale = min(1.0, max(found.values()) / most) if most else 1.0
+    return inhibited({node: value * scale for node, value in settled.items()}, policy)
 
 
 def refined(

@@ -261,6 +261,23 @@ def test_a_damaged_list_of_open_boxes_is_reported_and_begun_anew(bench):
     assert [len(box["memories"]) for box in bench.state()["boxes"]] == [1]
 
 
+# row: C32
+@pytest.mark.parametrize("spoil", [lambda path: path.unlink(), lambda path: path.write_text("{")])
+def test_a_trace_keeps_its_latest_boxes_where_the_open_ones_are_lost(bench, spoil):
+    """The list of traces is written seldom; its latest boxes stand beside the open ones, and in their notes."""
+    bench.add("a", ["Porto"])
+    bench.boxing.flush(NOON)
+    bench.boxing.save()
+    bench.add("b", ["Porto"], 1)
+    bench.boxing.flush(NOON + timedelta(minutes=1))
+    spoil(bench.settings.vault / "state" / "open-boxes.json")
+    bench.again()
+    bench.add("c", ["Porto"], 2)
+    bench.boxing.flush(NOON + timedelta(minutes=2))
+    (trace,) = bench.read("traces")
+    assert len(links(trace.body)) == len(bench.notes("boxes")) == 3
+
+
 # row: X3
 # row: C32
 def test_a_note_that_a_person_is_editing_is_put_off(settings):

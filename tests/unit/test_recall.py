@@ -113,6 +113,19 @@ def test_the_preset_of_beliefs_weighs_use(memory, keep, clock):
     assert all(hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3) for hit in hits)
 
 
+# row: A15
+# row: A18
+# row: C34
+def test_what_much_is_tied_to_does_not_rise_above_what_was_asked_for(memory, keep):
+    """The preset of beliefs weighs ties most; a memory tied to all that a question meets is still no answer."""
+    asked = keep("The violet umbrella hangs by the door.", about="[Anna]")
+    others = [keep(f"An umbrella, number {n}, hangs here.", about=f"[Anna, P{n}]") for n in range(20)]
+    hub = keep("Pays the rent on Mondays.", about=str(["Anna", *(f"P{n}" for n in range(20))]))
+    told = order(memory, "violet umbrella", preset="belief", k=30)
+    assert told[0] == asked
+    assert {hub, *others} & set(told)
+
+
 # row: E7
 def test_the_preset_of_entities_weighs_what_much_is_about(memory, keep):
     """The share of the most frequent subject, the mean over all; nothing without one."""
