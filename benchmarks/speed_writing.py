@@ -223,7 +223,7 @@ def bare_import(vault: Path, turns: Sequence[Turn], folder: Path) -> None:
     for turn in said(turns):
         append(descriptor, f"{turn}\n".encode())
     os.close(descriptor)
-    bare, step = Bare(folder / "bare-import"), Policy().buffer.batch_turns
+    bare, step = Bare(folder / "bare-import"), Policy().buffer.rules_turns
     for _, group in groupby(turns, lambda turn: turn.session):
         texts = [turn.text for turn in group]
         for end in range(step, len(texts) + step, step):

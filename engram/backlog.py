@@ -16,7 +16,7 @@ from engram.core import buffer
 from engram.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from engram.core.buffer import Waiting
     from engram.core.policy import Policy
@@ -56,6 +56,11 @@ class Batch:
     def of(self, session: str | None) -> bool:
         """Whether it belongs to this conversation; None means any."""
         return session in {None, self.waiting[0].filed.turn.session}
+
+    def stretches(self, turns: int) -> Iterator[tuple[Turn, ...]]:
+        """Its turns, so many together."""
+        said = self.turns
+        return (said[start : start + turns] for start in range(0, len(said), turns))
 
     def tried(self) -> Batch:
         """The batch as one that may stand in the vault already."""
@@ -105,16 +110,15 @@ class Backlog:
                 self._lots.pop(seq, None)
             self._changed.notify_all()
 
-    def due(self, now: datetime) -> list[Batch]:
-        """The batches whose time has come, in the order they were said; each is handed out once."""
-        step = self._policy.buffer.batch_turns
+    def due(self, now: datetime, most: int) -> list[Batch]:
+        """The batches whose time has come, of at most so many turns, as they were said; each is handed out once."""
         taken: list[Batch] = []
         with self._changed:
             for lot in self._all():
                 if why := self._due(lot, now):
                     items = lot.batch.waiting
                     taken += [
-                        replace(lot.batch, waiting=items[i : i + step], why=why) for i in range(0, len(items), step)
+                        replace(lot.batch, waiting=items[i : i + most], why=why) for i in range(0, len(items), most)
                     ]
                     if lot.state == "waiting":
                         del self._growing[items[0].filed.note]

@@ -23,12 +23,15 @@ from engram.vault import boxes as forms
 from engram.vault.boxes import OPEN, TRACES, Held
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from engram.config import Settings
     from engram.core.records import Box, Fact, Trace
     from engram.index.index import Index
     from engram.vault.store import Vault
+
+    Stretch = tuple[Sequence[Fact], datetime]
+    """Memories of a few turns, and when the last of these was said: silence is measured in the conversation's time."""
 
 FAULT = "boxes"
 
@@ -58,27 +61,29 @@ class Boxing:
         self,
         session: str,
         persona: str | None,
-        memories: Sequence[Fact],
-        said: datetime,
+        stretches: Iterable[Stretch],
         now: datetime,
         people: Collection[str] = (),
     ) -> list[Box]:
-        """Put a batch's memories into the open box of its conversation; the box that this closed (`C31`).
+        """Put what a batch taught into the open box of its conversation; the boxes that this closed (`C31`).
 
-        `said` is when the batch's last turn was said: silence is measured in the conversation's own time.
         `people` are the owner and the speakers. Memories that are in a box already are left out. Raises
         StorageError, and nothing has happened, where the decision cannot be written down.
         """
-        known = self._known[session, persona]
-        fresh = [memory for memory in memories if memory.id not in known]
-        new = boxes.batch(session, persona, fresh, boxes.topics(fresh, people, self.policy), said)
+        known, closed = set(self._known[session, persona]), []
         before = next((held for held in self._open() if _thread(held) == (session, persona)), None)
-        box, sealed = boxes.append(before.box if before else None, new, self.policy)
-        if sealed or box != (before.box if before else None):
+        box = before.box if before else None
+        for memories, said in stretches:
+            fresh = [memory for memory in memories if memory.id not in known]
+            known.update(memory.id for memory in fresh)
+            new = boxes.batch(session, persona, fresh, boxes.topics(fresh, people, self.policy), said)
+            box, sealed = boxes.append(box, new, self.policy)
+            closed += [sealed] if sealed else []
+        if closed or box != (before.box if before else None):
             rest = [held for held in self._held if held is not before]
-            self._decide(rest, [Held(box, now)] if box else [], [Held(sealed, now)] if sealed else [])
+            self._decide(rest, [Held(box, now)] if box else [], [Held(sealed, now) for sealed in closed])
         self._file(now)
-        return [sealed] if sealed else []
+        return closed
 
     def seal_due(self, now: datetime) -> None:
         """Close the boxes nothing was added to for `gap_minutes`, and write what could not be written before."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from engram.backlog import Batch
+    from engram.boxing import Stretch
     from engram.core.dedup import Effect, Neighbour, Verdict
     from engram.core.records import Candidate, Change, Turn
     from engram.filing import Filing
@@ -157,11 +158,21 @@ class Climb:
         """
         filed = self._facts(ids)
         turns, own = batch.turns, {item.filed.key for item in batch.waiting}
-        memories = [fact for fact in filed if fact.status != "review"]
-        ties = (edge for fact in memories if fact.source in own for edge in self.ladder.ties(fact, plan))
+        memories = {fact.id: fact for fact in filed if fact.status != "review"}
+        ties = (edge for fact in memories.values() if fact.source in own for edge in self.ladder.ties(fact, plan))
         self.entering.take(filed, extraction, turns, plan.now, ties)
+        became = [(candidate.turn_id, name) for candidate, name in zip(extraction.candidates, ids, strict=True)]
         people = {turn.speaker for turn in turns}
-        self.boxing.add(turns[0].session, turns[0].persona, memories, turns[-1].occurred_at, plan.now, people)
+        self.boxing.add(turns[0].session, turns[0].persona, self._stretches(batch, became, memories), plan.now, people)
+
+    def _stretches(
+        self, batch: Batch, became: Sequence[tuple[str, str]], memories: Mapping[str, Fact]
+    ) -> Iterator[Stretch]:
+        """What each few turns of a batch taught, for its box; `became` says from which turn each memory comes."""
+        for turns in batch.stretches(self.settings.policy.buffer.batch_turns):
+            said = {turn.id for turn in turns}
+            names = dict.fromkeys(name for turn_id, name in became if turn_id in said)
+            yield [memories[name] for name in names if name in memories], turns[-1].occurred_at
 
     def _facts(self, ids: Sequence[str]) -> list[Fact]:
         """Those of the facts that are known, each once."""

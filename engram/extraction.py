@@ -56,6 +56,12 @@ class Extractor:
         """The model's name, or the rules' where there is none."""
         return self.settings.model.name if self.settings.model else rules.EXTRACTOR
 
+    @property
+    def most(self) -> int:
+        """How many turns are distilled at once (`C2`): a model's prompt is short, rules read on."""
+        policy = self.settings.policy.buffer
+        return policy.batch_turns if self.settings.model else policy.rules_turns
+
     def distil(self, batch: Batch) -> Extraction:
         """What the batch says, with a model's opinion where it is near what is known. Raises ModelError."""
         found = self._found(batch)
@@ -80,9 +86,13 @@ class Extractor:
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
-        """What the offline rules find in the batch, which they read with what was said just before it."""
-        before = self._own_words(self._before(batch))
-        return rules.extract(self._own_words(batch.turns), self.settings.policy.extraction, before)
+        """What the offline rules find in the batch: in each few turns, read with what was said just before them."""
+        policy, before = self.settings.policy, self._own_words(self._before(batch))
+        found = []
+        for turns in map(self._own_words, batch.stretches(policy.buffer.batch_turns)):
+            found.append(rules.extract(turns, policy.extraction, before))
+            before = [*before, *turns][-policy.extraction.rules_before :]
+        return rules.united(found)
 
     def _shown(self, batch: Batch) -> list[Turn]:
         """The batch for a model, which sees nothing else: without the rest of a game that began before."""

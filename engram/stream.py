@@ -118,7 +118,7 @@ class Stream:
         self._seal(now)
         self.commits.done("box", "close boxes")
         # Before the vault is compared, what stands in it already is not known and would be filed twice.
-        taken = self.backlog.due(now) if self.ready else []
+        taken = self.backlog.due(now, self.extractor.most) if self.ready else []
         ready: list[Batch] = []
         try:
             for batch in taken:

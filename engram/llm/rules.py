@@ -15,6 +15,7 @@ out, so an empty `about` means the owner.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,18 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Tu
         dropped["too many"] = len(found) - len(surest)
     relations = tuple(ties.values())[: policy.max_relations]
     return Extraction(tuple(found[place] for place in sorted(surest)), EXTRACTOR, dropped, relations, types)
+
+
+def united(found: Sequence[Extraction]) -> Extraction:
+    """What was read of neighbouring turns as one; a type that was told earlier counts."""
+    dropped: Counter[str] = Counter()
+    types: dict[str, str] = {}
+    for one in found:
+        dropped.update(one.dropped)
+        types = {**one.types, **types}
+    candidates = tuple(candidate for one in found for candidate in one.candidates)
+    relations = tuple(relation for one in found for relation in one.relations)
+    return Extraction(candidates, EXTRACTOR, dropped, relations, types)
 
 
 def _in_order(told: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:

@@ -57,7 +57,7 @@ class Bench:
         """File a batch said so long after noon, by a clock that shows `later` minutes more."""
         said = NOON + timedelta(minutes=minutes)
         made = self.facts(names, about, minutes)
-        return self.boxing.add(session, persona, made, said, said + timedelta(minutes=later), people)
+        return self.boxing.add(session, persona, [(made, said)], said + timedelta(minutes=later), people)
 
     def notes(self, folder):
         return sorted((self.settings.vault / folder).rglob("*.md"))
@@ -501,7 +501,7 @@ def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
             bench.boxing.seal_due(now)
         else:
             made = [fact for n in sorted(numbers) for fact in bench.facts([f"{session}{n}"], ["abcd"[n % 4]], n)]
-            bench.boxing.add(session, None, made, now, now)
+            bench.boxing.add(session, None, [(made, now)], now)
             told |= {(session, fact.id) for fact in made}
     bench.boxing.flush(NOON + timedelta(minutes=minutes))
     stems = {(session, Path(bench.index.fact(fact).path).stem) for session, fact in told}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,7 +16,7 @@ from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction import Extractor
 from engram.llm import rules
-from tests.fakes.batches import batch_of, held_back
+from tests.fakes.batches import batch_of, held_back, tree
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
 
@@ -120,3 +121,27 @@ def test_the_rules_look_back_only_so_far(memory):
     for n in range(most):
         read(memory, f"Hm, {n}.")
     assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]
+
+
+# row: X2
+# row: C31
+# row: C17
+def test_many_turns_that_are_read_at_once_leave_the_notes_of_a_few_at_a_time(opened, settings, tmp_path):
+    """What is said again counts again, a game goes on, and boxes are as fine."""
+    said = ["I live in Oslo.", "My sister Anna is a nurse.", "Hm.", "I like green tea.", "I work as a carpenter."]
+    said += ["Hm."] * 18 + ["I live in Oslo.", "Let's play: you are the innkeeper, I am Sir Roderick."]
+    said += ["I live in Bruges."] * 20 + ["OK, enough role-play.", "I have a dog called Rex.", "I like black coffee."]
+    found = []
+    for most in (settings.policy.buffer.batch_turns, len(said)):
+        policy = replace(settings.policy, buffer=replace(settings.policy.buffer, rules_turns=most))
+        home = tmp_path / str(most)
+        shutil.copytree(settings.vault, home / "vault")
+        memory = opened(policy=policy, vault=home / "vault", state=home / "state", cache=home / "cache")
+        turns = [{"id": f"m{n}", "session": "talk", "text": text} for n, text in enumerate(said)]
+        memory.call("observe", {"turns": turns})
+        memory.call("flush", {})
+        found.append({path: raw for path, raw in tree(memory).items() if not path.startswith("state/")})
+    few, many = found
+    assert few == many
+    assert sum(path.startswith("boxes/") for path in many) > 1
+    assert not any(b"Bruges" in raw for path, raw in many.items() if path.startswith("facts/"))

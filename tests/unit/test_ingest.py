@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 
+from engram.config import ModelSettings
 from engram.errors import BadRequestError, BusyError, ConflictError, ModelError, StorageError, UnavailableError
 from engram.ingest import turn_from
 from engram.vault import syscalls
@@ -219,12 +220,15 @@ def test_flush_of_one_conversation_leaves_the_others(waiting):
     assert waiting.backlog.wait(wanted, 0.01)
 
 
-def test_a_long_backlog_is_cut_into_batches(waiting):
-    """Twenty turns at once, in the order they were said."""
-    observe(waiting, *(turn(n, f"Wave {n}.") for n in range(45)))
+# row: C2
+@pytest.mark.parametrize(("model", "cut"), [(None, [100, 25]), (ModelSettings("x"), [20] * 6 + [5])])
+def test_a_long_backlog_is_cut_into_batches(opened, model, cut):
+    """Twenty turns for a model's prompt, a hundred for the rules, in the order they were said."""
+    waiting = held_back(opened(model=model))
+    observe(waiting, *(turn(n, f"Wave {n}.") for n in range(125)))
     batches = waiting.due(waiting.clock())
-    assert [len(batch.turns) for batch in batches] == [20, 20, 5]
-    assert [said.id for batch in batches for said in batch.turns] == [f"m{n}" for n in range(45)]
+    assert [len(batch.turns) for batch in batches] == cut
+    assert [said.id for batch in batches for said in batch.turns] == [f"m{n}" for n in range(125)]
 
 
 # row: C1

@@ -15,7 +15,8 @@ class BufferPolicy:
     minutes: float = number(
         15.0, "minutes", 0.01, 1440, "C2", "age of the oldest waiting turn that makes a batch", "buffer.minutes"
     )
-    batch_turns: int = number(20, "turns", 1, 200, "C2", "most turns distilled at once")
+    batch_turns: int = number(20, "turns", 1, 200, "C2", "most turns distilled at once, and put into a box at once")
+    rules_turns: int = number(100, "turns", 1, 500, "quality", "most turns distilled at once where no model is asked")
     session_gap_minutes: float = number(
         30.0, "minutes", 1, 1440, "E10", "silence after which the next turn opens a new session file"
     )
