@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -346,6 +347,13 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             rows = np.array([self._rows.by_key[key] for key in known], np.int32)
             may = self._sieve.allowed(where)[rows]
             return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
+
+    def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
+        """Those of `keys` that are units of this kind."""
+        with self._lock:
+            rows = [self._rows.by_key.get(key, 0) for key in keys]
+            some = self._rows.columns["kind"][rows] == self._names["kind"].find(kind)
+            return set(compress(keys, some.tolist()))
 
     def stems(self, found: list[str], code: str) -> list[str]:
         """The stems of words in a language; safe from any thread."""
