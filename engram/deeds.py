@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from engram import ingest, recall
+from engram import ingest, shown
 from engram.core import actions, classify, decay, dedup, lifecycle, links, salience, todos, trust
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
@@ -155,7 +155,7 @@ class Deeds:
         fact = self.index.find(id)
         raw = self.vault.read(fact.path)
         problems = [asdict(problem) for problem in self.index.problems(fact.path)]
-        known = {"memory": recall.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
+        known = {"memory": shown.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
         said_by = trust.fact_class(fact, [said.turn for said in self._said(fact)])
         return known | {"said_by": said_by, **self._standing(fact, said_by), "related": self._related(fact.id)}
 
@@ -163,8 +163,8 @@ class Deeds:
         """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
         fact = self.index.find(id)
         return {
-            "memory": recall.plain(fact),
-            "turns": [recall.plain_turn(turn) for turn in self._said(fact)],
+            "memory": shown.plain(fact),
+            "turns": [shown.plain_turn(turn) for turn in self._said(fact)],
             "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
         }
 

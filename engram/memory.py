@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram import doctor, ingest, recall
+from engram import doctor, ingest, recall, shown
 from engram.agenda import Agenda
 from engram.briefing import Briefing
 from engram.climb import Climb
@@ -312,7 +312,7 @@ class Memory(Stream):
             self.injected.note(ask.session, answer.text)
         if uncounted(ask.as_of, explain=explain) is None:
             self.using.recalled(answer.hits, self.clock())
-        return recall.as_json(answer, ask, explain=explain)
+        return shown.as_json(answer, now, explain=explain)
 
     def doctor(self, *, accept_deletions: bool = False, calibrate: bool = False) -> dict[str, Any]:
         """What is wrong with vault, journal and index, and what to do about each."""

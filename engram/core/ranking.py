@@ -11,10 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
 from engram.core.words import FIRST_PERSON, content, fold, language, words
@@ -82,12 +81,12 @@ class Question:
 
 
 class Parts(Mapping[str, float]):
-    """The parts of a score, worked out when somebody looks at them: most candidates are never shown."""
+    """The parts of a score, `make(*given)`, worked out when somebody looks: most candidates are never shown."""
 
-    __slots__ = ("_made", "_make")
+    __slots__ = ("_given", "_made", "_make")
 
-    def __init__(self, make: Callable[[], dict[str, float]]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[..., dict[str, float]], *given: object) -> None:
+        self._make, self._given = make, given
         self._made: dict[str, float] | None = None
 
     def __getitem__(self, name: str) -> float:
@@ -101,12 +100,11 @@ class Parts(Mapping[str, float]):
 
     def _known(self) -> dict[str, float]:
         if self._made is None:
-            self._made = self._make()
+            self._made = self._make(*self._given)
         return self._made
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
     """A unit's key and score; `parts` sum to the score (row `X4`)."""
 
     key: str
@@ -125,8 +123,7 @@ class Near:
     worth: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """What ranking needs to know of a unit: `source` is the key of the turn a fact came from.
 
     `used` is when it was last recalled, `stability` 1–5 what use made of it (`A19`), `frequency` how many of the
@@ -146,8 +143,7 @@ class Unit:
     frequency: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One place in the answer: the unit shown, and the others that say the same and stand behind it."""
 
     key: str
@@ -272,15 +268,25 @@ def merged(
         unit = units[one.key]
         extras = _extras(unit, now, preset)
         worth = preset.relevance * one.score / best + sum(extras.values())
-        families.setdefault(unit.source or one.key, []).append(
-            (worth, unit, partial(_parts, one, best, extras, preset))
-        )
-    slots = [_slot(turn, family) for turn, family in families.items()]
-    return tuple(sorted(slots, key=lambda slot: (-slot.score, slot.key)))
+        families.setdefault(unit.source or one.key, []).append((worth, unit, one, extras))
+    slots = []
+    for turn, family in families.items():
+        (worth, _, one, extras), shown, behind = _ranked(turn, family)
+        parts = Parts(_parts, one.parts, best, preset.relevance, extras, shown.nudge)
+        slots.append(Slot(shown.key, worth + shown.nudge, parts, behind))
+    slots.sort(key=_standing)
+    return tuple(slots)
 
 
-def _parts(one: Scored, best: float, extras: dict[str, float], preset: Preset, nudge: float = 0.0) -> dict[str, float]:
-    parts = {name: preset.relevance * value / best for name, value in one.parts.items()} | extras
+def _standing(slot: Slot) -> tuple[float, str]:
+    """What slots are sorted by: best first, ties by key."""
+    return -slot.score, slot.key
+
+
+def _parts(
+    words: Mapping[str, float], best: float, relevance: float, extras: dict[str, float], nudge: float
+) -> dict[str, float]:
+    parts = {name: relevance * value / best for name, value in words.items()} | extras
     return parts | {"nudge": nudge} if nudge else parts
 
 
@@ -304,20 +310,18 @@ def _extras(unit: Unit, now: datetime, preset: Preset) -> dict[str, float]:
     return parts
 
 
-_Member = tuple[float, Unit, "partial[dict[str, float]]"]
-"""One of a family: its worth, the unit, and what makes the parts of that worth."""
+_Member = tuple[float, Unit, Scored, dict[str, float]]
+"""One of a family: its worth, the unit, how it scored, and what it is worth besides."""
 
 
-def _slot(turn: str, family: list[_Member]) -> Slot:
+def _ranked(turn: str, family: list[_Member]) -> tuple[_Member, Unit, tuple[str, ...]]:
+    """The best of a family, the unit that is shown for it, and the keys of the others."""
     if len(family) == 1:
-        worth, shown, make = family[0]
-        return Slot(shown.key, worth + shown.nudge, Parts(partial(make, nudge=shown.nudge)))
+        return family[0], family[0][1], ()
     ranked = sorted(family, key=lambda member: (-member[0], member[1].key))
     facts = [member for member in ranked if member[1].key != turn]
     shown = max(facts, key=lambda member: member[0] + member[1].nudge)[1] if facts else ranked[0][1]
-    worth, _, make = ranked[0]
-    behind = tuple(unit.key for _, unit, _ in ranked if unit.key != shown.key)
-    return Slot(shown.key, worth + shown.nudge, Parts(partial(make, nudge=shown.nudge)), behind)
+    return ranked[0], shown, tuple(unit.key for _, unit, *_ in ranked if unit.key != shown.key)
 
 
 def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:
@@ -333,7 +337,7 @@ def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, pol
     for place, slot in enumerate(slots):
         said_by = classes.get(slot.key, "")
         if len(first) == count:
-            return (*first, *sorted((*over, *slots[place:]), key=lambda one: (-one.score, one.key)))
+            return (*first, *sorted((*over, *slots[place:]), key=_standing))
         if said_by and taken[said_by] >= most:
             worth = policy.rival * slot.score if said_by == "import" else -math.inf
             rivals = sum(one.score >= worth and classes.get(one.key, "") != said_by for one in slots[place + 1 :])

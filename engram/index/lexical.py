@@ -12,7 +12,8 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from functools import partial
+from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,11 +32,11 @@ from engram.index.vectors import digest
 from engram.vault.files import write_derived
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.ranking import Question
-    from engram.index.segments import Bools, Floats, Ints
+    from engram.index.segments import Bools, Floats, Ints, Places
 
 VERSION = "6"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
@@ -301,7 +302,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         alive = self._rows.columns["alive"][rows]
         return rows[alive], counts[alive]
 
-    def _pulled(self, rows: Ints, counts: Ints | Floats, *wanted: Ints) -> list[Floats]:
+    def _pulled(self, rows: Ints | Places, counts: Ints | Floats, *wanted: Ints | Places) -> list[Floats]:
         """The counts of each list of `wanted` rows, through a buffer as long as the index."""
         if len(self._buffer) < self._rows.size:
             self._buffer = np.zeros(self._rows.columns.room)
@@ -347,6 +348,13 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             may = self._sieve.allowed(where)[rows]
             return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
 
+    def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
+        """Those of `keys` that are units of this kind."""
+        with self._lock:
+            rows = [self._rows.by_key.get(key, 0) for key in keys]
+            some = self._rows.columns["kind"][rows] == self._names["kind"].find(kind)
+            return set(compress(keys, some.tolist()))
+
     def stems(self, found: list[str], code: str) -> list[str]:
         """The stems of words in a language; safe from any thread."""
         with self._lock:
@@ -365,8 +373,9 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             weight = max(self._idf(len(rows)), self.policy.least_idf) * times
             if word in question.faint and not date_word(word)[0]:
                 weight *= self.policy.faint
-            seen = visible[rows]
-            terms.append(scoring.Term(word, weight, rows[seen], counts[seen].astype(np.float64)))
+            places = rows.astype(np.intp)
+            seen = visible[places]
+            terms.append(scoring.Term(word, weight, places[seen], counts[seen].astype(np.float64)))
         return terms
 
     def _variants(self, word: str, code: str) -> tuple[Ints, Ints]:
@@ -383,44 +392,43 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         counts = np.bincount(place, np.concatenate([counts for _, counts in found]))
         return rows, counts.astype(np.int32)
 
-    def _candidates(self, question: Question, terms: list[scoring.Term], visible: Bools) -> Ints:
+    def _candidates(self, question: Question, terms: list[scoring.Term], visible: Bools) -> Places:
         """Rows that hold a word of the question, rare words first up to a budget, and rows beside them.
 
         Rows of the time it names stand for themselves, unless there are too many.
         """
-        found: list[Ints] = []
+        found = [np.zeros(0, np.intp)]
         spent = 0
         for term in sorted(terms, key=lambda term: (len(term.rows), term.word)):
             if spent and spent + len(term.rows) > self.policy.postings:
                 break
             found.append(term.rows)
             spent += len(term.rows)
-        columns, holding = self._rows.columns, np.concatenate([np.zeros(0, np.int32), *found])
+        columns, holding = self._rows.columns, np.concatenate(found)
         for direction in ("before", "after"):
             step = holding
             for _ in range(self.policy.radius):
-                step = columns[direction][step]
+                step = columns[direction][step].astype(np.intp)
                 step = step[step > 0]
                 found.append(step)
         then = np.flatnonzero(scoring.then(question, columns, self._rows.size))
         if len(then) <= self.policy.postings:
-            found.append(then.astype(np.int32))
-        rows = np.sort(np.concatenate([holding[:0], *found]))
-        once: Bools = np.diff(rows, prepend=-1) > 0
-        allowed: Ints = rows[once & visible[rows]]
-        return allowed
+            found.append(then)
+        wanted = np.zeros(self._rows.size, np.bool_)
+        wanted[np.concatenate(found)] = True
+        return np.flatnonzero(wanted & visible)
 
     def _scored(
         self,
         question: Question,
         where: Where,
         terms: list[scoring.Term],
-        rows: Ints,
+        rows: Places,
         k: int,
     ) -> Found:
         columns, policy, allowed = self._rows.columns, self.policy, self._sieve.allowed(where)
         reasons = self._sieve.reasons(rows, where)
-        near = scoring.links(columns, rows, policy, allowed.__getitem__)
+        near = scoring.links(columns, rows, policy, allowed)
         lengths = np.maximum(columns["length"][rows], policy.short_words)
         curve = scoring.Saturation(self.k1, self.b, lengths, self._padded_total / self.corpus_size)
         matches = [self._match(term, rows, columns["day"][rows], near) for term in terms]
@@ -434,33 +442,35 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         span: Floats = np.where(scoring.inside(question, columns["when"][rows]), most, 0.0)
         score = worth * sum(boosts.values(), np.ones(len(rows))) + span
         best = scoring.first(score, reasons == 0, k, lambda places: self._keys(rows[places]))
-        parts: dict[str, Floats] = scoring.layers(matches, curve, best)
-        parts |= {"session": session[best], "span": span[best]}
-        parts |= {name: (worth * boost)[best] for name, boost in boosts.items()}
+
+        @cache
+        def parts() -> dict[str, Floats]:
+            layers: dict[str, Floats] = scoring.layers(matches, curve, best)
+            layers |= {"session": session[best], "span": span[best]}
+            return layers | {name: (worth * boost)[best] for name, boost in boosts.items()}
+
         hits = tuple(
-            Scored(key, value, Parts(partial(_parts, parts, rank)))
+            Scored(key, value, Parts(_parts, parts, rank))
             for rank, (key, value) in enumerate(zip(self._keys(rows[best]), score[best].tolist(), strict=True))
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(REASONS))
         return Found(hits, {why: int(n) for why, n in zip(REASONS, missed, strict=True) if n})
 
-    def _keys(self, rows: Ints) -> Iterable[str]:
+    def _keys(self, rows: Places) -> Iterable[str]:
         return map(self._rows.keys.__getitem__, rows.tolist())
 
-    def _match(self, term: scoring.Term, rows: Ints, days: Ints, links: list[scoring.Link]) -> scoring.Match:
+    def _match(self, term: scoring.Term, rows: Places, days: Ints, links: scoring.Links) -> scoring.Match:
         """What of `term` the rows hold themselves, what their dates add and what their neighbours."""
-        own, *beside = self._pulled(term.rows, term.counts, rows, *(link.rows for link in links))
+        own, beside = self._pulled(term.rows, term.counts, rows, links.rows)
         dated = own + self.policy.date * scoring.dated(term.word, days)
-        near = np.zeros(len(rows))
-        for link, counts in zip(links, beside, strict=True):
-            some = np.flatnonzero(counts)
-            near[link.places[some]] += link.weights[some] * counts[some]
+        some = beside > 0
+        near = np.bincount(links.places[some], links.weights[some] * beside[some], len(rows))
         return scoring.Match(term.weight, own, dated, dated + near)
 
 
-def _parts(parts: Mapping[str, Floats], rank: int) -> dict[str, float]:
-    return {name: value for name, values in parts.items() if (value := float(values[rank]))}
+def _parts(parts: Callable[[], Mapping[str, Floats]], rank: int) -> dict[str, float]:
+    return {name: value for name, values in parts().items() if (value := float(values[rank]))}
 
 
 def _folded(rows: Rows, postings: Postings) -> tuple[Rows, Postings]:

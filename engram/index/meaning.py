@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.config import EmbeddingSettings, Settings
     from engram.core.scale import Scale
     from engram.index.lexical import Lexical, View
-    from engram.index.segments import Bools, Floats, Ints, Rows
+    from engram.index.segments import Bools, Floats, Ints, Places, Rows
 
 CALIBRATION = "calibration.json"
 COLD = "cold.txt"
@@ -138,7 +138,7 @@ class Meaning:
         known, cosine = found
         nearest = best(cosine, np.flatnonzero(known & view.allowed), k)
         asked = [row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
-        rows = self._with_neighbours(view, np.union1d(nearest, np.array(asked, np.int64)).astype(np.int32))
+        rows = self._with_neighbours(view, np.union1d(nearest, np.array(asked, np.intp)))
         worth = self._worth(view, rows, cosine, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
@@ -162,23 +162,22 @@ class Meaning:
         pairs = [(view.rows.keys[row], float(cosine[row])) for row in rows]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
-    def _with_neighbours(self, view: View, rows: Ints) -> Ints:
+    def _with_neighbours(self, view: View, rows: Places) -> Places:
         found = [rows]
         for direction in ("before", "after"):
             step = rows
             for _ in range(self._window.radius):
-                step = view.columns[direction][step]
+                step = view.columns[direction][step].astype(np.intp)
                 found.append(step)
         near = np.unique(np.concatenate(found))
         near = near[view.allowed[near]]
-        return np.union1d(near, rows).astype(np.int32)
+        return np.union1d(near, rows)
 
-    def _worth(self, view: View, rows: Ints, cosine: Floats, known: Bools) -> Floats:
-        links = scoring.links(view.columns, rows, self._window, lambda step: view.allowed[step] & known[step])
-        total, weights = cosine[rows].copy(), np.ones(len(rows))
-        for link in links:
-            total[link.places] += link.weights * cosine[link.rows]
-            weights[link.places] += link.weights
+    def _worth(self, view: View, rows: Places, cosine: Floats, known: Bools) -> Floats:
+        links = scoring.links(view.columns, rows, self._window, view.allowed & known)
+        total, weights = cosine[rows], np.ones(len(rows))
+        np.add.at(total, links.places, links.weights * cosine[links.rows])
+        np.add.at(weights, links.places, links.weights)
         session = scoring.evidence(view.columns["thread"][rows], [cosine[rows]], view.allowed[rows] & known[rows])
         worth: Floats = total / weights + self.policy.session * session
         return worth

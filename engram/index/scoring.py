@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
-    from engram.index.segments import Bools, Columns, Floats, Ints
+    from engram.index.segments import Bools, Columns, Floats, Ints, Places
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
@@ -26,16 +26,18 @@ class Term:
 
     word: str
     weight: float
-    rows: Ints
+    rows: Places
     counts: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """One step to a neighbour: the places of the candidates that have one, its rows and what their words weigh."""
+class Links:
+    """Steps to neighbours, the nearest first: from which places among the candidates, to which rows, and what the
+    words there weigh.
+    """
 
-    places: Ints
-    rows: Ints
+    places: Places
+    rows: Places
     weights: Floats
 
 
@@ -69,29 +71,33 @@ class Saturation:
         return some
 
 
-def links(columns: Columns, rows: Ints, policy: LexicalPolicy, permitted: Callable[[Ints], Bools]) -> list[Link]:
-    """The neighbours of `rows`, step by step; what must not be found must not help to find either.
+def links(columns: Columns, rows: Places, policy: LexicalPolicy, permitted: Bools) -> Links:
+    """The neighbours of `rows`; what must not be found must not help to find either.
 
     A neighbour weighs `back` or `forward` over its distance, less if it is long; before an answer it weighs
     more if it asks.
     """
-    found = []
-    for direction, share in (("before", policy.back), ("after", policy.forward)):
-        step, places = rows, np.arange(len(rows), dtype=np.int32)
-        for _ in range(policy.radius):
-            step = columns[direction][step]
-            there = np.flatnonzero(step)
-            if not len(there):
-                break
-            step, places = step[there], places[there]
-            far = np.maximum(np.abs(columns["position"][rows[places]] - columns["position"][step]), 1)
-            weights = share / far
-            weights *= np.minimum(1, policy.neighbour_words / np.maximum(columns["length"][step], 1))
-            if direction == "before":
-                weights *= 1 + policy.answer * (columns["asks"][step] & (far == 1))
-            weights *= (far <= policy.radius) & permitted(step)
-            found.append(Link(places, step, weights))
-    return found
+    before, after = (_walked(columns[direction], rows, policy.radius) for direction in ("before", "after"))
+    places, beside = (np.concatenate(both) for both in zip(before, after, strict=True))
+    far = np.maximum(np.abs(columns["position"][rows[places]] - columns["position"][beside]), 1)
+    weights = np.repeat([policy.back, policy.forward], [len(before[0]), len(after[0])]) / far
+    weights *= np.minimum(1, policy.neighbour_words / np.maximum(columns["length"][beside], 1))
+    earlier = slice(len(before[0]))
+    weights[earlier] *= 1 + policy.answer * (columns["asks"][beside[earlier]] & (far[earlier] == 1))
+    weights *= (far <= policy.radius) & permitted[beside]
+    return Links(places, beside, weights)
+
+
+def _walked(link: Ints, rows: Places, radius: int) -> tuple[Places, Places]:
+    """The places of `rows` from which a row is reached in up to `radius` steps, and that row, step by step."""
+    step, places = rows, np.arange(len(rows))
+    found = [(places[:0], step[:0])]
+    for _ in range(radius):
+        step = link[step].astype(np.intp)
+        there = step > 0
+        step, places = step[there], places[there]
+        found.append((places, step))
+    return np.concatenate([some for some, _ in found]), np.concatenate([some for _, some in found])
 
 
 def dated(word: str, days: Ints) -> Bools:
@@ -127,22 +133,19 @@ def evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats
 
     A row without a thread (0) speaks for itself.
     """
-    found: Floats = np.where(permitted, sum(given, np.zeros(len(threads))), 0)
-    placed = np.flatnonzero(threads)
-    if len(placed):
-        _, group = np.unique(threads[placed], return_inverse=True)
-        total = np.zeros(int(group.max()) + 1)
-        for contribution in given:
-            best = np.zeros(len(total))
-            np.maximum.at(best, group, np.where(permitted, contribution, 0)[placed])
-            total += best
-        found[placed] = total[group]
-    return found
+    group = threads.astype(np.intp)
+    total = np.zeros(int(group.max(initial=0)) + 1)
+    for contribution in given:
+        best = np.zeros(len(total))
+        np.maximum.at(best, group, np.where(permitted, contribution, 0))
+        total += best
+    alone: Floats = np.where(permitted, sum(given, np.zeros(len(group))), 0)
+    return np.where(group > 0, total[group], alone)
 
 
 def boosts(
     columns: Columns,
-    rows: Ints,
+    rows: Places,
     question: Question,
     policy: LexicalPolicy,
     spoke: Collection[int],
@@ -192,11 +195,11 @@ def layers(matches: Sequence[Match], saturated: Saturation, best: Sequence[int])
     return {"text": own, "date": with_date - own, "neighbours": full - with_date}
 
 
-def first(score: Floats, shown: Bools, k: int, keys: Callable[[Ints], Iterable[str]]) -> list[int]:
+def first(score: Floats, shown: Bools, k: int, keys: Callable[[Places], Iterable[str]]) -> list[int]:
     """Places of the `k` best scores above 0 that may be shown, ties by key."""
     places = np.flatnonzero(shown & (score > 0))
     if len(places) > k:
         least = np.partition(score[places], -k)[-k]
         places = places[score[places] >= least]
-    ordered = sorted(zip((-score[places]).tolist(), keys(places.astype(np.int32)), places.tolist(), strict=True))
+    ordered = sorted(zip((-score[places]).tolist(), keys(places), places.tolist(), strict=True))
     return [place for _, _, place in ordered[:k]]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Places = NDArray[np.intp]
+"""Row numbers to index arrays with: any other kind of number is converted each time, at thrice the cost."""
 
 COLUMNS = {
     **dict.fromkeys(("alive", "asks", "timed", "counted", "telling"), "?"),

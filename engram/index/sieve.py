@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from engram.index.lexical import Where
-    from engram.index.segments import Bools, Ints, Names, Rows
+    from engram.index.segments import Bools, Ints, Names, Places, Rows
 
 REASONS = ("", "status", "not valid then", "not known then")
 """Why a row that may be looked at is kept out of the answer."""
@@ -48,13 +48,13 @@ class Sieve:
         found = self._found.get(asked) if where.as_of is None else None
         if found is None:
             found = self.visible(where).copy()
-            rows = np.flatnonzero(found).astype(np.int32)
+            rows = np.flatnonzero(found)
             found[rows] = self.reasons(rows, where) == 0
             if where.as_of is None:
                 self._remember(asked, found)
         return found
 
-    def reasons(self, rows: Ints, where: Where) -> Ints:
+    def reasons(self, rows: Places, where: Where) -> Ints:
         """Why a visible row must not be in the answer: a place in `REASONS`, 0 if it may."""
         columns = self._rows.columns
         found = np.where(self._named("status", where.statuses)[columns["status"][rows]], 0, 1).astype(np.int32)

@@ -12,7 +12,7 @@ from engram.core.echo import Injected, masked, own_words, shingles, unfenced
 from engram.core.policy import EchoPolicy, ExtractionPolicy
 from engram.core.records import Hit, Turn
 from engram.llm import rules
-from engram.recall import fenced
+from engram.shown import fenced
 
 POLICY = EchoPolicy()
 WHEN = datetime(2026, 3, 2, tzinfo=UTC)

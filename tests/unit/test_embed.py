@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram import embedding, recall
+from engram import embedding, recall, shown
 from engram.config import EmbeddingSettings
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
@@ -324,8 +324,7 @@ def test_a_unit_is_found_by_meaning_alone(world):
     assert best.parts["vector"] > 0
     assert best.score == pytest.approx(sum(best.parts.values()))
     assert answer.note == ""
-    ask = recall.asked(here.settings, NOW, "drink")
-    assert recall.as_json(answer, ask, explain=True)["hits"][0]["meaning"]["vector"] == "means what is asked"
+    assert shown.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"] == "means what is asked"
 
 
 def test_the_question_is_sent_without_the_speakers_name(world, fake):
