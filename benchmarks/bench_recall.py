@@ -52,6 +52,7 @@ OFF = {
     "span": 0,
     "question": 0,
     "faint": 1,
+    "akin": 0,
 }
 
 Ranker = Callable[[Any], list[str]]

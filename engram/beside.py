@@ -66,7 +66,8 @@ class Beside:
         return similar.statement(text, self.index.lexical.stems)  # the index may have another one by now
 
     def _candidates(self, fact: Fact, when: datetime, where: Where, cosines: Mapping[str, float]) -> list[Fact]:
-        found = self.index.search(ranking.ask(fact.text, when), where, self.settings.policy.ladder.pool)
+        said = replace(ranking.ask(fact.text, when), akin={})  # what says the same says it in its own words
+        found = self.index.search(said, where, self.settings.policy.ladder.pool)
         units = self.index.units(list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines])))
         return [unit for unit in units.values() if isinstance(unit, Fact) and unit.id != fact.id]
 

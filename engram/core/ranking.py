@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
+from engram.core.thesaurus import akin
 from engram.core.words import FIRST_PERSON, content, fold, language, words
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Question:
     """What is asked: `words` carry it, those in `faint` only say how; the rest steers the boosts.
 
     `about_role` is user or assistant where the question is about what that side said; `span` is the time
-    it names, against its own date.
+    it names, against its own date; `akin` has other words in which some of its words may have been told.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Question:
     wants_number: bool = False
     about_role: str = ""
     span: Interval | None = None
+    akin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Parts(Mapping[str, float]):
@@ -204,6 +206,7 @@ def ask(text: str, when: datetime) -> Question:
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=_about_role(folded, found),
         span=spans[0] if spans else None,
+        akin={word: akin(word) for word in carrying} if code in {"", "en"} else {},
     )
 
 
@@ -437,6 +440,7 @@ MEANING: Mapping[str, str] = MappingProxyType(
     {
         "text": "its own words",
         "date": "words of its date",
+        "akin": "words akin to those of the question",
         "neighbours": "the turns around it",
         "session": "the rest of its session",
         "speaker": "said by someone the question names",

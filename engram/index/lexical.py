@@ -367,16 +367,34 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     def _asked(self, question: Question, visible: Bools) -> list[scoring.Term]:
         """The question's words as postings of visible rows, each word once."""
-        terms = []
+        terms, lengths = [], self._rows.columns["length"]
         for word, times in Counter(question.words).items():
             rows, counts = self._variants(word, question.language)
-            weight = max(self._idf(len(rows)), self.policy.least_idf) * times
-            if word in question.faint and not date_word(word)[0]:
-                weight *= self.policy.faint
+            rarity = max(self._idf(len(rows)), self.policy.least_idf)
+            faint = word in question.faint and not date_word(word)[0]
             places = rows.astype(np.intp)
             seen = visible[places]
-            terms.append(scoring.Term(word, weight, places[seen], counts[seen].astype(np.float64)))
+            own = meant = places[seen], counts[seen].astype(np.float64)
+            if akin := self._akin(question, word, rarity, visible):
+                meant = scoring.meant(*own, akin, lengths, self.policy)
+            terms.append(scoring.Term(word, rarity * times * (self.policy.faint if faint else 1), *own, *meant))
         return terms
+
+    def _akin(self, question: Question, word: str, rarity: float, visible: Bools) -> list[tuple[float, Places]]:
+        """Words akin to `word` and not asked for themselves: what each is worth as a share of it, and where it stands.
+
+        One that is commoner is worth less. A word that names a speaker means nobody else.
+        """
+        if word in self._speakers or not self.policy.akin:
+            return []
+        stems, found = set(stemmed(list(question.akin.get(word, ())), "en")), []
+        stems.difference_update(stemmed(list(question.words), "en"))
+        for stem in sorted(stems & self._postings.terms.keys()):
+            rows, _ = self._living(stem)
+            share = min(1.0, max(self._idf(len(rows)), self.policy.least_idf) / rarity)
+            places = rows.astype(np.intp)
+            found.append((self.policy.akin * share, places[visible[places]]))
+        return found
 
     def _variants(self, word: str, code: str) -> tuple[Ints, Ints]:
         """Postings of `word` as any language in question would stem it: one term, its counts summed.
@@ -395,15 +413,17 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _candidates(self, question: Question, terms: list[scoring.Term], visible: Bools) -> Places:
         """Rows that hold a word of the question, rare words first up to a budget, and rows beside them.
 
-        Rows of the time it names stand for themselves, unless there are too many.
+        What is left of the budget goes to words akin, in the same order. Rows of the time it names stand for
+        themselves, unless there are too many.
         """
         found = [np.zeros(0, np.intp)]
         spent = 0
-        for term in sorted(terms, key=lambda term: (len(term.rows), term.word)):
-            if spent and spent + len(term.rows) > self.policy.postings:
+        akin = (term.meant for term in terms if term.meant is not term.rows)
+        for rows in (*sorted((term.rows for term in terms), key=len), *sorted(akin, key=len)):
+            if spent and spent + len(rows) > self.policy.postings:
                 break
-            found.append(term.rows)
-            spent += len(term.rows)
+            found.append(rows)
+            spent += len(rows)
         columns, holding = self._rows.columns, np.concatenate(found)
         for direction in ("before", "after"):
             step = holding
@@ -462,11 +482,12 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     def _match(self, term: scoring.Term, rows: Places, days: Ints, links: scoring.Links) -> scoring.Match:
         """What of `term` the rows hold themselves, what their dates add and what their neighbours."""
-        own, beside = self._pulled(term.rows, term.counts, rows, links.rows)
-        dated = own + self.policy.date * scoring.dated(term.word, days)
+        own, *_ = self._pulled(term.rows, term.counts, rows)
+        akin, beside = self._pulled(term.meant, term.worth, rows, links.rows)
+        dated = akin + self.policy.date * scoring.dated(term.word, days)
         some = beside > 0
         near = np.bincount(links.places[some], links.weights[some] * beside[some], len(rows))
-        return scoring.Match(term.weight, own, dated, dated + near)
+        return scoring.Match(term.weight, own, akin, dated, dated + near)
 
 
 def _parts(parts: Callable[[], Mapping[str, Floats]], rank: int) -> dict[str, float]:

@@ -22,12 +22,17 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of the question: where it stands, and what it is worth there before saturation."""
+    """One word of the question: where it stands, and what it is worth there before saturation.
+
+    `meant` are also the rows of words akin to it, with what stands there in `worth`.
+    """
 
     word: str
     weight: float
     rows: Places
     counts: Floats
+    meant: Places
+    worth: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,11 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Counts of one term: a row's own, with its date's, with its neighbours' too."""
+    """Counts of one term: a row's own, with words akin to it, with its date's, with its neighbours' too."""
 
     weight: float
     own: Floats
+    akin: Floats
     dated: Floats
     full: Floats
 
@@ -69,6 +75,24 @@ class Saturation:
         some = object.__new__(Saturation)
         some._gain, some._norm = self._gain, self._norm[places]
         return some
+
+
+def meant(
+    rows: Places, counts: Floats, akin: Sequence[tuple[float, Places]], lengths: Ints, policy: LexicalPolicy
+) -> tuple[Places, Floats]:
+    """Where a word stands or one akin to it, and its count there: of those akin the best, as a share of a count.
+
+    `akin` has that share, 0–1, and the rows of each. In a unit longer than `short_words` it counts less: a long text
+    has a word of everything.
+    """
+    shares = np.repeat([share for share, _ in akin], [len(some) for _, some in akin])
+    others = np.concatenate([some for _, some in akin])
+    shares *= np.minimum(1, policy.short_words / np.maximum(lengths[others], 1))
+    order = np.lexsort((-shares, others))
+    others, shares = others[order], shares[order]
+    best = np.diff(others, prepend=-1) > 0
+    every, place = np.unique(np.concatenate([rows, others[best]]), return_inverse=True)
+    return every, np.bincount(place, np.concatenate([counts, shares[best]])).astype(np.float64)
 
 
 def links(columns: Columns, rows: Places, policy: LexicalPolicy, permitted: Bools) -> Links:
@@ -187,12 +211,13 @@ def then(question: Question, columns: Columns, size: int) -> Bools:
 
 
 def layers(matches: Sequence[Match], saturated: Saturation, best: Sequence[int]) -> dict[str, Floats]:
-    """The worth of the words of some rows in layers: their own, then their dates', then their neighbours'."""
+    """The worth of some rows in layers: their own words, then those akin, then their dates', then their neighbours'."""
     curve, nothing = saturated.at(best), np.zeros(len(best))
-    own: Floats = sum((match.weight * curve(match.own[best]) for match in matches), nothing)
-    with_date: Floats = sum((match.weight * curve(match.dated[best]) for match in matches), nothing)
-    full: Floats = sum((match.weight * curve(match.full[best]) for match in matches), nothing)
-    return {"text": own, "date": with_date - own, "neighbours": full - with_date}
+    found, below = {}, nothing
+    for name, counts in (("text", "own"), ("akin", "akin"), ("date", "dated"), ("neighbours", "full")):
+        upto: Floats = sum((match.weight * curve(getattr(match, counts)[best]) for match in matches), nothing)
+        found[name], below = upto - below, upto
+    return found
 
 
 def first(score: Floats, shown: Bools, k: int, keys: Callable[[Places], Iterable[str]]) -> list[int]:

@@ -16,6 +16,7 @@ from engram.errors import UnavailableError
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
+MOST = Policy().buffer.batch_turns
 
 
 def waiting(*seqs, session="s", level="none", **more):
@@ -41,14 +42,14 @@ def test_a_turn_has_one_state_at_a_time(backlog):
     backlog.add(waiting(1, 2, level="high"))
     seen = [counts(backlog)]
     for state in ("parked", "dead"):
-        (batch,) = backlog.due(NOW)
+        (batch,) = backlog.due(NOW, MOST)
         seen.append(counts(backlog))
         backlog.put(batch, state, reason="why")
         seen.append(counts(backlog))
-    assert backlog.due(NOW) == []
+    assert backlog.due(NOW, MOST) == []
     backlog.revive()
     seen.append(counts(backlog))
-    (batch,) = backlog.due(NOW)
+    (batch,) = backlog.due(NOW, MOST)
     backlog.drop(batch)
     seen.append(counts(backlog))
     words = ("waiting", "distilling", "parked", "distilling", "dead", "waiting")
@@ -58,10 +59,10 @@ def test_a_turn_has_one_state_at_a_time(backlog):
 def test_turns_that_come_while_others_are_taken_wait_for_themselves(backlog):
     """A batch never grows once it is handed out."""
     backlog.add(waiting(1, level="high"))
-    (first,) = backlog.due(NOW)
+    (first,) = backlog.due(NOW, MOST)
     backlog.add(waiting(2, level="high"))
     backlog.put(first, "parked", until=NOW)
-    assert [batch.seqs for batch in backlog.due(NOW)] == [(1,), (2,)]
+    assert [batch.seqs for batch in backlog.due(NOW, MOST)] == [(1,), (2,)]
 
 
 def test_batches_come_in_the_order_they_were_said(backlog):
@@ -69,52 +70,52 @@ def test_batches_come_in_the_order_they_were_said(backlog):
     backlog.add(waiting(3, session="other"), RESTARTED)
     backlog.put(Batch(tuple(waiting(1, 2)), RESTARTED), "parked", until=LATER)
     backlog.add(waiting(4, level="high"))
-    assert [batch.seqs for batch in backlog.due(LATER)] == [(1, 2), (3,), (4,)]
+    assert [batch.seqs for batch in backlog.due(LATER, MOST)] == [(1, 2), (3,), (4,)]
 
 
 def test_what_is_parked_comes_when_its_time_has_come(backlog):
     """And `next_due` says when."""
     backlog.add(waiting(1, level="high"))
-    (batch,) = backlog.due(NOW)
+    (batch,) = backlog.due(NOW, MOST)
     backlog.put(batch, "parked", until=LATER)
-    assert (backlog.due(NOW), backlog.next_due()) == ([], LATER)
-    assert backlog.due(LATER) == [batch]
+    assert (backlog.due(NOW, MOST), backlog.next_due()) == ([], LATER)
+    assert backlog.due(LATER, MOST) == [batch]
     assert backlog.next_due() is None
 
 
 def test_what_is_given_back_waits_and_what_was_settled_does_not_return(backlog):
     """Whoever met the fault may have done a part."""
     backlog.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
-    one, other = backlog.due(NOW)
+    one, other = backlog.due(NOW, MOST)
     backlog.drop(one)
     backlog.give_back([one, other], LATER)
     assert counts(backlog) == {"parked": 1}
-    assert backlog.due(LATER) == [other]
+    assert backlog.due(LATER, MOST) == [other]
 
 
 def test_a_flush_of_one_conversation_waits_for_no_other(backlog):
     """Not for what others have waiting, nor for what is taken of theirs."""
     backlog.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
-    backlog.due(NOW)
+    backlog.due(NOW, MOST)
     backlog.add([*waiting(3), *waiting(4, session="other")])
     assert backlog.hurry("s") == {1, 3}
-    assert [(batch.seqs, batch.why) for batch in backlog.due(NOW)] == [((3,), ASKED)]
+    assert [(batch.seqs, batch.why) for batch in backlog.due(NOW, MOST)] == [((3,), ASKED)]
 
 
 def test_what_somebody_asks_for_is_no_longer_left_over_and_has_a_try(backlog):
     """A restart is not counted against it."""
     backlog.add(waiting(1, left_over=True), RESTARTED)
-    (batch,) = backlog.due(NOW)
+    (batch,) = backlog.due(NOW, MOST)
     backlog.put(batch, "dead", reason="why")
     backlog.revive()
-    (asked,) = backlog.due(NOW)
+    (asked,) = backlog.due(NOW, MOST)
     assert (asked.waiting[0].left_over, asked.why, asked.attempts) == (False, ASKED, 0)
 
 
 def test_closing_wakes_whoever_waits(backlog):
     """With words; for what is done already nobody need wait."""
     backlog.add(waiting(1, level="high"))
-    backlog.due(NOW)
+    backlog.due(NOW, MOST)
     waits = threading.Event()
 
     def wait():

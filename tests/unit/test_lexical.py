@@ -205,6 +205,7 @@ def test_parts_sum_to_the_score():
     for asked in (
         "When did you say that Anna bought the lamp, yesterday, on 20 November?",
         "How many lamps do I have from Oslo?",
+        "Which light was it?",
     ):
         for hit in search(lexical, asked).hits:
             assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-9)
@@ -234,6 +235,41 @@ def test_the_window_ends_at_its_radius_and_at_the_session():
     assert keys(found) == ["t0", "t1", "t2", "t3"]
     gapped = index(turn("a", "swordfish", 0), turn("b", "so", 7), session=0.0)
     assert keys(search(gapped, "swordfish")) == ["a"]
+
+
+# row: X13
+# row: X4
+def test_a_question_is_met_in_other_words():
+    """Behind its own words, and shown as such; what is narrower answers, and is not answered by its like."""
+    lexical = index(
+        fact("own", "Mira owns a musical instrument"),
+        fact("guitar", "Mira plays the guitar"),
+        fact("cello", "Mira sold her cello"),
+        *(fact(f"other {n}", "Mira sleeps well") for n in range(5)),
+        session=0.0,
+    )
+    found = search(lexical, "Which instrument?")
+    assert keys(found) == ["own", "cello", "guitar"]
+    assert [set(hit.parts) for hit in found.hits] == [{"text"}, {"akin"}, {"akin"}]
+    assert keys(search(lexical, "Which guitar?")) == ["guitar"]
+    assert keys(search(index(fact("guitar", "Mira plays the guitar"), akin=0.0), "Which instrument?")) == []
+
+
+# row: X13
+def test_a_word_akin_says_little_in_a_long_text_and_nothing_where_a_speaker_is_meant():
+    """A long text has a word of everything; who asks what Rose said means no other flower."""
+    short, long = (fact(name, "a puppy " + "sleeps " * n) for name, n in (("short", 3), ("long", 90)))
+    lexical = index(short, long, *(fact(f"other {n}", "so it goes") for n in range(5)), b=0.0)
+    assert parts(lexical, "Which dog?", "long")["akin"] < parts(lexical, "Which dog?", "short")["akin"] / 3
+    named = index(turn("t", "a tulip", speaker="Flower"), turn("u", "so it goes", thread="other"), speaker=0.0)
+    assert keys(search(named, "What did Flower say?")) == []
+
+
+# row: X13
+def test_a_word_that_is_asked_for_itself_is_not_akin_as_well():
+    """Each word of the question counts once."""
+    lexical = index(fact("a", "a dog"), *(fact(f"other {n}", "so it goes") for n in range(5)), session=0.0)
+    assert set(parts(lexical, "dog or puppy", "a")) == {"text"}
 
 
 def test_a_long_neighbour_weighs_no_more_than_a_short_one():

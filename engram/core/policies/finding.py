@@ -39,6 +39,7 @@ class LexicalPolicy:
     )
     question: float = number(0.15, "share", 0, 1, "recall", "loss of a turn that is a question")
     faint: float = number(0.3, "share", 0, 1, "recall", "weight of words that say how, not what, one asks")
+    akin: float = number(0.25, "share", 0, 1, "recall", "weight of a word akin to one that is asked for")
     postings: int = number(
         10000, "postings", 100, 10000000, "recall", "postings that make candidates, rare words first"
     )

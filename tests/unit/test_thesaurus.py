@@ -1,0 +1,35 @@
+"""The table of words that tell of the same thing."""
+
+from __future__ import annotations
+
+from engram.core.thesaurus import akin
+from engram.core.words import content, words
+
+
+# row: X13
+def test_a_word_behind_the_colon_is_narrower():
+    """Who asks for an instrument may mean a guitar; who asks for a guitar means no violin."""
+    assert "guitar" in akin("instrument")
+    assert akin("guitar") == ()
+    assert "dog" in akin("puppy")
+    assert "puppy" in akin("dog")
+
+
+# row: X13
+def test_a_plural_has_what_its_word_has():
+    """And a word is not akin to itself; one that nobody wrote down has nothing."""
+    assert akin("hospitals") == akin("hospital")
+    assert "hospital" not in akin("hospital")
+    assert akin("xylograph") == akin("") == ()
+
+
+# row: X13
+def test_every_entry_is_one_word_that_an_index_keeps():
+    """A phrase or a stop word would be found by nobody."""
+    known = {"instrument"}
+    for _ in range(9):
+        known |= {other for word in known for other in akin(word)} | set(akin("job")) | set(akin("family"))
+    assert len(known) > 50
+    for word in known:
+        assert words(word) == [word]
+        assert content([word], "en") == [word]
