@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import TYPE_CHECKING
@@ -122,6 +123,11 @@ def listed(view: View, some: Sequence[Living]) -> list[dict[str, object]]:
         | ({"said": f"{one.fact.created.astimezone(view.zone):%Y-%m-%d}"} if one.fact.created else {})
         for number, one in enumerate(some, 1)
     ]
+
+
+def print_of(*texts: str) -> str:
+    """Eight digits that tell what was shown from what stands there later."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 def refused(task: str, said: Answer) -> list[Told]:

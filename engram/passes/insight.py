@@ -21,7 +21,7 @@ from engram.core.records import Edit, Fact, Usage
 from engram.core.talks import curated
 from engram.core.text import content_hash, ulid
 from engram.passes import Bundle, Living, Made, Mark, Told
-from engram.passes.groups import asked, beside, clusters, is_theirs, listed, refused, rested, seeds
+from engram.passes.groups import asked, beside, clusters, is_theirs, listed, print_of, refused, rested, seeds
 from engram.passes.hygiene import archived
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def probe(view: View, now: datetime) -> list[Step]:
         one.fact.id: [other.fact.text for other, _ in islice(beside(view, one, 0.0), policy.beside)]
         for one in (sorted(lasting, key=chance)[: policy.probes] if looked != day else ())
     }
-    prints = {name: _print(view.memories[name].fact.text, *texts) for name, texts in near.items()}
+    prints = {name: print_of(view.memories[name].fact.text, *texts) for name, texts in near.items()}
     some = [view.memories[name] for name in near if known.get(name) != prints[name]]
     if not some:
         return []
@@ -294,10 +294,6 @@ def _probed(view: View) -> tuple[str, dict[str, str]]:
         return str(state["day"]), {str(name): str(mark) for name, mark in state["seen"].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return "", {}
-
-
-def _print(*texts: str) -> str:
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 def drift(view: View, now: datetime) -> list[Step]:

@@ -6,6 +6,7 @@ the memory that would end; else a person is asked. No file goes, no memory is ma
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,11 @@ from engram.core.dedup import Claim, Judgement, Neighbour, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
-from engram.passes import Bundle, Case, Told
-from engram.passes.groups import Pair, asked, beside, is_theirs, linked, listed, pairs, refused, seeds
+from engram.passes import Bundle, Case, Mark, Told
+from engram.passes.groups import Pair, asked, beside, is_theirs, linked, listed, pairs, print_of, refused, seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from engram.core.dedup import Effect
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAME = "says the same as another"
+COMPARED = "state/compared.json"
 
 
 # -- what says the same ---------------------------------------------------------------------------
@@ -176,18 +178,27 @@ def _born(one: Living) -> float:
 
 
 def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
-    """One question about pairs, or what follows from its answer; a memory is in one step at most."""
-    if not some:
-        return []
-    material = {"pairs": [_shown(view, number, pair) for number, pair in enumerate(some, 1)]}
-    ask, said = asked(view, "compare", material, f"{len(some)} pairs are alike")
-    if said is None:
-        return [ask]
-    found: list[Step] = [*refused("compare", said)]
+    """One question about the pairs that nobody judged yet, and what follows from all that is known of them.
+
+    What a model said of a pair holds while both say what they said. A memory is in one step at most.
+    """
+    known = _verdicts(view)
+    new = [pair for pair in some if _verdict(known, pair) is None]
+    found: list[Step] = []
+    if new:
+        material = {"pairs": [_shown(view, number, pair) for number, pair in enumerate(new, 1)]}
+        ask, said = asked(view, "compare", material, f"{len(new)} pairs are alike")
+        if said is None:
+            found.append(ask)
+        else:
+            for number, pair in enumerate(new, 1):
+                relation, sure = said.get("verdicts", {}).get(str(number), ("independent", 0.0))
+                known[_named(pair)] = (_says(pair), relation, sure)
+            found += [*refused("compare", said), _remembered(view, known, len(new))]
     used: set[str] = set()
     left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
-    for number, (newer, older) in enumerate(some, 1):
-        relation, sure = said.get("verdicts", {}).get(str(number), ("independent", 0.0))
+    for newer, older in some:
+        relation, sure = _verdict(known, (newer, older)) or ("independent", 0.0)
         names = {newer.fact.id, older.fact.id}
         if relation == "independent" or names & used:
             continue
@@ -200,6 +211,36 @@ def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
         used |= names if steps else set()
         found += steps
     return found
+
+
+def _verdicts(view: View) -> dict[str, tuple[str, str, float]]:
+    """What was said of pairs, by the ids of both: what they said then, how they relate, and how sure that is."""
+    try:
+        held = json.loads(view.read(COMPARED)).items()
+        return {str(names): (str(says), str(relation), float(sure)) for names, (says, relation, sure) in held}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _verdict(known: Mapping[str, tuple[str, str, float]], pair: Pair) -> tuple[str, float] | None:
+    says, relation, sure = known.get(_named(pair), ("", "", 0.0))
+    return (relation, sure) if says == _says(pair) else None
+
+
+def _remembered(view: View, known: Mapping[str, tuple[str, str, float]], new: int) -> Mark:
+    """The verdicts on pairs that are both active, those on the latest memories."""
+    active = {one.fact.id for one in view.active()}
+    held = [(names, said) for names, said in sorted(known.items()) if active.issuperset(names.split())]
+    lines = [f"{json.dumps(names)}: {json.dumps(said)}" for names, said in held[-view.policy.insight.verdicts :]]
+    return Mark(COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
+
+
+def _named(pair: Pair) -> str:
+    return " ".join(one.fact.id for one in pair)
+
+
+def _says(pair: Pair) -> str:
+    return print_of(*(one.fact.text for one in pair))
 
 
 def _shown(view: View, number: int, pair: Pair) -> dict[str, object]:

@@ -384,6 +384,7 @@ def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fak
     light(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
     keeping.memory.upkeep.order.sight.answers.clear()
+    (keeping.root / "state" / "compared.json").unlink()
     judging(fake, compare=every("same", 0.95))
     light(keeping, only="compare")
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
@@ -403,6 +404,31 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
     light(keeping, only="compare")
     assert tasks(fake) == ["compare"]
     assert keeping.everything() == before
+
+
+# row: C12
+@pytest.mark.parametrize("spoil", [b"{", b"[1]", b'{"a b": 3}'])
+def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_something_else(asking, fake, spoil):
+    """Also after a restart; where what was kept in mind is lost, everything is asked once more."""
+    keeping, seen = asking(), []
+    compared(keeping, PORTO, LISBON)
+    judging(fake, compare=lambda shown: seen.append(shown) or every("independent", 0.9)(shown))
+
+    def pairs():
+        seen.clear()
+        keeping.clock.advance(minutes=20)
+        light(keeping, only="compare")
+        return [{one["newer"]["text"], one["older"]["text"]} for shown in seen for one in shown["pairs"]]
+
+    assert pairs() == [{PORTO, LISBON}]
+    keeping = asking()
+    third = "Anna lives in Madrid."
+    told(keeping, third)
+    assert sorted(map(sorted, pairs())) == sorted(map(sorted, [{third, PORTO}, {third, LISBON}]))
+    told(keeping, "Ben flies kites.")
+    assert pairs() == []
+    (keeping.root / "state" / "compared.json").write_bytes(spoil)
+    assert len(pairs()) == 3
 
 
 # row: C12
