@@ -344,9 +344,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """Which of `keys` a question may find."""
         with self._lock:
             known = [key for key in keys if key in self._rows.by_key]
-            rows = np.array([self._rows.by_key[key] for key in known], np.int32)
-            may = self._sieve.allowed(where)[rows]
-            return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
+            may = self._sieve.allowed(where)[np.array([self._rows.by_key[key] for key in known], np.intp)]
+            return set(compress(known, may.tolist()))
 
     def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
         """Those of `keys` that are units of this kind."""
