@@ -181,9 +181,10 @@ def _found(
     by_meaning = embed if embed and not hurry.skips("meaning") else None
     best, lack, close = _with_meaning(index, settings, question, where, found.hits, by_meaning) if by_meaning else alone
     filtered, preset = Counter(found.filtered), ranking.PRESETS[ask.preset]
-    timely = bool(preset.recency or ask.as_of)  # then turns are ranked by their records too
-    turns = set() if timely else _unread(index, [one.key for one in best], filtered)
-    units = _recallable(index, [one.key for one in best if one.key not in turns], ask, filtered)
+    keys = [one.key for one in best]
+    timely = preset.recency or ask.as_of  # then turns are ranked by their records too
+    turns = set() if timely else index.lexical.of_kind("turn", keys) - index.tombstones
+    units = _recallable(index, [key for key in keys if key not in turns], ask, filtered)
     talks = settings.policy.talks
     units = {key: unit for key, unit in units.items() if not _far(unit, question, close, talks, filtered)}
     scored = [one for one in best if one.key in units or one.key in turns]
@@ -216,14 +217,6 @@ def _seen(ranked: Mapping[str, ranking.Unit], units: Mapping[str, Unit], known: 
         return unit._replace(used=usage.last_access, stability=usage.stability, frequency=frequency)
 
     return {name: told(name, unit) if name in about else unit for name, unit in ranked.items()}
-
-
-def _unread(index: Index, keys: Sequence[str], filtered: Counter[str]) -> set[str]:
-    """Those of `keys` that are turns and may be recalled; the others are counted."""
-    turns = index.lexical.of_kind("turn", keys)
-    buried = turns & index.tombstones
-    filtered.update(["forgotten"] * len(buried))
-    return turns - buried
 
 
 def _recallable(index: Index, keys: Sequence[str], ask: Asked, filtered: Counter[str]) -> dict[str, Unit]:
