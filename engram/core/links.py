@@ -177,7 +177,7 @@ def spread(
         for node, value in wave.items():
             for other, strength in known.get(node, {}).items():
                 arriving = value * strength * policy.hop
-                if other not in seeds and arriving > max(reached.get(other, 0.0), ahead.get(other, 0.0)):
+                if other not in seeds and arriving > ahead.get(other, reached.get(other, 0.0)):
                     ahead[other] = arriving
         reached |= ahead
         strong = [(node, value) for node, value in ahead.items() if value * policy.hop >= policy.enough]
