@@ -427,7 +427,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     ) -> Found:
         columns, policy, allowed = self._rows.columns, self.policy, self._sieve.allowed(where)
         reasons = self._sieve.reasons(rows, where)
-        near = scoring.links(columns, rows, policy, allowed)
+        holding = np.zeros(self._rows.size, np.bool_)
+        for term in terms:
+            holding[term.rows] = True
+        near = scoring.links(columns, rows, policy, holding & allowed)
         lengths = np.maximum(columns["length"][rows], policy.short_words)
         curve = scoring.Saturation(self.k1, self.b, lengths, self._padded_total / self.corpus_size)
         matches = [self._match(term, rows, columns["day"][rows], near) for term in terms]
@@ -462,7 +465,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _match(self, term: scoring.Term, rows: Places, days: Ints, links: scoring.Links) -> scoring.Match:
         """What of `term` the rows hold themselves, what their dates add and what their neighbours."""
         own, beside = self._pulled(term.rows, term.counts, rows, links.rows)
-        dated = own + self.policy.date * scoring.dated(term.word, days)
+        dated = own + self.policy.date * scoring.dated(term.word, days) if date_word(term.word)[0] else own
         some = beside > 0
         near = np.bincount(links.places[some], links.weights[some] * beside[some], len(rows))
         return scoring.Match(term.weight, own, dated, dated + near)
