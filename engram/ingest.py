@@ -48,10 +48,13 @@ class Accepted:
     duplicates: int
 
 
-def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str, standing: str = "chat") -> Turn:
+def turn_from(
+    raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str = "", standing: str = "chat"
+) -> Turn:
     """One turn of a request, checked and redacted (`X11`); BadRequestError says which field and why.
 
-    `id` absent: `fresh_id`. `occurred_at` absent: `now`; without an offset it is local to the vault's zone.
+    `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an offset it is local to the
+    vault's zone.
     `standing` is who hands it in; a turn may claim a lesser one, never a higher one (`X17`).
     """
     if unknown := sorted(set(raw) - TURN_KEYS):
@@ -70,11 +73,12 @@ def turn_from(raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_i
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
     said_at = now if raw.get("occurred_at") is None else moment(raw["occurred_at"], settings.zone, "occurred_at")
     words = redact(plain_text(text), settings.redact).text
-    names = {key: name_from(raw.get(key) or "", settings) for key in ("id", "session", "speaker", "persona")}
-    if names["id"] != _plain_name(raw.get("id") or ""):  # two ids must not become one by what was taken out
+    given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
+    names = {key: name_from(name, settings) if name else "" for key, name in given.items()}
+    if names["id"] != _plain_name(given["id"]):  # two ids must not become one by what was taken out
         names["id"] += f" {content_hash(words)[:12]}"
     return Turn(
-        id=names["id"] or fresh_id,
+        id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
         session=names["session"] or SESSION,
         role=role,
         text=words,
@@ -112,11 +116,6 @@ def moment(value: object, zone: tzinfo, name: str = "time", *, end: bool = False
         what = f"{name} {value!r} is no ISO 8601 time between 1900 and 9989"
         raise BadRequestError(what, fix="Write 2026-11-20 or 2026-11-20T21:14:05.")
     return found
-
-
-def fresh_id(now: datetime) -> str:
-    """An id for a turn that came without one."""
-    return ulid(now, secrets.token_hex(16))
 
 
 def unread() -> UnavailableError:
@@ -252,10 +251,9 @@ class Intake:
         ticket.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> Waiting:
-        level = scan(filed.turn.text, self.patterns, self.settings.policy.signals).level
-        if filed.turn.role != "user":
-            level = "none"  # what an assistant says of itself is no reason to hurry
-        return Waiting(seq, filed, level, now)
+        if filed.turn.role != "user":  # what an assistant says of itself is no reason to hurry
+            return Waiting(seq, filed, "none", now)
+        return Waiting(seq, filed, scan(filed.turn.text, self.patterns, self.settings.policy.signals).level, now)
 
     # -- places -----------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ class _Hurry:
 class _Found:
     """What one search gave: units by key and slots, best first; what was left out; why meaning did not help.
 
-    A turn may be missing among the units: what ranks it is not in its record, which is read if it comes to be shown.
+    A turn or a note may be missing among the units: its record is read if it comes to be shown.
     """
 
     ask: Asked
@@ -181,12 +181,13 @@ def _found(
     by_meaning = embed if embed and not hurry.skips("meaning") else None
     best, lack, close = _with_meaning(index, settings, question, where, found.hits, by_meaning) if by_meaning else alone
     filtered, preset = Counter(found.filtered), ranking.PRESETS[ask.preset]
-    timely = bool(preset.recency or ask.as_of)  # then turns are ranked by their records too
-    turns = set() if timely else _unread(index, [one.key for one in best], filtered)
-    units = _recallable(index, [one.key for one in best if one.key not in turns], ask, filtered)
+    keys = [one.key for one in best]
+    timely = preset.recency or ask.as_of  # then what ranks a turn or a note is in its record too
+    unread = set() if timely else _unread(index, keys)
+    units = _recallable(index, [key for key in keys if key not in unread], ask, filtered)
     talks = settings.policy.talks
     units = {key: unit for key, unit in units.items() if not _far(unit, question, close, talks, filtered)}
-    scored = [one for one in best if one.key in units or one.key in turns]
+    scored = [one for one in best if one.key in units or one.key in unread]
     if ask.as_of and "fact" in ask.kinds:
         scored, units, gone = past.stood(index, question, where, scored, units, ask.as_of)
         filtered.update(["replaced by then"] * gone)
@@ -198,7 +199,7 @@ def _found(
     scored += [ranking.Scored(key, 0.0, {}) for key in further if key in units]
     named = _naming(ask.query, known.names)
     ranked = {key: _ranked(unit, settings, named, ties.get(key, 0.0)) for key, unit in units.items()}
-    ranked |= {key: ranking.Unit(key) for key in turns}
+    ranked |= {key: ranking.Unit(key) for key in unread}
     if preset.from_use or preset.frequency:
         ranked = _seen(ranked, units, known)
     return _Found(ask, units, ranking.merged(scored, ranked, ask.now, preset), filtered, lack)
@@ -218,12 +219,10 @@ def _seen(ranked: Mapping[str, ranking.Unit], units: Mapping[str, Unit], known: 
     return {name: told(name, unit) if name in about else unit for name, unit in ranked.items()}
 
 
-def _unread(index: Index, keys: Sequence[str], filtered: Counter[str]) -> set[str]:
-    """Those of `keys` that are turns and may be recalled; the others are counted."""
-    turns = index.lexical.of_kind("turn", keys)
-    buried = turns & index.tombstones
-    filtered.update(["forgotten"] * len(buried))
-    return turns - buried
+def _unread(index: Index, keys: Sequence[str]) -> set[str]:
+    """Those of `keys` that are ranked without their records: turns that nobody removed, notes that are no episodes."""
+    facts = index.lexical.of_kind("fact", keys)
+    return {key for key in keys if key not in facts and not key.startswith(EPISODES)} - index.tombstones
 
 
 def _recallable(index: Index, keys: Sequence[str], ask: Asked, filtered: Counter[str]) -> dict[str, Unit]:

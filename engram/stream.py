@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -81,13 +80,13 @@ class Stream:
         if not self.index.known:
             raise ingest.unread()
         now = self.clock()
-        taken = [ingest.turn_from(raw, now, self.settings, ingest.fresh_id(now), standing) for raw in turns]
+        taken = [ingest.turn_from(raw, now, self.settings, standing=standing) for raw in turns]
         accepted = self.intake.accept(taken, now)
         if self.on_turns:
             self.on_turns()
         else:
             self._drain()
-        return asdict(accepted)
+        return {"keys": accepted.keys, "stored": accepted.stored, "duplicates": accepted.duplicates}
 
     def flush(self, session: str | None = None, *, background: bool = False) -> dict[str, Any]:
         """Distil everything that waits now, parked and dead batches too; answer when it is done, or at once."""

@@ -177,7 +177,7 @@ def spread(
         for node, value in wave.items():
             for other, strength in known.get(node, {}).items():
                 arriving = value * strength * policy.hop
-                if other not in seeds and arriving > max(reached.get(other, 0.0), ahead.get(other, 0.0)):
+                if other not in seeds and arriving > ahead.get(other, reached.get(other, 0.0)):
                     ahead[other] = arriving
         reached |= ahead
         strong = [(node, value) for node, value in ahead.items() if value * policy.hop >= policy.enough]
@@ -202,12 +202,14 @@ def refined(
         ties = [(place[other], strength) for other, strength in ways.get(node, {}).items() if other in place]
         if total := sum(strength for _, strength in ties):
             kept[number] = 1 - policy.damping
-            flows += [(number, other, policy.damping * strength / total) for other, strength in ties]
+            flows.append((number, [(other, policy.damping * strength / total) for other, strength in ties]))
     scores = list(activation.values())
     for _ in range(policy.rounds):
         fresh = list(map(mul, scores, kept))
-        for number, other, share in flows:
-            fresh[other] += scores[number] * share
+        for number, shares in flows:
+            score = scores[number]
+            for other, share in shares:
+                fresh[other] += score * share
         scores = fresh
     return dict(zip(place, scores, strict=True))
 

@@ -274,7 +274,7 @@ def merged(
         families.setdefault(unit.source or one.key, []).append((worth, unit, one, extras))
     slots = []
     for turn, family in families.items():
-        (worth, _, one, extras), shown, behind = _ranked(turn, family)
+        (worth, _, one, extras), shown, behind = _represented(turn, family)
         parts = Parts(_parts, one.parts, best, preset.relevance, extras, shown.nudge)
         slots.append(Slot(shown.key, worth + shown.nudge, parts, behind))
     slots.sort(key=_standing)
@@ -317,7 +317,7 @@ _Member = tuple[float, Unit, Scored, dict[str, float]]
 """One of a family: its worth, the unit, how it scored, and what it is worth besides."""
 
 
-def _ranked(turn: str, family: list[_Member]) -> tuple[_Member, Unit, tuple[str, ...]]:
+def _represented(turn: str, family: list[_Member]) -> tuple[_Member, Unit, tuple[str, ...]]:
     """The best of a family, the unit that is shown for it, and the keys of the others."""
     if len(family) == 1:
         return family[0], family[0][1], ()

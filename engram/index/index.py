@@ -191,7 +191,7 @@ class Index:
         def around(facts: Collection[str]) -> list[Way]:
             ties = self.catalog.ties(facts, where.persona or "", policy) + links.ways(stored(facts), now, policy)
             found = dict.fromkeys(ties)  # who share one entity often share another
-            seen = self.lexical.allowed({end for way in found for end in way[:2]}, where)
+            seen = self.lexical.allowed({way[0] for way in found} | {way[1] for way in found}, where)
             return [way for way in found if way[0] in seen and way[1] in seen]
 
         return links.spread(seeds, around, policy)

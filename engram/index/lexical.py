@@ -344,9 +344,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """Which of `keys` a question may find."""
         with self._lock:
             known = [key for key in keys if key in self._rows.by_key]
-            rows = np.array([self._rows.by_key[key] for key in known], np.int32)
-            may = self._sieve.allowed(where)[rows]
-            return {key for key, yes in zip(known, may.tolist(), strict=True) if yes}
+            may = self._sieve.allowed(where)[np.array([self._rows.by_key[key] for key in known], np.intp)]
+            return set(compress(known, may.tolist()))
 
     def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
         """Those of `keys` that are units of this kind."""
@@ -438,17 +437,13 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         wanted[np.concatenate(found)] = True
         return np.flatnonzero(wanted & visible)
 
-    def _scored(
-        self,
-        question: Question,
-        where: Where,
-        terms: list[scoring.Term],
-        rows: Places,
-        k: int,
-    ) -> Found:
+    def _scored(self, question: Question, where: Where, terms: list[scoring.Term], rows: Places, k: int) -> Found:
         columns, policy, allowed = self._rows.columns, self.policy, self._sieve.allowed(where)
         reasons = self._sieve.reasons(rows, where)
-        near = scoring.links(columns, rows, policy, allowed)
+        holding = np.zeros(self._rows.size, np.bool_)
+        for term in terms:
+            holding[term.meant] = True
+        near = scoring.links(columns, rows, policy, holding & allowed)
         lengths = np.maximum(columns["length"][rows], policy.short_words)
         curve = scoring.Saturation(self.k1, self.b, lengths, self._padded_total / self.corpus_size)
         matches = [self._match(term, rows, columns["day"][rows], near) for term in terms]
@@ -484,7 +479,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """What of `term` the rows hold themselves, what their dates add and what their neighbours."""
         own, *_ = self._pulled(term.rows, term.counts, rows)
         akin, beside = self._pulled(term.meant, term.worth, rows, links.rows)
-        dated = akin + self.policy.date * scoring.dated(term.word, days)
+        dated = akin + self.policy.date * scoring.dated(term.word, days) if date_word(term.word)[0] else akin
         some = beside > 0
         near = np.bincount(links.places[some], links.weights[some] * beside[some], len(rows))
         return scoring.Match(term.weight, own, akin, dated, dated + near)

@@ -95,32 +95,35 @@ def meant(
     return every, np.bincount(place, np.concatenate([counts, shares[best]])).astype(np.float64)
 
 
-def links(columns: Columns, rows: Places, policy: LexicalPolicy, permitted: Bools) -> Links:
-    """The neighbours of `rows`; what must not be found must not help to find either.
+def links(columns: Columns, rows: Places, policy: LexicalPolicy, helping: Bools) -> Links:
+    """The neighbours of `rows` that may help to find them, a truth for each row of the index.
+
+    What must not be found must not help to find either, and what holds nothing cannot.
 
     A neighbour weighs `back` or `forward` over its distance, less if it is long; before an answer it weighs
     more if it asks.
     """
-    before, after = (_walked(columns[direction], rows, policy.radius) for direction in ("before", "after"))
+    before, after = (_walked(columns[direction], rows, policy.radius, helping) for direction in ("before", "after"))
     places, beside = (np.concatenate(both) for both in zip(before, after, strict=True))
     far = np.maximum(np.abs(columns["position"][rows[places]] - columns["position"][beside]), 1)
     weights = np.repeat([policy.back, policy.forward], [len(before[0]), len(after[0])]) / far
     weights *= np.minimum(1, policy.neighbour_words / np.maximum(columns["length"][beside], 1))
     earlier = slice(len(before[0]))
     weights[earlier] *= 1 + policy.answer * (columns["asks"][beside[earlier]] & (far[earlier] == 1))
-    weights *= (far <= policy.radius) & permitted[beside]
+    weights *= far <= policy.radius
     return Links(places, beside, weights)
 
 
-def _walked(link: Ints, rows: Places, radius: int) -> tuple[Places, Places]:
-    """The places of `rows` from which a row is reached in up to `radius` steps, and that row, step by step."""
+def _walked(link: Ints, rows: Places, radius: int, helping: Bools) -> tuple[Places, Places]:
+    """The places of `rows` from which a helping row is reached in up to `radius` steps, and that row, step by step."""
     step, places = rows, np.arange(len(rows))
     found = [(places[:0], step[:0])]
     for _ in range(radius):
         step = link[step].astype(np.intp)
         there = step > 0
         step, places = step[there], places[there]
-        found.append((places, step))
+        helps = helping[step]
+        found.append((places[helps], step[helps]))
     return np.concatenate([some for some, _ in found]), np.concatenate([some for _, some in found])
 
 

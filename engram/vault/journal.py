@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import JournalPolicy
 
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _CRC = b'{"crc":"'
 _BODY = len(_CRC) + len('00000000",')
 
@@ -342,7 +343,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
 def _tail(record: Mapping[str, Any]) -> bytes:
     """A record as JSON without its number and its opening brace."""
     rest = {name: value for name, value in record.items() if name != "seq"}
-    return json.dumps(rest, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")[1:]
+    return _json(rest).encode("utf-8", "surrogatepass")[1:]
 
 
 def _line(seq: int, tail: bytes) -> bytes:

@@ -454,3 +454,32 @@ def test_a_fact_belongs_to_the_source_that_stands_behind_it(memory, opened):
 
     assert share(source_share=1.0) == 4
     assert share() == 2
+
+
+# row: X8
+def test_a_turn_that_a_person_removed_is_told_of_once(memory):
+    """It is left out, and the answer counts it as one."""
+    (key,) = told(memory, "The heron nests by the mill.")
+    memory.index.tombstones.add(key)
+    answer = memory.call("recall", {"query": "Where does the heron nest?", "kinds": ["turn"]})
+    assert answer["hits"] == []
+    assert answer["filtered"] == {"forgotten": 1}
+
+
+# row: X19
+def test_only_what_is_returned_is_looked_at_on_the_disk(memory, keep):
+    """A file that is gone is told of where its memory would have had a place, and the next one takes it."""
+    first, second, third = (keep(f"The heron nests by the {place}.") for place in ("mill", "pond", "weir"))
+    best = order(memory, "Where does the heron nest?")
+    assert set(best) == {first, second, third}
+
+    def lose(key):
+        (memory.settings.vault / memory.call("show", {"id": key})["memory"]["path"]).unlink()
+        return memory.call("recall", {"query": "Where does the heron nest?", "kinds": ["fact"], "k": 1})
+
+    answer = lose(best[1])
+    assert [hit["key"] for hit in answer["hits"]] == best[:1]
+    assert "gone from its file" not in answer["filtered"]
+    answer = lose(best[0])
+    assert [hit["key"] for hit in answer["hits"]] == best[2:]
+    assert answer["filtered"]["gone from its file"] == 2
