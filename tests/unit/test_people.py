@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -504,7 +504,7 @@ class Watching(syscalls.Syscalls):
         self.synced, self.refused = [], refused
 
     def fsync(self, descriptor):
-        path = os.readlink(f"/proc/self/fd/{descriptor}")
+        path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
         self.synced.append(path)
         if path.endswith(self.refused):
             raise OSError(errno.EIO, "the disk failed")
