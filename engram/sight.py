@@ -123,10 +123,8 @@ class Sight(Looking):
         return b""
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
-        if whole:
-            keys = sorted(
-                {key for fact in facts for key in (fact.source, *fact.also) if key}
-            )  # as they lie on the disk
+        if whole:  # in order, as they lie on the disk
+            keys = sorted({key for fact in facts for key in (fact.source, *fact.also) if key})
             for start in range(0, len(keys), _CHUNK):
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
