@@ -12,6 +12,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.births import Births
@@ -129,6 +130,18 @@ class Report:
         return asdict(self) | times | {"counts": _counts(self.deeds)}
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """The collector of cycles rests: a view has none, and walking it again and again takes long."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class Consolidation:
     """Puts one vault in order and takes that back. Belongs to the one writer.
 
@@ -156,6 +169,7 @@ class Consolidation:
 
     # -- a run --------------------------------------------------------------------------------------
 
+    @_uncollected()
     def run(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
         """Make a run of this cadence, or of its pass `only`; with `dry_run` say what it would do (rows X6, X10)."""
         now, passes = self.clock(), _chosen(cadence, only)
@@ -176,6 +190,7 @@ class Consolidation:
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
         return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
 
+    @_uncollected()
     def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
         """What a run would ask a model now; the answers belong into `sight.answers`, and may lead to more questions."""
         if self.frozen() or not self.index.known:
@@ -183,9 +198,8 @@ class Consolidation:
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        with _uncollected():
-            draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now), Births(self.filing))
-            draft.plan(passes)
+        draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now), Births(self.filing))
+        draft.plan(passes)
         return draft
 
     def _begun(self, draft: Draft, now: datetime) -> dict[str, str]:
@@ -266,31 +280,27 @@ class Consolidation:
 
     def _written(self, run: str, now: datetime, writes: Sequence[Write], deeds: Iterable[Deed]) -> dict[str, str]:
         """State first, then the notes, some at a time; what failed, by path."""
-        failures: dict[str, str] = {}
         rows: dict[str, list[dict[str, object]]] = {}
         for one in deeds:
             row = deed(now, one.name, one.memory, one.why, by="engram") | {"run": run}
             rows.setdefault(one.memory, []).append(row)
         notes = [write for write in writes if write.change is not None]
         torn: set[str] = set()
-        for write in writes:
-            if write.change is None:
-                failures |= self._put(write)
-        for start in range(0, len(notes), self._limits.together):
-            some = notes[start : start + self._limits.together]
+        failures = self._put([write for write in writes if write.change is None])
+        for some in self._together(notes):
             try:
                 self._filed(some, rows)
             except EngramError:  # what stands is known again, the rest is tried one by one
                 for write in some:
-                    path = write.step.before or write.step.after
-                    met = {path: TORN} if write.key in torn else self._alone(write, rows)
+                    met = {_place(write): TORN} if write.key in torn else self._alone(write, rows)
                     torn |= write.together if met else set()
                     failures |= met
         return failures
 
     def _filed(self, some: Sequence[Write], rows: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
         changes = [write.change for write in some if write.change is not None]
-        self.filing.write(changes, [row for write in some for row in rows.get(write.key, ())])
+        told = [row for write in some for row in rows.get(write.key, ())]
+        self.filing.write(changes, told, {_place(write): write.new for write in some})
 
     def _alone(self, write: Write, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, str]:
         try:
@@ -301,19 +311,33 @@ class Consolidation:
             else:
                 self._filed([write], rows)
         except EngramError as fault:
-            return {write.step.before or write.step.after: str(fault)}
+            return {_place(write): str(fault)}
         return {}
 
-    def _put(self, write: Write) -> dict[str, str]:
-        try:
-            self.index.wrote(history.put(self.vault, write.step, write.new))
-        except EngramError as fault:  # what stands all the same must be known
-            held = history.settled(self.vault, [write.step])
-            self.index.wrote(held)
-            if not isinstance(fault, ConflictError):  # a person's edit is for a rescan to tell
-                self.filing.look(path for path in (write.step.before, write.step.after) if path and path not in held)
-            return {write.step.before or write.step.after: str(fault)}
-        return {}
+    def _put(self, writes: Sequence[Write]) -> dict[str, str]:
+        """Write files as they are to be, some at a time, durably; what failed, by path."""
+        failures: dict[str, str] = {}
+        for some in self._together(writes):
+            held, pending = dict[str, bytes](), files.FolderSyncs()
+            for write in some:
+                try:
+                    held |= history.put(self.vault, write.step, write.new, pending)
+                except EngramError as fault:
+                    failures[_place(write)] = str(fault)
+                    held |= (stands := history.settled(self.vault, [write.step]))  # must be known all the same
+                    if not isinstance(fault, ConflictError):  # a person's edit is for a rescan to tell
+                        self.filing.look(path for path in _paths(write) if path not in stands)
+            for finish in (partial(files.sync, pending), partial(self.index.wrote, held)):
+                try:
+                    finish()
+                except EngramError as fault:
+                    failures |= dict.fromkeys(map(_place, some), str(fault))
+        return failures
+
+    def _together(self, writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
+        """So many at a time that their folders are made durable once, and the index told."""
+        size = self._limits.together
+        return (writes[start : start + size] for start in range(0, len(writes), size))
 
     def _stored(self, stored: Mapping[str, Stored]) -> dict[str, str]:
         """Vectors are derived: this is no part of what a run writes down and can be taken back."""
@@ -331,10 +355,7 @@ class Consolidation:
         row = {"id": run, "at": at, "cadence": cadence, "ended": ended, "counts": _counts(deeds)}
         line = json.dumps(row | ({"failures": dict(failures)} if failures else {}), ensure_ascii=False) + "\n"
         try:
-            if self.vault.exists(RUNS):
-                files.append(files.safe_join(self.vault.root, RUNS), line.encode())
-            else:
-                self.vault.create(RUNS, line.encode())
+            self.vault.append(RUNS, line.encode())
         except EngramError as fault:
             return {RUNS: str(fault)}
         return {}
@@ -384,8 +405,7 @@ class Consolidation:
         failures: dict[str, str] = {}
         if writes and not dry_run:
             self.history.keep(run, [write.step for write in writes], way.replaced)
-            for write in writes:
-                failures |= self._put(write)
+            failures |= self._put(writes)
             back = {write.key for write in writes if _returned(write)}
             stood = [one for one in deeds if one.memory and one.path not in failures]
             self.filing.explain([_told(now, one, run, back) for one in stood])
@@ -436,18 +456,6 @@ class Consolidation:
         return self.settings.policy.consolidation
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """The collector of cycles rests: a view has none, and walking it again and again takes long."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
     """The passes of a cadence, or the one that is asked for."""
     if only is None:
@@ -461,6 +469,11 @@ def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
 def _counts(deeds: Iterable[Deed]) -> dict[str, int]:
     """How many deeds of each pass."""
     return dict(Counter(one.name for one in deeds))
+
+
+def _place(write: Write) -> str:
+    """Where a file stands before it is written, or else afterwards."""
+    return write.step.before or write.step.after
 
 
 def _paths(write: Write) -> list[str]:

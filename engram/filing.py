@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeGuard
 
 from engram.conflicts import Conflicts
@@ -76,11 +77,19 @@ class Filing:
         keys, body = facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text, fact.source)
         self.write([Create(self.path_of(fact, ()), keys, body, str(row["reason"]))], [row])
 
-    def write(self, changes: Sequence[Change], rows: Sequence[Mapping[str, object]]) -> None:
-        """Carry out a plan, log it, and let the index see it before anybody asks (`X18`, `C11`)."""
+    def write(
+        self,
+        changes: Sequence[Change],
+        rows: Sequence[Mapping[str, object]],
+        ready: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Carry out a plan, log it, and let the index see it before anybody asks (rows X18, C11).
+
+        `ready` is as `Vault.apply` takes it.
+        """
         held: dict[str, bytes] = {}
         try:
-            self.vault.apply(changes, held)
+            self.vault.apply(changes, held, ready=ready)
         except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
             ours = {path: raw for path, raw in held.items() if self.vault.stands(path, raw)}
             self.index.wrote(ours)

@@ -123,19 +123,15 @@ class Sight(Looking):
         return b""
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
-        for start in range(0, len(facts), _CHUNK):
-            some = facts[start : start + _CHUNK]
-            if whole:
-                self._voices |= self.index.voices([key for fact in some for key in (fact.source, *fact.also) if key])
-            for fact in some:
-                source = self._said_by(fact, ask=False)
-                yield Living(
-                    fact,
-                    self.using.of(fact.id),
-                    trust.trust(source, self.settings.policy.trust),
-                    trust.bars("core", source),
-                    self.kept(fact),
-                )
+        if whole:  # in order, as they lie on the disk
+            keys = sorted({key for fact in facts for key in (fact.source, *fact.also) if key})
+            for start in range(0, len(keys), _CHUNK):
+                self._voices |= self.index.voices(keys[start : start + _CHUNK])
+        believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
+        barred = {one: trust.bars("core", one) for one in trust.CLASSES}
+        for fact in facts:
+            source = self._said_by(fact, ask=False)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact))
 
     def kept(self, fact: Fact) -> str | None:
         """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
+from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.classify import tier_of
-from engram.core.lifecycle import LAYERS, layer_of
+from engram.core.lifecycle import layer_of
 from engram.core.policies.living import CURVES
 from engram.core.records import Vitals
 
@@ -36,15 +37,15 @@ class Law:
     """How something fades: since when, with which half-life of the policy, what slows it and what speeds it up.
 
     `clock` is the last evidence (created, reinforced, edited), the last access or, before the first, that
-    evidence, the anchor of salience, or the later of access and evidence. Only the `layers` named fade. A
-    `chosen` curve is the policy's, else it halves.
+    evidence, the anchor of salience, or the later of access and evidence. Only the `layers` named fade, without
+    a name all. A `chosen` curve is the policy's, else it halves.
     """
 
     clock: Literal["evidence", "access", "anchor", "touch"]
     base: str
     strength: Literal["", "stability", "spacing"] = ""
     doubt: Literal["", "confidence", "trust"] = ""
-    layers: frozenset[str] = frozenset(LAYERS)
+    layers: frozenset[str] = frozenset()
     chosen: bool = False
 
 
@@ -81,7 +82,7 @@ def half_life(law: str, fact: Fact, usage: Usage, trust: float, policy: Policy) 
     """
     row, limits = LAWS[law], policy.decay
     doubt = _doubt(row, fact, usage, trust, limits)
-    if fact.pinned or not doubt or layer_of(fact) not in row.layers:
+    if fact.pinned or not doubt or (row.layers and layer_of(fact) not in row.layers):
         return math.inf
     base: float = getattr(limits, row.base)
     return base * _strength(row, usage, limits) / doubt
@@ -89,8 +90,10 @@ def half_life(law: str, fact: Fact, usage: Usage, trust: float, policy: Policy) 
 
 def remaining(law: str, fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy) -> float:
     """`R(t) = curve(t / H)`, 0–1, never rising with `now`; 1 before the anchor, or where no moment is known."""
-    row = LAWS[law]
-    tau = _days(_since(row, fact, usage), now) / half_life(law, fact, usage, trust, policy)
+    row, halved = LAWS[law], half_life(law, fact, usage, trust, policy)
+    if halved == math.inf:
+        return 1.0
+    tau = _days(_since(row, fact, usage), now) / halved
     form = policy.decay.curve if row.chosen else CURVES["l2"]
     return _left(tau, form.bend, form.straight)
 
@@ -204,8 +207,7 @@ def heat(fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: floa
         limits.heat_importance,
         limits.heat_feedback,
     )
-    parts = inputs(fact, usage, now, policy, feedback)
-    worth = math.fsum(weight * part for weight, part in zip(weights, parts, strict=True))
+    worth = math.fsum(map(mul, weights, inputs(fact, usage, now, policy, feedback)))
     return max(0.0, worth - (limits.heat_disputed if fact.verification == "disputed" else 0.0))
 
 
@@ -214,9 +216,11 @@ def decay(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy)
 
     That says how stale a memory is and takes nothing away.
     """
-    if layer_of(fact) in _PASSING:
-        return 1 - retention(fact, usage, now, trust, policy)
-    return 1 - remaining("rest", fact, usage, now, trust, policy)
+    return _decay(fact, usage, now, trust, policy, retention(fact, usage, now, trust, policy))
+
+
+def _decay(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy, retained: float) -> float:
+    return 1 - (retained if layer_of(fact) in _PASSING else remaining("rest", fact, usage, now, trust, policy))
 
 
 def vitals(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy, feedback: float = 0.0) -> Vitals:
@@ -224,11 +228,12 @@ def vitals(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 
     `trust` is its source's, 0–1 (`D6`); `feedback` what became of its like, −1…1 (`C30`).
     """
+    retained = retention(fact, usage, now, trust, policy)
     return Vitals(
         confidence=effective_confidence(fact, usage, now, policy),
         salience=salience(fact, usage, now, policy),
-        retention=retention(fact, usage, now, trust, policy),
-        decay=decay(fact, usage, now, trust, policy),
+        retention=retained,
+        decay=_decay(fact, usage, now, trust, policy, retained),
         heat=heat(fact, usage, now, policy, feedback),
     )
 

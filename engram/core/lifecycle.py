@@ -191,9 +191,8 @@ def archived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Po
         return why
     if fact.status != "active" or fact.pinned or protected(fact):
         return None
-    old = _age(fact, now) > timedelta(days=limits.archive_days)
-    unused = usage.access <= limits.archive_access
-    if old and unused and fact.importance < limits.archive_importance:
+    unneeded = usage.access <= limits.archive_access and fact.importance < limits.archive_importance
+    if unneeded and _age(fact, now) > timedelta(days=limits.archive_days):
         if limits.archive_retention >= 1:
             return "old, unimportant, unused"
         if vitals.retention < limits.archive_retention:

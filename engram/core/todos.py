@@ -72,6 +72,7 @@ _FRICTION = re.compile(
     r"(?:probleme|schwierigkeiten|ärger) mit\b|\bj'ai du mal à|\bme cuesta\b|\btengo problemas con\b"
     r"|\bfaccio fatica a\b",
 )
+_OPEN_LOOPS, _SETTLED = frozenset({THREAD, FRICTION}), frozenset({FULFILLED, EXPIRED})
 _KEY_TERMS = 6
 _PREFIX = 4
 _LONGEST = 400
@@ -79,8 +80,8 @@ _LONGEST = 400
 
 def is_open(fact: Fact) -> bool:
     """Whether it is a promise that nobody has kept or given up, or something left open or going wrong that still is."""
-    counts = fact.category == "commitment" or not {THREAD, FRICTION}.isdisjoint(fact.tags)
-    return counts and fact.status == "active" and not {FULFILLED, EXPIRED} & set(fact.tags)
+    counts = fact.category == "commitment" or not _OPEN_LOOPS.isdisjoint(fact.tags)
+    return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
 
 
 def is_past(fact: Fact, now: datetime, days: float) -> bool:

@@ -23,7 +23,7 @@ from engram.vault import files
 from engram.vault.places import READ_AGAIN, Stat, Walk, kind_of, stat_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
 
-VERSION = 4
+VERSION = 5
 """Version of the rows and of what is read into them."""
 
 
@@ -103,23 +103,25 @@ class Catalog(Lookups):
                     return diff
             return self._scan(None, accept=False)
 
-    def note_written(self, path: str, raw: bytes) -> None:
-        """Take in our own write at once (`X18`): the next look-up finds it, the next scan finds nothing new.
+    def wrote(self, held: Mapping[str, bytes]) -> None:
+        """Take in our own writes at once (`X18`): the next look-up finds them, the next scan finds nothing new.
 
-        Call it after a move too, with the new path, and with b'' for a path that holds nothing any more. Where a
-        person was faster, the next scan tells.
+        `held` is what each path holds now, b'' for one that holds nothing any more, as after a move. Where a person
+        was faster, the next scan tells.
         """
-        stat = self._stat(path)
-        if stat is None and not raw:
-            log = Log(ours=True)
-            with self.rows.change() as db:
-                drop(db, path, log)
-            self._take(log.heirs, log)
-            return
-        if stat is None or kind_of(path) is None or stat.size != len(raw):
-            return
         log = Log(ours=True)
-        self._store([entry_of(path, raw, stat, self.policy, self.zone)], log)
+        stats = {path: self._stat(path) for path in held}
+        entries = [
+            entry_of(path, raw, stat, self.policy, self.zone)
+            for path, raw in held.items()
+            if (stat := stats[path]) and kind_of(path) and stat.size == len(raw)
+        ]
+        if entries:
+            self._store(entries, log)
+        if gone := [path for path, raw in held.items() if not raw and stats[path] is None]:
+            with self.rows.change() as db:
+                for path in gone:
+                    drop(db, path, log)
         self._take(log.heirs, log)
 
     def verify(self, path: str, sha: str) -> bytes | None:

@@ -87,10 +87,8 @@ class Index:
 
     def wrote(self, held: Mapping[str, bytes]) -> None:
         """Take in our own writes at once, so that the next question finds them (`X18`)."""
-        for path, raw in held.items():
-            self.catalog.note_written(path, raw)
-            if kind_at(path) != "fact":
-                self._own[path] = self._mtime(path)
+        self.catalog.wrote(held)
+        self._own |= {path: self._mtime(path) for path in held if kind_at(path) != "fact"}
         self._follow()
 
     def filed(self, turns: Sequence[FiledTurn]) -> None:
@@ -305,9 +303,9 @@ class Index:
                 return fact_id
         return None
 
-    def active_hashes(self) -> set[str]:
-        """The content hashes of all active facts."""
-        return set(self.catalog.hashes().values())
+    def active_hashes(self) -> list[str]:
+        """The content hashes of all active facts, each once, in order."""
+        return self.catalog.active_hashes()
 
     def holds(self, path: str) -> bool:
         """Whether something stands at this vault-relative path."""

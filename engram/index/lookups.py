@@ -90,6 +90,10 @@ class Lookups:
         """The content hashes of all active facts, by id."""
         return dict(self.rows.ask("SELECT key, hash FROM unit WHERE hash <> ''"))
 
+    def active_hashes(self) -> list[str]:
+        """The content hashes of all active facts, each once, in order."""
+        return [told for (told,) in self.rows.ask("SELECT DISTINCT hash FROM unit WHERE hash <> '' ORDER BY hash")]
+
     def named(self, name: str) -> tuple[str, ...]:
         """The ids of the facts in files of this name, in any folder (`C7`: links lead to one)."""
         question = f"SELECT key FROM unit WHERE kind = 'fact' AND {NAME} = ?"  # noqa: S608  our own words

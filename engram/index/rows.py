@@ -85,7 +85,7 @@ CREATE TABLE unit (
 );
 CREATE INDEX unit_path ON unit (path);
 CREATE INDEX unit_name ON unit ({NAME}) WHERE kind = 'fact';
-CREATE INDEX unit_hash ON unit (hash) WHERE hash <> '';
+CREATE INDEX unit_hash ON unit (hash, key) WHERE hash <> '';
 CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';
 CREATE TABLE strand (

@@ -236,7 +236,7 @@ class View:
     amended: Mapping[str, Page] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set, repr=False, compare=False)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
-    _worked_out: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _worked_out: dict[object, tuple[tuple[object, ...], Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
@@ -258,7 +258,9 @@ class View:
 
     def active(self) -> Sequence[Living]:
         """The memories that may be recalled."""
-        return self.once("active", lambda: [one for one in self.memories.values() if one.fact.status == "active"])
+        return self.once(
+            "active", lambda: [one for one in self.memories.values() if one.fact.status == "active"], self.memories
+        )
 
     def vitals(self, one: Living, now: datetime) -> Vitals:
         """What a memory is worth at `now`; all passes of one run look at the same moment."""
@@ -269,11 +271,15 @@ class View:
             self._vitals[one.fact.id] = known
         return known
 
-    def once(self, what: object, work: Callable[[], T]) -> T:
-        """What `work` gives, worked out once for this view and all passes that ask for it under the name `what`."""
-        if what not in self._worked_out:
-            self._worked_out[what] = work()
-        found: T = self._worked_out[what]
+    def once(self, what: object, work: Callable[[], T], *rests_on: object) -> T:
+        """What `work` gives, worked out once for all passes that ask for it under the name `what`.
+
+        It is worked out anew in a later view of the run where anything that it `rests_on` is another there.
+        """
+        known = self._worked_out.get(what)
+        if known is None or known[0] != rests_on:
+            self._worked_out[what] = known = rests_on, work()
+        found: T = known[1]
         return found
 
     @cached_property

@@ -29,7 +29,7 @@ def seeds(view: View) -> list[Living]:
         free = (one for one in view.active() if one.fact.origin not in trust.MADE)
         return sorted(free, key=lambda one: (-touched(one), one.fact.id))
 
-    return view.once(seeds, found)
+    return view.once(seeds, found, view.memories)
 
 
 def linked(names: Iterable[str]) -> list[str]:

@@ -155,15 +155,7 @@ def topics(view: View, now: datetime) -> list[Step]:
     Over active memories; no stop words, at least 3 letters, or a pair of signs where no blank divides words. The
     file is written only when the terms change.
     """
-    policy, tally = view.policy.consolidation, view.look.tally
-    tally.follow(one.fact for one in view.memories.values())
-    scores = {
-        term: count * math.log(tally.memories / tally.spread[term])
-        for term, count in tally.counts.items()
-        if len(term) >= policy.topic_chars or _pair(term)
-    }
-    best = nsmallest(policy.topics, (term for term in scores if scores[term] > 0), lambda term: (-scores[term], term))
-    listed = [{"term": term, "score": round(scores[term], 4), "count": tally.counts[term]} for term in best]
+    listed = view.once(topics, lambda: _telling(view), view.memories)
     before = view.read(TOPICS)
     try:
         known = json.loads(before)["topics"]
@@ -173,6 +165,18 @@ def topics(view: View, now: datetime) -> list[Step]:
         return []
     text = json.dumps({"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1)
     return [Mark(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
+
+
+def _telling(view: View) -> list[dict[str, object]]:
+    policy, tally = view.policy.consolidation, view.look.tally
+    tally.follow(one.fact for one in view.memories.values())
+    scores = {
+        term: count * math.log(tally.memories / tally.spread[term])
+        for term, count in tally.counts.items()
+        if len(term) >= policy.topic_chars or _pair(term)
+    }
+    best = nsmallest(policy.topics, (term for term in scores if scores[term] > 0), lambda term: (-scores[term], term))
+    return [{"term": term, "score": round(scores[term], 4), "count": tally.counts[term]} for term in best]
 
 
 def _pair(term: str) -> bool:

@@ -53,8 +53,8 @@ def fold(view: View, now: datetime) -> list[Step]:
     policy = view.policy.insight
 
     def folds(one: Living) -> bool:
-        rests = rested(one, now) >= policy.fold_days
-        return _may_go(one) and rests and one.fact.importance < policy.fold_importance
+        unimportant = one.fact.importance < policy.fold_importance
+        return unimportant and _may_go(one) and rested(one, now) >= policy.fold_days
 
     groups = [group[: policy.shown] for group in _about(filter(folds, seeds(view))) if len(group) >= policy.fold]
     ready = {persona: _may_fold(view, persona, now) for persona in {group[0].fact.persona for group in groups}}

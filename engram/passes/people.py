@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from engram.core.policy import PortraitPolicy
     from engram.core.records import Entity
     from engram.passes import Living, Step, View
 
@@ -33,7 +34,7 @@ def unite(view: View, _now: datetime) -> list[Step]:
     A person's own note stays; two of them are theirs to unite. Further names, relations and links move.
     """
     found: list[Step] = []
-    for stays, goes in list(_fragments(view)):
+    for stays, goes in _fragments(view):
         winner, loser = view.entities[stays.path], view.entities[goes.path]
         steps = [*_gathered(winner, loser), *_relinked(view, winner, loser)]
         view = view.after(steps)
@@ -53,13 +54,17 @@ def retire(view: View, now: datetime) -> list[Step]:
     ]
 
 
-def _fragments(view: View) -> Iterator[tuple[Entity, Entity]]:
+def _fragments(view: View) -> list[tuple[Entity, Entity]]:
     """Pairs of a note that stays and one that goes into it; none that stays goes into another.
 
     A person's own stays, else one whose name is nobody's alias, else the older one.
     """
+    return view.once(_fragments, lambda: list(_paired(view.entities)), view.entities)
+
+
+def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
     named, aliased = defaultdict(set), defaultdict(set)
-    for path, one in view.entities.items():
+    for path, one in entities.items():
         named[key(one.name)].add(path)
         for alias in {key(alias) for alias in one.aliases} - {key(one.name)}:
             aliased[alias].add(path)
@@ -72,7 +77,7 @@ def _fragments(view: View) -> Iterator[tuple[Entity, Entity]]:
         called = meant  # what an alias unites may be all that share the next one
         alike = _united([*named.values(), *(named[name] | aliased[name] for name in called)])
     for group in alike:
-        some = [view.entities[path] for path in group]
+        some = [entities[path] for path in group]
         types = {one.type for one in some} - {"concept"}
         for kind in [""] if len(types) < 2 else sorted(types):  # then nobody can say which of them a concept is
             same = [one for one in some if kind in {"", one.type}]
@@ -82,11 +87,11 @@ def _fragments(view: View) -> Iterator[tuple[Entity, Entity]]:
 
 def _united(groups: Iterable[set[str]]) -> list[list[str]]:
     """The groups, those with a member in common as one."""
-    found: list[set[str]] = []
+    found: dict[str, set[str]] = {}
     for group in groups:
-        near = [one for one in found if one & group]
-        found = [one for one in found if not one & group] + [group.union(*near)]
-    return sorted(sorted(one) for one in found)
+        one = group.union(*(found[path] for path in group & found.keys()))
+        found |= dict.fromkeys(one, one)
+    return sorted(sorted(one) for one in {id(one): one for one in found.values()}.values())
 
 
 def _gathered(winner: Entity, loser: Entity) -> list[Step]:
@@ -206,27 +211,34 @@ def _bonds(view: View, entity: Entity, told: Sequence[Living]) -> tuple[list[dic
 
 def _lately(view: View, known: Mapping[str, Sequence[Living]], now: datetime) -> list[str]:
     """The paths of entities that were mentioned or recalled in the last 7 days, the latest first (`B14`)."""
-    lately = {path: max(_touched(one) for one in memories) for path, memories in known.items()}
+    lately = view.once(_lately, lambda: {path: max(map(_touched, some)) for path, some in known.items()}, known)
     since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
     return [path for path in sorted(lately, key=lambda path: (-lately[path], path)) if lately[path] >= since]
 
 
 def _touched(one: Living) -> float:
     times = (one.fact.created, one.usage.last_access, one.usage.evidence_at)
-    return max((when.timestamp() for when in times if when), default=0.0)
+    return max([when.timestamp() for when in times if when], default=0.0)
 
 
 def cards(view: View, now: datetime) -> list[Step]:
     """What tells most of an entity with 5 memories or more, in at most 400 words, each with its source (`D9`)."""
-    policy, telling = view.policy.portraits, Telling(view, now)
-    known = about(view, now)
+    telling, known = Telling(view, now), about(view, now)
+    told = view.once(cards, lambda: _carded(known, view.policy.portraits), known)
     for path, entity in view.entities.items():
-        memories = known.get(path, [])
-        enough = len(memories) >= policy.card_memories
-        if enough or "card" in entity.blocks:
-            lines = _within(sorted(memories, key=worth), policy.card_words) if enough else ()
-            telling.show(Amend(path, f"{len(memories)} memories", blocks={"card": lines}), view.page(path))
+        if path in told or "card" in entity.blocks:
+            why = f"{len(known.get(path, ()))} memories"
+            telling.show(Amend(path, why, blocks={"card": told.get(path, ())}), view.page(path))
     return telling.done()
+
+
+def _carded(known: Mapping[str, Sequence[Living]], policy: PortraitPolicy) -> dict[str, tuple[Line, ...]]:
+    """The cards of entities that have one, by path."""
+    return {
+        path: _within(sorted(memories, key=worth), policy.card_words)
+        for path, memories in known.items()
+        if len(memories) >= policy.card_memories
+    }
 
 
 def _within(memories: Iterable[Living], most: int) -> tuple[Line, ...]:

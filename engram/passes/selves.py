@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner
@@ -88,12 +89,13 @@ def identity(view: View, now: datetime) -> list[Step]:
 
 def _of_the_user(view: View, now: datetime, categories: frozenset[str]) -> list[Living]:
     """What lasts about the user, said by themselves or in a conversation with them, oldest first."""
+    owner = cache(is_owner)
     return [
         one
         for one in evidence(view, now)
         if one.fact.kind == "note"
         and one.fact.category in categories
-        and all(map(is_owner, one.fact.about))
+        and all(map(owner, one.fact.about))
         and not view.look.outside(one.fact)
     ]
 

@@ -39,12 +39,17 @@ def evidence(view: View, now: datetime) -> list[Living]:
         )
         return sorted(told, key=lambda one: one.fact.id)
 
-    return view.once(evidence, found)
+    return view.once(evidence, found, view.memories)
 
 
 def about(view: View, now: datetime) -> dict[str, list[Living]]:
     """The memories about each entity that something may be told from, by the path of its note, oldest first."""
-    return view.once(about, lambda: _about(view, evidence(view, now)))
+    return view.once(about, lambda: _about(view, evidence(view, now)), view.memories, _named(view))
+
+
+def _named(view: View) -> dict[str, tuple[object, ...]]:
+    """By the paths of their notes, what entities are called."""
+    return {path: (one.name, one.aliases) for path, one in view.entities.items()}
 
 
 def names(view: View) -> Names:
@@ -56,7 +61,7 @@ def names(view: View) -> Names:
             known.put(path, entity)
         return known
 
-    return view.once(names, found)
+    return view.once(names, found, view.entities)
 
 
 def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:

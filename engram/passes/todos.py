@@ -11,6 +11,7 @@ from engram.core import todos
 from engram.core.markdown import inside
 from engram.core.records import Edit
 from engram.core.talks import SPINE
+from engram.passes.telling import stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,10 @@ def ticked(view: View, now: datetime) -> list[Step]:
     """A promise whose box somebody ticked in the spine is kept: that is a person's word."""
     page = inside(view.read(SPINE).decode(errors="replace"), "open_loops") or ""
     names = {found[1].strip() for found in _TICKED.finditer(page)}
-    facts = (one.fact for one in view.active() if todos.is_open(one.fact))
     return [
-        _settled(fact, todos.FULFILLED, now, "you ticked it", view)
-        for fact in facts
-        if fact.path.rpartition("/")[2].removesuffix(".md") in names
+        _settled(one.fact, todos.FULFILLED, now, "you ticked it", view)
+        for one in (view.active() if names else ())
+        if stem(one.fact) in names and todos.is_open(one.fact)
     ]
 
 

@@ -126,33 +126,36 @@ class History:
 # -- carrying out --------------------------------------------------------------------------------------
 
 
-def put(vault: Vault, step: Step, content: bytes) -> dict[str, bytes]:
+def put(vault: Vault, step: Step, content: bytes, pending: set[Path] | None = None) -> dict[str, bytes]:
     """Do one step: `content` is what the file is to hold; what each path holds afterwards, b'' for nothing.
 
-    Raises ConflictError where the file is not as planned, or the place is taken.
+    With `pending` its folders are the caller's to make durable. Raises ConflictError where the file is not as
+    planned, or the place is taken.
     """
     for path in filter(None, (step.before, step.after)):
         vault.before(path)
     if not step.before:
-        vault.create(step.after, content)
+        vault.create(step.after, content, pending)
         return {step.after: content}
     if not step.after:
-        _remove(vault, step)
+        _remove(vault, step, pending)
         return {step.before: b""}
     if step.after != step.before:
         there = files.safe_join(vault.root, step.after)
         files.make_folders(there.parent)
-        files.move(files.safe_join(vault.root, step.before), there, expected=step.was)
+        files.move(files.safe_join(vault.root, step.before), there, pending, step.was)
     if step.now != step.was:
-        vault.rewrite(step.after, lambda raw: content if files.sha256(raw) == step.was else _refuse(step.after))
+        vault.rewrite(
+            step.after, lambda raw: content if files.sha256(raw) == step.was else _refuse(step.after), pending
+        )
     return ({step.before: b""} if step.after != step.before else {}) | {step.after: content}
 
 
-def _remove(vault: Vault, step: Step) -> None:
+def _remove(vault: Vault, step: Step, pending: set[Path] | None) -> None:
     """Take a file away that is as planned; nobody's words are lost, for the run keeps them."""
     if files.sha256(vault.read(step.before)) != step.was:
         _refuse(step.before)
-    files.remove(files.safe_join(vault.root, step.before))
+    files.remove(files.safe_join(vault.root, step.before), pending)
 
 
 def _refuse(path: str) -> bytes:

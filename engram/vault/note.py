@@ -29,7 +29,7 @@ _MARKERS = tuple(re.compile(rf"^{sign}{{7}}(?:[ \t\r].*)?$", re.MULTILINE) for s
 
 # A line as engram and Obsidian write it: a key, or an item of its list, with one plain or quoted word or phrase.
 _PLAIN_LINE = re.compile(
-    r'(?:([a-z_]{1,64}):|  -)(?: (?:([A-Za-z0-9](?:[\w./-]|:(?=\d)| (?=\w))*)|"((?:[ !#-\[\]-~]|\w)*)"))?'
+    r'(?:([a-z_]{1,64}):|  -)(?: (?:([A-Za-z0-9](?:[\w.,/-]|:(?=\d)| (?=\w))*)|"((?:[ !#-\[\]-~]|\w)*)"))?'
 )
 
 _REFUSED: dict[type[yaml.Token], tuple[str, str]] = {

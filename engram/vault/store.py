@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Move
@@ -29,6 +30,7 @@ TOMBSTONES = "state/tombstones.jsonl"
 HASHES = "state/fact-hashes.txt"
 HASHES_HEAD = f"# SHA-256 of the normal form, version {HASH_VERSION}, of every active fact"
 RETRIES = 5
+_NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Vault:
@@ -56,26 +58,31 @@ class Vault:
         return sorted(walk(str(self.root), folder).files)
 
     def apply(
-        self, changes: Iterable[Change], held: dict[str, bytes] | None = None, pending: set[Path] | None = None
+        self,
+        changes: Iterable[Change],
+        held: dict[str, bytes] | None = None,
+        pending: set[Path] | None = None,
+        ready: Mapping[str, bytes] = _NONE,
     ) -> dict[str, bytes]:
         """Carry the plan out in order and make it durable, each folder once; what each path holds now.
 
         A path from which a note was moved holds b''. A file that is no longer as planned, or a place that is
         taken, raises ConflictError; what came before it in the plan stands. `held` is filled as it goes on: after
         a fault it says what was meant to stand so far, which `stands` tells of what was done. With `pending` the
-        folders are the caller's to make durable.
+        folders are the caller's to make durable. `ready` has by the path of a change what it makes of the bytes it
+        was planned for, where that was worked out already.
         """
         held = {} if held is None else held
         with files.FolderSyncs() as own:
             pending = own if pending is None else pending
             for change in changes:
                 if isinstance(change, Create):
-                    held[change.path] = note.emit(change.keys, change.body)
+                    held[change.path] = ready.get(change.path) or note.emit(change.keys, change.body)
                     self.create(change.path, held[change.path], pending)
                 elif isinstance(change, Move):
-                    self._move(change, pending, held)
+                    self._move(change, pending, held, ready)
                 else:
-                    self.rewrite(change.path, partial(_patched, change, held), pending)
+                    self.rewrite(change.path, partial(_patched, change, held, ready), pending)
         return held
 
     def stands(self, path: str, raw: bytes) -> bool:
@@ -110,7 +117,7 @@ class Vault:
             return new
         raise ConflictError("the note is being edited", where=path, fix="Try again when the editor is done.")
 
-    def _move(self, change: Move, pending: set[Path], held: dict[str, bytes]) -> None:
+    def _move(self, change: Move, pending: set[Path], held: dict[str, bytes], ready: Mapping[str, bytes]) -> None:
         """Rename, then patch.
 
         At every moment the note stands in one place and is whole. Cut short between the two steps it stands at
@@ -120,9 +127,7 @@ class Vault:
         here, there = files.safe_join(self.root, change.path), self._target(change.to)
         arrived = not here.exists() and there.exists()
         raw = files.read(there if arrived else here)
-        if files.sha256(raw) != change.sha:
-            raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
-        new = note.edit(raw, change.keys, change.body)
+        new = _edited(change, ready, raw)
         held |= {change.path: b"", change.to: new}
         if not arrived:
             self.before(change.path)
@@ -208,7 +213,7 @@ class Vault:
         target = self._target(HASHES)
         files.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
 
-    def seed_hashes(self, hashes: set[str]) -> bool:
+    def seed_hashes(self, hashes: Collection[str]) -> bool:
         """Make the list hold exactly `hashes`; whether it had to be written (`C5`: seeded on first start)."""
         target = files.safe_join(self.root, HASHES)
         have = files.read(target) if target.exists() else None
@@ -268,8 +273,13 @@ def _row(line: str) -> dict[str, object] | None:
     return row if isinstance(row, dict) else None
 
 
-def _patched(change: Edit, held: dict[str, bytes], raw: bytes) -> bytes:
+def _patched(change: Edit, held: dict[str, bytes], ready: Mapping[str, bytes], raw: bytes) -> bytes:
+    held[change.path] = _edited(change, ready, raw)
+    return held[change.path]
+
+
+def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
+    """What the change makes of `raw`; ConflictError where it was not planned for these bytes."""
     if files.sha256(raw) != change.sha:
         raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
-    held[change.path] = note.edit(raw, change.keys, change.body)
-    return held[change.path]
+    return ready.get(change.path) or note.edit(raw, change.keys, change.body)

@@ -15,6 +15,7 @@ from engram import config
 from engram.config import ModelSettings
 from engram.core.records import CATEGORIES
 from engram.memory import Memory
+from engram.passes import people
 from engram.vault import note
 from tests.conftest import Clock
 from tests.fakes.judging import all_of, judging
@@ -308,3 +309,12 @@ def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
         before, asked = keeping.everything(), len(fake.asked)
         assert call("consolidate", {"cadence": cadence})["deeds"] == ()
         assert (keeping.everything(), len(fake.asked)) == (before, asked)
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdefghij"), min_size=1), max_size=12))
+def test_notes_are_united_that_share_a_name_however_far_the_chain_goes(groups):
+    """As if each was compared with each, again and again, until nothing more comes together."""
+    slow = [set(group) for group in groups]
+    while pair := next(((one, other) for one in slow for other in slow if one is not other and one & other), None):
+        slow = [pair[0] | pair[1], *(one for one in slow if all(one is not old for old in pair))]
+    assert people._united(groups) == sorted(map(sorted, slow))

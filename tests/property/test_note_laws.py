@@ -183,7 +183,7 @@ def test_reading_never_fails_and_a_faulty_note_is_never_written(raw):
 
 plain_lines = st.lists(
     st.from_regex(
-        r"""(?:[a-z_]{1,4}:|  -|- |#|""| )(?: (?:[A-Za-z0-9 .:/_-]{0,8}|"[ -~\w]{0,5}"|null|NO|1e3|12:30|0\.5|é:2))?""",
+        r"""(?:[a-z_]{1,4}:|  -|- |#|""| )(?: (?:[A-Za-z\d .,:/_-]{0,8}|"[ -~\w]{0,5}"|null|NO|1e3|12:30|0\.5|é:2))?""",
         fullmatch=True,
     ),
     max_size=6,

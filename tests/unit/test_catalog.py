@@ -518,11 +518,11 @@ def test_what_we_wrote_is_found_at_once_and_is_no_news_later(world):
     world.catalog.scan()
     fact = world.fact("Anna prefers tea.")
     raw = (world.root / fact.path).read_bytes()
-    world.catalog.note_written(fact.path, raw)
+    world.catalog.wrote({fact.path: raw})
     assert world.catalog.fact(fact.id).text == "Anna prefers tea."
     new = note.edit(raw, {"status": "archived"})
     world.put(fact.path, new)
-    world.catalog.note_written(fact.path, new)
+    world.catalog.wrote({fact.path: new})
     diff = world.catalog.scan([fact.path])
     assert (diff.added, diff.changed, diff.edited) == ((), (), ())
     assert world.catalog.fact(fact.id).status == "archived"
@@ -536,7 +536,7 @@ def test_our_own_move_is_no_persons_doing(world):
     raw = (world.root / fact.path).read_bytes()
     (world.root / "archive").mkdir()
     (world.root / fact.path).rename(world.root / "archive" / "x.md")
-    world.catalog.note_written("archive/x.md", raw)
+    world.catalog.wrote({"archive/x.md": raw})
     diff = world.gone()
     assert (diff.moved, diff.deleted, diff.edited) == ((), (), ())
     assert world.catalog.fact(fact.id).path == "archive/x.md"
@@ -551,7 +551,7 @@ def test_appended_turns_are_the_only_news_of_a_conversation(world):
     mark = world.catalog.mark
     new = sessions.append_turns(raw, turns(count=5)[3:], ZONE)[0]
     world.put(path, new)
-    world.catalog.note_written(path, new)
+    world.catalog.wrote({path: new})
     delta = world.catalog.since(mark)
     assert [unit.turn.id for unit in delta.added] == ["u3", "u4"]
     assert (delta.removed, delta.fresh) == ((), False)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from engram.config import ModelSettings
 from engram.core.records import Usage
-from engram.vault import entities, note
+from engram.vault import entities, note, syscalls
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
 from tests.fakes.openai_server import FakeServer, garbage, refusal, status
@@ -487,6 +489,47 @@ def test_a_card_has_four_hundred_words_at_most(keeping):
     consolidate(keeping)
     held = text(keeping, "entities/people/Anna.md").partition("begin card %%\n")[2].partition("%% engram")[0]
     assert 26 <= len(held.splitlines()) <= 400 / 14
+
+
+def boats(keeping, *people):
+    for name in people:
+        plant(keeping, *(f"{name} owns boat number {n}." for n in range(5)), about=(name,))
+    return [f"entities/people/{name}.md" for name in people]
+
+
+class Watching(syscalls.Syscalls):
+    """Notes which folders are synced; a refusal for those whose path ends in `refused`."""
+
+    def __init__(self, refused="nowhere"):
+        self.synced, self.refused = [], refused
+
+    def fsync(self, descriptor):
+        path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+        self.synced.append(path)
+        if path.endswith(self.refused):
+            raise OSError(errno.EIO, "the disk failed")
+        super().fsync(descriptor)
+
+
+def test_the_notes_that_a_run_tells_in_are_made_durable_together(keeping, monkeypatch):
+    """One sync of their folder, however many they are."""
+    paths = boats(keeping, "Anna", "Ben", "Cleo")
+    disk = Watching()
+    monkeypatch.setattr(syscalls, "SYS", disk)
+    consolidate(keeping)
+    assert all("boat number 4" in text(keeping, path) for path in paths)
+    assert disk.synced.count(str(keeping.root / "entities" / "people")) == 1
+
+
+def test_of_notes_that_could_not_be_made_durable_each_is_told(keeping, monkeypatch):
+    """They stand all the same, and are known: the next run finds nothing to do in them."""
+    paths = boats(keeping, "Anna", "Ben")
+    monkeypatch.setattr(syscalls, "SYS", Watching("entities/people"))
+    assert consolidate(keeping)["failures"].keys() >= set(paths)
+    monkeypatch.undo()
+    assert consolidate(keeping)["failures"] == {}
+    assert all("boat number 4" in text(keeping, path) for path in paths)
+    whole(keeping)
 
 
 # -- subjects ---------------------------------------------------------------------------------------------

@@ -86,6 +86,19 @@ def test_a_plan_says_what_each_path_holds(vault, note):
     assert held == {path: vault.read(path) for path in ("facts/x.md", "facts/y.md")}
 
 
+def test_what_was_worked_out_already_is_written_as_it_is_but_only_over_the_bytes_it_is_for(vault, note):
+    """A plan is not made a second time; where a person was faster, theirs stays all the same."""
+    sha, planned = files.sha256(NOTE), NOTE.replace(b"active", b"archived")
+    there = "archive/x.md"
+    held = vault.apply([Move("facts/x.md", sha, there, {"status": "archived"}, "old")], ready={"facts/x.md": planned})
+    assert held == {"facts/x.md": b"", there: planned}
+    assert vault.read(there) == planned
+    (vault.root / there).write_bytes(planned + b"More.\n")
+    with pytest.raises(ConflictError, match="changed since"):
+        vault.apply([Edit(there, files.sha256(planned), {}, "again")], ready={there: NOTE})
+    assert vault.read(there) == planned + b"More.\n"
+
+
 def test_a_name_that_a_person_took_is_not_written_over(vault, note):
     """The same bytes again are no fault, since a replay writes them."""
     vault.create("facts/x.md", NOTE)
