@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from engram.core.dates import has_time_expression
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
 from engram.core.words import words
@@ -144,7 +143,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def terms(self, text: str) -> list[str]:
         """The stems that `text` is found by, in order, without stop words."""
         with self._lock:
-            return analysed(text)[0]
+            return analysed(words(text, singles=True))[0]
 
     # What comes and goes.
 
@@ -169,7 +168,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             self._changed()
 
     def _insert(self, doc: Doc) -> None:
-        stems, code = analysed(doc.text)
+        found = words(doc.text, singles=True)
+        stems, code = analysed(found)
         new = self._names["speaker"].find(doc.speaker) < 0
         values: dict[str, object] = {name: self._names[name].code(getattr(doc, name)) for name in _NAMED}
         values |= {name: math.nan if (at := getattr(doc, name)) is None else at for name in _TIMES}
@@ -178,9 +178,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "length": len(stems),
             "language": code,
             "day": 0 if doc.when is None else datetime.fromtimestamp(doc.when, self.zone).toordinal(),
-            "timed": has_time_expression(doc.text),
             "digest": digest(doc.text),
-            **manner(doc.text),
+            **manner(doc.text, found),
         }
         self._postings.add(self._rows.add(doc.key, values), stems)
         self._count(len(stems), code, 1)

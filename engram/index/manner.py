@@ -1,4 +1,4 @@
-"""How a text speaks, whatever it speaks of: whether it asks, holds a number, tells of who says it."""
+"""How a text speaks, whatever it speaks of: whether it asks, holds a number or a time, tells of who says it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.date_words import LEXICONS
+from engram.core.dates import ANCHORS, has_time_expression
 from engram.core.words import FIRST_PERSON
 
 if TYPE_CHECKING:
@@ -22,12 +23,23 @@ _SENTENCE = re.compile(r"[^.!?。！？؟\n]+[.!?。！？؟\n]?")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _SELF_UNSPACED = re.compile(r"[我私僕]")
+_PLAIN = re.compile(r"[\0-&(-,./:-^a-\x7f]*")
+"""ASCII without digits, `'`, `-`, `_`, `` ` ``: however it is split into words, they are the same."""
 
 
-def manner(text: str) -> dict[str, bool]:
-    """How `text` speaks: whether it `asks`, holds a number (`counted`), is `telling` of who says it."""
-    found = _WORD.findall(text.casefold())
-    return {"asks": _asks(text), "counted": _holds_number(text, found), "telling": _tells_of_self(text, found)}
+def manner(text: str, words: Sequence[str]) -> dict[str, bool]:
+    """How `text`, whose `words` are known, speaks.
+
+    Whether it `asks`, may name a time (`timed`), holds a number (`counted`), is `telling` of who says it.
+    """
+    plain = _PLAIN.fullmatch(text) is not None
+    found = words if plain else _WORD.findall(text.casefold())
+    return {
+        "asks": _asks(text),
+        "timed": not ANCHORS.isdisjoint(words) if plain else has_time_expression(text),
+        "counted": _holds_number(text, found),
+        "telling": _tells_of_self(text, found),
+    }
 
 
 def _asks(text: str) -> bool:
