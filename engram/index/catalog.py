@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
 
-VERSION = 4
+VERSION = 5
 """Version of the rows and of what is read into them."""
 
 

@@ -230,17 +230,20 @@ def _replace(db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: 
 def _write_units(
     db: sqlite3.Connection, units: Sequence[tuple[str, Unit, str]], before: Mapping[str, Unit] | None = None
 ) -> None:
-    """Write units with their path and record; who stood there `before` keeps the strands that are alike."""
+    """Write units with their path and record; who stood there `before` keeps the strands that are alike.
+
+    Without `before` nobody did: all the keys are new.
+    """
+    last = _last(db)
+    rows = [_row(number, unit, path, record) for number, (path, unit, record) in enumerate(units, last + 1)]
+    write = "INSERT" if before is None else "INSERT OR REPLACE"
+    db.executemany(f"{write} INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608  our own words
     held = {key: _standing(unit) for key, unit in (before or {}).items()}
-    rows = [
-        _row(number, key_of(unit), unit, path, record)
-        for number, (path, unit, record) in enumerate(units, _last(db) + 1)
-    ]
-    db.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     standing = {unit.id: _standing(unit) for _, unit, _ in units if isinstance(unit, Fact)}
     changed = [key for key, rows in standing.items() if held.get(key) != rows]
-    if changed:
+    if before is not None and changed:
         db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
+    if changed:
         db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", [row for key in changed for row in standing[key]])
 
 
@@ -257,13 +260,14 @@ def _present(db: sqlite3.Connection, question: str, values: Sequence[str]) -> se
     return {value for (value,) in found}
 
 
-def _row(seq: int, key: str, unit: Unit, path: str, record: str) -> tuple[object, ...]:
+def _row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
+    """A row of `unit`: the name of a file is known of facts alone, for only they are linked to by it."""
     if isinstance(unit, Fact):
         own = content_hash(unit.text) if unit.status == "active" else ""
-        return (seq, key, path, "fact", unit.status, own, "", "", record)
+        return (seq, unit.id, path, path.rpartition("/")[2], "fact", unit.status, own, "", "", record)
     if isinstance(unit, FiledTurn):
-        return (seq, key, path, "turn", "", "", unit.turn.session, unit.turn.id, record)
-    return (seq, key, path, "note", "", "", "", "", record)
+        return (seq, unit.key, path, "", "turn", "", "", unit.turn.session, unit.turn.id, record)
+    return (seq, unit.path, path, "", "note", "", "", "", "", record)
 
 
 def _tell_edit(before: Unit, units: dict[str, Unit], log: Log, *, moved: bool) -> None:
