@@ -72,9 +72,12 @@ ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
 
 def has_time_expression(text: str) -> bool:
     """Whether `text` may hold words for time; cheap, and never False where `resolve` finds one."""
-    if not ANCHORS.isdisjoint(tokens(text)):
-        return True
-    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(_speaking(set(tokens(text))))
+    seen: set[str] = set()
+    for word in tokens(text):
+        if word in ANCHORS:
+            return True
+        seen.add(word)
+    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(_speaking(seen))
 
 
 def _speaking(seen: set[str]) -> list[Lexicon]:

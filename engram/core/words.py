@@ -221,9 +221,8 @@ def language(text_words: Sequence[str]) -> str:
     The one with most of them, English first; words that are English too, or names, tell nothing.
     """
     counts = Counter(chain.from_iterable(filter(None, map(_TELLS.get, text_words))))
-    if len(counts) < 2:
-        return next(iter(counts), "")
-    return max(STOP, key=counts.__getitem__)
+    most = max(counts.values(), default=0)
+    return next((code for code in STOP if counts.get(code) == most), "")
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

@@ -171,7 +171,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         found = words(doc.text, singles=True)
         stems, code = analysed(found)
         new = self._names["speaker"].find(doc.speaker) < 0
-        values: dict[str, object] = {name: self._names[name].code(getattr(doc, name)) for name in _NAMED}
+        values: dict[str, object] = {name: table.code(getattr(doc, name)) for name, table in self._names.items()}
         values |= {name: math.nan if (at := getattr(doc, name)) is None else at for name in _TIMES}
         values |= {
             "position": doc.position,

@@ -237,7 +237,7 @@ def _write_units(
     last = _last(db)
     rows = [_row(number, unit, path, record) for number, (path, unit, record) in enumerate(units, last + 1)]
     write = "INSERT" if before is None else "INSERT OR REPLACE"
-    db.executemany(f"{write} INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608  our own words
+    db.executemany(f"{write} INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     held = {key: _standing(unit) for key, unit in (before or {}).items()}
     standing = {unit.id: _standing(unit) for _, unit, _ in units if isinstance(unit, Fact)}
     changed = [key for key, rows in standing.items() if held.get(key) != rows]
