@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints
 
-VERSION = "6"
+VERSION = "7"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -243,9 +243,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         for key in rows.by_key.keys() & set(without):
             rows.remove(key)
         rows, postings = _folded(rows, postings)
-        tables = {**names, "keys": rows.keys, "terms": list(postings.terms), "mark": [mark]}
+        tables = {**names, "keys": rows.keys, "mark": [mark]}
         arrays = {
             **rows.columns.part(slice(rows.size)),
+            "spelled": postings.spelled,
             "starts": postings.starts,
             "rows": postings.rows,
             "counts": postings.counts,
@@ -258,15 +259,15 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def load(self, folder: Path) -> bool:
         """Take over the snapshot in `folder`; False, and empty, if there is none that can be used."""
         with self._lock:
-            self._initialize(())
             try:
                 tables, arrays = unpack(folder / _FILE, self._version)
             except DamagedError:
+                self._initialize(())
                 self._changed()
                 return False
             self._names = {name: Names(tables[name]) for name in _NAMED}
             self.mark = tables["mark"][0]
-            postings = Postings(tables["terms"], arrays["starts"], arrays["rows"], arrays["counts"])
+            postings = Postings(*(arrays[name] for name in ("spelled", "starts", "rows", "counts")))
             self._adopt(Rows.of(tables["keys"], Columns({name: arrays[name] for name in COLUMNS})), postings)
             self._recount()
             self._changed()

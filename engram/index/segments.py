@@ -11,6 +11,8 @@ import mmap
 import zlib
 from array import array
 from collections import Counter
+from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 
 COLUMNS = {
     **dict.fromkeys(("alive", "asks", "timed", "counted", "telling"), "?"),
@@ -192,19 +195,24 @@ class Postings:
 
     def __init__(
         self,
-        terms: Sequence[str] = (),
+        spelled: Bytes | None = None,
         starts: Ints | None = None,
         rows: Ints | None = None,
         counts: Ints | None = None,
     ) -> None:
-        self.terms = _Codes(zip(terms, range(len(terms)), strict=True))
+        self.spelled = np.zeros(0, np.uint8) if spelled is None else spelled
         self.starts = np.zeros(1, np.int32) if starts is None else starts
         self.rows = np.zeros(0, np.int32) if rows is None else rows
         self.counts = np.zeros(0, np.int32) if counts is None else counts
-        self._frozen = len(terms)
+        self._frozen = len(self.starts) - 1
         self._delta: dict[int, tuple[array[int], array[int]]] = {}
         self._arrived: dict[int, array[int]] = {}
         self._fresh = 0
+
+    @cached_property
+    def terms(self) -> _Codes:
+        """The number of each term. Those of a snapshot are read when the first is asked for: a start asks for none."""
+        return _Codes(zip(self.spelled.tobytes().decode().split(), count()))
 
     def add(self, row: int, terms: Sequence[str]) -> None:
         """Row `row`, the latest, holds these terms, each as often as it is named; to be found after `settle`."""
@@ -219,12 +227,12 @@ class Postings:
             self._freeze(arrived)
             return
         for row, terms in arrived.items():
-            for code, count in Counter(terms).items():
+            for code, times in Counter(terms).items():
                 lists = self._delta.get(code)
                 if lists is None:
                     lists = self._delta[code] = (array("i"), array("i"))
                 lists[0].append(row)
-                lists[1].append(count)
+                lists[1].append(times)
 
     def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
         """All postings in one frozen segment, with what arrived; of a term in the order in which they came."""
@@ -272,7 +280,7 @@ class Postings:
 
     def copy(self) -> Postings:
         """The same, safe from later additions; the frozen arrays are shared."""
-        twin = Postings((), self.starts, self.rows, self.counts)
+        twin = Postings(None, self.starts, self.rows, self.counts)
         twin.terms, twin._frozen = _Codes(self.terms), self._frozen
         twin._delta = {code: (rows[:], counts[:]) for code, (rows, counts) in self._delta.items()}
         return twin
@@ -290,7 +298,8 @@ class Postings:
         order = np.argsort(place[codes] * (int(renumbered.max(initial=0)) + 1) + rows)
         starts = np.zeros(len(used) + 1, np.int32)
         np.cumsum(np.bincount(place[codes], minlength=len(used)), out=starts[1:])
-        return Postings([names[code] for code in used], starts, rows[order], counts[order])
+        spelled = np.frombuffer(" ".join(names[code] for code in used).encode(), np.uint8)
+        return Postings(spelled, starts, rows[order], counts[order])
 
     def document_counts(self, rank: Ints) -> dict[str, int]:
         """Term → documents that hold it, in order of first appearance by `rank` (0: dead), then by name."""
@@ -301,7 +310,7 @@ class Postings:
         np.minimum.at(first, codes, ranks)
         documents = np.bincount(codes, minlength=len(self.terms)).tolist()
         present = sorted(zip(first.tolist(), self.terms, documents, strict=True))
-        return {name: count for _, name, count in present if count}
+        return {name: many for _, name, many in present if many}
 
 
 def pack(version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -47,7 +47,8 @@ def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[st
     if entry.units is None:
         _write_file(db, entry, stat, claim, held)
         return
-    rival = _rival(db, entry) or ("" if known else _same_bytes(db, entry, stands))
+    alone = entry.kind == "fact" and known == (entry.claim, 1)  # it holds its id, and who holds it is the only one
+    rival = "" if alone else _rival(db, entry) or ("" if known else _same_bytes(db, entry, stands))
     sources = [entry.path]
     if rival and not stands(rival):
         _forget_file(db, rival)
