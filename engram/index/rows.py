@@ -77,9 +77,10 @@ CREATE TABLE file (
 CREATE INDEX file_claim ON file (claim);
 CREATE INDEX file_sha ON file (sha);
 CREATE TABLE unit (
-    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+    seq INTEGER NOT NULL, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
     status TEXT NOT NULL, hash TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL
 );
+CREATE INDEX unit_seq ON unit (seq);
 CREATE INDEX unit_path ON unit (path);
 CREATE INDEX unit_name ON unit (name) WHERE name <> '';
 CREATE INDEX unit_hash ON unit (hash) WHERE hash <> '';

@@ -29,6 +29,11 @@ INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SE
     inode = excluded.inode, size = excluded.size, mtime = excluded.mtime, sha = excluded.sha, kind = excluded.kind,
     claim = excluded.claim, holds = excluded.holds
 """
+_WRITE_UNIT = """
+INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    seq = excluded.seq, path = excluded.path, name = excluded.name, kind = excluded.kind, status = excluded.status,
+    hash = excluded.hash, session = excluded.session, turn = excluded.turn, record = excluded.record
+"""
 _OUR_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
 
 
@@ -237,8 +242,7 @@ def _write_units(
     """
     last = _last(db)
     rows = [_row(number, unit, path, record) for number, (path, unit, record) in enumerate(units, last + 1)]
-    write = "INSERT" if before is None else "INSERT OR REPLACE"
-    db.executemany(f"{write} INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany(_WRITE_UNIT, rows)
     held = {key: _standing(unit) for key, unit in (before or {}).items()}
     standing = {unit.id: _standing(unit) for _, unit, _ in units if isinstance(unit, Fact)}
     changed = [key for key, rows in standing.items() if held.get(key) != rows]
