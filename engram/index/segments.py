@@ -200,7 +200,7 @@ class Postings:
         rows: Ints | None = None,
         counts: Ints | None = None,
     ) -> None:
-        self.spelled = np.zeros(0, np.uint8) if spelled is None else spelled
+        self._spelled = np.zeros(0, np.uint8) if spelled is None else spelled
         self.starts = np.zeros(1, np.int32) if starts is None else starts
         self.rows = np.zeros(0, np.int32) if rows is None else rows
         self.counts = np.zeros(0, np.int32) if counts is None else counts
@@ -212,7 +212,12 @@ class Postings:
     @cached_property
     def terms(self) -> _Codes:
         """The number of each term. Those of a snapshot are read when the first is asked for: a start asks for none."""
-        return _Codes(zip(self.spelled.tobytes().decode().split(), count()))
+        return _Codes(zip(self._spelled.tobytes().decode().split(), count()))
+
+    @property
+    def spelled(self) -> Bytes:
+        """The terms as a snapshot holds them: one text, for a word has no blank."""
+        return np.frombuffer(" ".join(self.terms).encode(), np.uint8)
 
     def add(self, row: int, terms: Sequence[str]) -> None:
         """Row `row`, the latest, holds these terms, each as often as it is named; to be found after `settle`."""
@@ -298,8 +303,9 @@ class Postings:
         order = np.argsort(place[codes] * (int(renumbered.max(initial=0)) + 1) + rows)
         starts = np.zeros(len(used) + 1, np.int32)
         np.cumsum(np.bincount(place[codes], minlength=len(used)), out=starts[1:])
-        spelled = np.frombuffer(" ".join(names[code] for code in used).encode(), np.uint8)
-        return Postings(spelled, starts, rows[order], counts[order])
+        twin = Postings(None, starts, rows[order], counts[order])
+        twin.terms = _Codes(zip((names[code] for code in used), count()))
+        return twin
 
     def document_counts(self, rank: Ints) -> dict[str, int]:
         """Term → documents that hold it, in order of first appearance by `rank` (0: dead), then by name."""

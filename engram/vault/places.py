@@ -157,7 +157,7 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
 
 
 def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> bool:
-    """Whether this is a file to be indexed; a folder is put on the list, a link is followed with the eyes."""
+    """Whether this is a file to be indexed; a folder is put on the list, of a link it is seen where it leads."""
     if entry.is_symlink():
         _look_at_link(root, path, found)
     elif entry.is_dir(follow_symlinks=False):
