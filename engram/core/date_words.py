@@ -31,12 +31,15 @@ _CLOCK = r"(?i:\d{1,2}(?::\d{2})?\s?[ap](?:m\b|\.m\.)|\d{1,2}:\d{2}(?!\d)|\d{1,2
 _COUNT = r"(?P<n>\d+)(?i:st|nd|rd|th|er|(?<!\d{3})\.(?=\ ?[A-Za-zäöü]))?"
 _WORD = rf"[^\W\d_{_CJK_SIGNS}]+(?:-[^\W\d_{_CJK_SIGNS}]+)*['’]?"
 _SINGLE = rf"[{_CJK_SIGNS}]|[^\w\ ]"
-TOKEN = re.compile(rf"{_WORD}|(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}|{_SINGLE}")
+_NUMBER = rf"(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}"
+TOKEN = re.compile(rf"{_WORD}|{_NUMBER}|{_SINGLE}")
 """A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision ends it), one other sign."""
 
-# What `TOKEN` finds where there are no digits.
+# What `TOKEN` finds in ASCII of lower case, and where there are no digits.
+_ASCII_WORD, _ASCII_SINGLE = "[a-z]+(?:-[a-z]+)*'?", r"[^\w ]"
+_ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}", re.ASCII)
 _NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
-_NO_NUMBER_ASCII = re.compile(r"[a-z]+(?:-[a-z]+)*'?|[^\w ]", re.ASCII)
+_NO_NUMBER_ASCII = re.compile(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
 _DIGIT = re.compile(r"\d")
 
 
@@ -66,7 +69,9 @@ def tokens(text: str) -> Iterable[str]:
         if text.isascii():
             return _NO_NUMBER_ASCII.findall(text.lower())
         return [found.casefold().replace("’", "'") for found in _NO_NUMBER.findall(text)]
-    return (found.group().casefold().replace("’", "'") for found in TOKEN.finditer(text))
+    if text.isascii():
+        return (found[0] for found in _ASCII_TOKEN.finditer(text.lower()))
+    return (found[0].casefold().replace("’", "'") for found in TOKEN.finditer(text))
 
 
 def _table(**classes: str) -> dict[str, tuple[str, Value]]:

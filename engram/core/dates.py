@@ -66,20 +66,24 @@ def spans(text: str, when: datetime) -> tuple[Span, ...]:
 
 
 _DIGITS = frozenset("0123456789")
-_ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
+ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
+"""Words of which a text without digits holds one if it names a time."""
 
 
 def has_time_expression(text: str) -> bool:
     """Whether `text` may hold words for time; cheap, and never False where `resolve` finds one."""
-    if not _ANCHORS.isdisjoint(tokens(text)):
-        return True
-    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(_speaking(set(tokens(text))))
+    seen: set[str] = set()
+    for word in tokens(text):
+        if word in ANCHORS:
+            return True
+        seen.add(word)
+    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(_speaking(seen))
 
 
 def _speaking(seen: set[str]) -> list[Lexicon]:
     """The languages of which `seen` holds a word that an expression needs."""
     numbers = [word for word in seen if word[0].isdigit()]
-    if not numbers and _ANCHORS.isdisjoint(seen):
+    if not numbers and ANCHORS.isdisjoint(seen):
         return []
     found = [
         one for one in LEXICONS if not one.anchors.isdisjoint(seen) or (numbers and not one.years.isdisjoint(seen))

@@ -30,9 +30,24 @@ _NO_TALK = re.compile(rf"^[\d-]+{REMEMBERED}(?:-\d+)?$")
 _CAUSE = re.compile(
     r"\b(?:because (?:of )?(?:this|that|it)|as a result|therefore|for (?:this|that) reason|that is why|which is why"
     r"|deshalb|deswegen|darum|c'est pourquoi|par conséquent|por eso|por lo tanto|per questo|por isso|daarom)\b"
-    r"|因此|所以|そのため|だから",
-    re.IGNORECASE,
+    r"|因此|所以|そのため|だから"
 )
+_CAUSE_WORDS = (
+    *("because ", "as a result", "therefore", " reason", " is why", "deshalb", "deswegen", "darum", "c'est pourquoi"),
+    *(
+        "par conséquent",
+        "por eso",
+        "por lo tanto",
+        "per questo",
+        "por isso",
+        "daarom",
+        "因此",
+        "所以",
+        "そのため",
+        "だから",
+    ),
+)
+"""A text without any of these holds no `_CAUSE`: to look for plain words is ten times as fast."""
 
 
 def links(memory: str, neighbours: Iterable[tuple[str, float]], now: datetime, policy: LinkPolicy) -> tuple[Edge, ...]:
@@ -72,7 +87,13 @@ def strands(fact: Fact) -> tuple[Strand, ...]:
     if not turn or _NO_TALK.search(note):
         return about
     place = float(block) if block.isdecimal() else 0.0
-    return (*about, Strand(f"{THREAD}{note}", place, bool(_CAUSE.search(fact.text))))
+    return (*about, Strand(f"{THREAD}{note}", place, _tells_cause(fact.text)))
+
+
+def _tells_cause(text: str) -> bool:
+    """Whether `text` says in words that what was told before led to it."""
+    folded = text.lower()
+    return any(map(folded.__contains__, _CAUSE_WORDS)) and _CAUSE.search(folded) is not None
 
 
 def reach(name: str, policy: LinkPolicy) -> int:

@@ -45,8 +45,8 @@ def normalise(text: str) -> str:
     >>> normalise("“Anna   prefers C++,” he said!")
     'anna prefers c++ he said'
     """
-    plain = _SIGN.sub(_kept, _folded(_RAISED.sub(" ", text.translate(_CLEAN))))
-    return " ".join(plain.split()) or text
+    folded = text.lower() if text.isascii() else _folded(_RAISED.sub(" ", text.translate(_CLEAN)))
+    return " ".join(_SIGN.sub(_kept, folded).split()) or text
 
 
 def content_hash(text: str) -> str:

@@ -31,6 +31,7 @@ _UNSPACED = (
 )
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[^\W_]+|[{_MARKS}]+)+)*")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_ASCII_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _APOSTROPHES = str.maketrans("’‘ʼ＇`´", "''''''")
 _CONTRACTED = frozenset(("s", "re", "ve", "ll", "d", "m"))
@@ -127,13 +128,11 @@ _TELLS_NOTHING = frozenset(
     """.split()  # noqa: SIM905  # a table of words reads better as lines
 )
 
-_TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        word: tuple(code for code, stop in STOP.items() if word in stop)
-        for word in frozenset().union(*STOP.values()) - _TELLS_NOTHING
-    }
-)
-"""The languages that each stop word tells of."""
+_TELLS = {
+    word: tuple(code for code, stop in STOP.items() if word in stop)
+    for word in frozenset().union(*STOP.values()) - _TELLS_NOTHING
+}
+"""The languages that each stop word tells of; a bare dict, for every word of every text is looked up in it."""
 
 FIRST_PERSON = frozenset(
     """
@@ -184,9 +183,9 @@ def words(text: str, *, singles: bool = False) -> list[str]:
     `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café", "绿茶", "茶好"]`
     """
     folded = fold(text)
-    runs = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
     if folded.isascii() and "'" not in folded:
-        return runs
+        return folded.translate(_ASCII_BLANKS).split()
+    runs = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
     found: list[str] = []
     for run in runs:
         if _UNSPACED_RUN.match(run):
@@ -221,9 +220,8 @@ def language(text_words: Sequence[str]) -> str:
     The one with most of them, English first; words that are English too, or names, tell nothing.
     """
     counts = Counter(chain.from_iterable(filter(None, map(_TELLS.get, text_words))))
-    if len(counts) < 2:
-        return next(iter(counts), "")
-    return max(STOP, key=counts.__getitem__)
+    most = max(counts.values(), default=0)
+    return next((code for code in STOP if counts.get(code) == most), "")
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

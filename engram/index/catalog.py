@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.policy import FilePolicy
@@ -20,10 +21,10 @@ from engram.index.lookups import Lookups
 from engram.index.rows import SHAPE, Rows, key_of, unpack
 from engram.index.storing import drop, store, store_new
 from engram.vault import files
-from engram.vault.places import READ_AGAIN, Stat, Walk, kind_of, stat_of, walk
+from engram.vault.places import READ_AGAIN, Stat, Walk, above, kind_of, stat_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from engram.index.diff import Edited
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
+    from engram.vault.places import Seen
 
 VERSION = 5
 """Version of the rows and of what is read into them."""
@@ -212,7 +214,7 @@ class Catalog(Lookups):
                 return [""]
             if text.startswith(f"{self.root}/"):
                 inside.add(text[len(self.root) + 1 :])
-        return sorted(path for path in inside if inside.isdisjoint(_above(path)))
+        return sorted(path for path in inside if inside.isdisjoint(above(path)))
 
     def _look(self, places: Sequence[str]) -> Walk:
         """The files at and below `places` that stand otherwise on the disk than the catalogue knows them."""
@@ -220,13 +222,9 @@ class Catalog(Lookups):
         known = seen.known
         question = "SELECT path, inode, size, mtime FROM file"
         for place in places:
-            within = (place, f"{place}/", f"{place}0")
-            rows = (
-                self.rows.ask(f"{question} WHERE path = ? OR (path > ? AND path < ?)", within)
-                if place
-                else self.rows.ask(question)
-            )
-            known.update({row[0]: row[1:] for row in rows})
+            at_and_below = f"{question} WHERE path = ? UNION ALL {question} WHERE path > ? AND path < ?"
+            asked = (at_and_below, (place, f"{place}/", f"{place}0")) if place else (question,)
+            known.update({row[0]: row[1:] for row in self.rows.ask(*asked)})
         missed = self._missing.keys() & known.keys()
         for place in places:
             found = walk(self.root, place, known)
@@ -237,12 +235,12 @@ class Catalog(Lookups):
             del self._missing[path]
         return seen
 
-    def _take(self, paths: list[str], log: Log, known: Container[str] = ()) -> None:
+    def _take(self, paths: list[str], log: Log, known: Mapping[str, Seen] = MappingProxyType({})) -> None:
         """Read, understand and store the files at `paths`, and then those that inherit a claim."""
         while paths:
             batch, paths = paths[: self.policy.scan_batch], paths[self.policy.scan_batch :]
             log.heirs.clear()
-            self._store([entry for path in batch if (entry := self._read(path, log, known=path in known))], log)
+            self._store([entry for path in batch if (entry := self._read(path, log, known.get(path)))], log)
             paths += log.heirs
 
     def _store(self, entries: list[Entry], log: Log) -> None:
@@ -259,7 +257,7 @@ class Catalog(Lookups):
             if self._edited and (edits := log.found["edited"][told:]):
                 self._edited(edits)
 
-    def _read(self, path: str, log: Log, *, known: bool) -> Entry | None:
+    def _read(self, path: str, log: Log, known: Seen | None) -> Entry | None:
         """The file understood; None if it is to be looked at again, or holds the bytes it held before."""
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         match reading.fault:
@@ -273,7 +271,7 @@ class Catalog(Lookups):
         if not reading.raw and _age(reading.stat) < self.policy.settle_most_seconds:
             log.pending.add(path)
             return None
-        if known and self._same_bytes(path, reading):
+        if known and known[1] == reading.stat.size and self._same_bytes(path, reading):
             return None
         return entry_of(path, reading.raw, reading.stat, self.policy, self.zone)
 
@@ -345,12 +343,6 @@ class Catalog(Lookups):
 
 def _below(path: str, folders: Collection[str]) -> bool:
     return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in folders)
-
-
-def _above(path: str) -> list[str]:
-    """The folders that hold `path`."""
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _age(stat: Stat) -> float:

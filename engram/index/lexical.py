@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from engram.core.dates import has_time_expression
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
 from engram.core.words import words
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints, Places
 
-VERSION = "6"
+VERSION = "7"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -145,7 +144,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def terms(self, text: str) -> list[str]:
         """The stems that `text` is found by, in order, without stop words."""
         with self._lock:
-            return analysed(text)[0]
+            return analysed(words(text, singles=True))[0]
 
     # What comes and goes.
 
@@ -170,18 +169,18 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             self._changed()
 
     def _insert(self, doc: Doc) -> None:
-        stems, code = analysed(doc.text)
+        found = words(doc.text, singles=True)
+        stems, code = analysed(found)
         new = self._names["speaker"].find(doc.speaker) < 0
-        values: dict[str, object] = {name: self._names[name].code(getattr(doc, name)) for name in _NAMED}
+        values: dict[str, object] = {name: table.code(getattr(doc, name)) for name, table in self._names.items()}
         values |= {name: math.nan if (at := getattr(doc, name)) is None else at for name in _TIMES}
         values |= {
             "position": doc.position,
             "length": len(stems),
             "language": code,
             "day": 0 if doc.when is None else datetime.fromtimestamp(doc.when, self.zone).toordinal(),
-            "timed": has_time_expression(doc.text),
             "digest": digest(doc.text),
-            **manner(doc.text),
+            **manner(doc.text, found),
         }
         self._postings.add(self._rows.add(doc.key, values), stems)
         self._count(len(stems), code, 1)
@@ -245,9 +244,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         for key in rows.by_key.keys() & set(without):
             rows.remove(key)
         rows, postings = _folded(rows, postings)
-        tables = {**names, "keys": rows.keys, "terms": list(postings.terms), "mark": [mark]}
+        tables = {**names, "keys": rows.keys, "mark": [mark]}
         arrays = {
             **rows.columns.part(slice(rows.size)),
+            "spelled": postings.spelled,
             "starts": postings.starts,
             "rows": postings.rows,
             "counts": postings.counts,
@@ -260,15 +260,15 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def load(self, folder: Path) -> bool:
         """Take over the snapshot in `folder`; False, and empty, if there is none that can be used."""
         with self._lock:
-            self._initialize(())
             try:
                 tables, arrays = unpack(folder / _FILE, self._version)
             except DamagedError:
+                self._initialize(())
                 self._changed()
                 return False
             self._names = {name: Names(tables[name]) for name in _NAMED}
             self.mark = tables["mark"][0]
-            postings = Postings(tables["terms"], arrays["starts"], arrays["rows"], arrays["counts"])
+            postings = Postings(*(arrays[name] for name in ("spelled", "starts", "rows", "counts")))
             self._adopt(Rows.of(tables["keys"], Columns({name: arrays[name] for name in COLUMNS})), postings)
             self._recount()
             self._changed()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from engram.core import links
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import NAME, ORIGIN, ROLE, SessionFile, unpack
+from engram.index.rows import ORIGIN, ROLE, SessionFile, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,8 +96,8 @@ class Lookups:
 
     def named(self, name: str) -> tuple[str, ...]:
         """The ids of the facts in files of this name, in any folder (`C7`: links lead to one)."""
-        question = f"SELECT key FROM unit WHERE kind = 'fact' AND {NAME} = ?"  # noqa: S608  our own words
-        return tuple(key for (key,) in self.rows.ask(question, (name,)))
+        found = self.rows.ask("SELECT key FROM unit WHERE name = ? AND name <> ''", (name,))
+        return tuple(key for (key,) in found)
 
     def ties(self, keys: Iterable[str], persona: str, policy: LinkPolicy) -> list[Way]:
         """The ties of these facts that follow from the notes (`links.strands`), among what `persona` may see."""

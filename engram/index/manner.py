@@ -1,4 +1,4 @@
-"""How a text speaks, whatever it speaks of: whether it asks, holds a number, tells of who says it."""
+"""How a text speaks, whatever it speaks of: whether it asks, holds a number or a time, tells of who says it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,44 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.date_words import LEXICONS
+from engram.core.dates import ANCHORS, has_time_expression
 from engram.core.words import FIRST_PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NUMBER_WORDS = {
+_NUMBER_WORDS = frozenset(
     phrase
     for lexicon in LEXICONS
     for phrase, (letter, value) in lexicon.phrases.items()
     if letter == "w" and isinstance(value, int) and value > 1  # one is an article in most languages
-}
+)
+_SAID = ANCHORS | _NUMBER_WORDS | FIRST_PERSON
 _ASKING = ("?", "？", "؟")
 _SENTENCE = re.compile(r"[^.!?。！？؟\n]+[.!?。！？؟\n]?")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _SELF_UNSPACED = re.compile(r"[我私僕]")
+_ALIKE = re.compile(r"[\0-&(-^a-\x7f]*")
+"""ASCII without `'`, `_` and `` ` ``: `core.words` finds in it what `_WORD` would find."""
 
 
-def manner(text: str) -> dict[str, bool]:
-    """How `text` speaks: whether it `asks`, holds a number (`counted`), is `telling` of who says it."""
-    found = _WORD.findall(text.casefold())
-    return {"asks": _asks(text), "counted": _holds_number(text, found), "telling": _tells_of_self(text, found)}
+def manner(text: str, words: Sequence[str]) -> dict[str, bool]:
+    """How `text`, whose `words` are known, speaks.
+
+    Whether it `asks`, may name a time (`timed`), holds a number (`counted`: digits or a word from two on; "a cat"
+    does not), is `telling` of who says it.
+    """
+    alike, digits = _ALIKE.fullmatch(text) is not None, _DIGIT.search(text) is not None
+    said = _SAID.intersection(words if alike else _WORD.findall(text.casefold()))
+    bare = alike and not digits and "-" not in text
+    unspaced = not alike and _SELF_UNSPACED.search(text) is not None
+    return {
+        "asks": _asks(text),
+        "timed": not ANCHORS.isdisjoint(said) if bare else has_time_expression(text),
+        "counted": digits or not _NUMBER_WORDS.isdisjoint(said),
+        "telling": (unspaced or not FIRST_PERSON.isdisjoint(said)) and _tells_of_self(text),
+    }
 
 
 def _asks(text: str) -> bool:
@@ -35,21 +51,11 @@ def _asks(text: str) -> bool:
     return text.rstrip().endswith(_ASKING)
 
 
-def _holds_number(text: str, found: Sequence[str]) -> bool:
-    """Whether `text` holds digits or a word for a number from two on.
-
-    "I have three cats" and "at 5" do; "a cat" does not.
-    """
-    return bool(_DIGIT.search(text)) or not _NUMBER_WORDS.isdisjoint(found)
-
-
-def _tells_of_self(text: str, found: Sequence[str]) -> bool:
-    """Whether a sentence of `text` that is no question speaks in the first person.
+def _tells_of_self(text: str) -> bool:
+    """Whether `text`, which speaks in the first person, does so in a sentence that is no question.
 
     "I have three cats. Any advice?" does; "What should I do?" does not.
     """
-    if FIRST_PERSON.isdisjoint(found) and not _SELF_UNSPACED.search(text):
-        return False
     if not any(mark in text for mark in _ASKING):
         return True
     told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))

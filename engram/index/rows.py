@@ -68,10 +68,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-NAME = "substr(path, length(rtrim(path, replace(path, '/', ''))) + 1)"
-"""The name of a file without its folder, in SQL."""
-
-SCHEMA = f"""
+SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE file (
     path TEXT PRIMARY KEY, inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
@@ -80,11 +77,12 @@ CREATE TABLE file (
 CREATE INDEX file_claim ON file (claim);
 CREATE INDEX file_sha ON file (sha);
 CREATE TABLE unit (
-    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, kind TEXT NOT NULL,
+    seq INTEGER NOT NULL, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
     status TEXT NOT NULL, hash TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL
 );
+CREATE INDEX unit_seq ON unit (seq);
 CREATE INDEX unit_path ON unit (path);
-CREATE INDEX unit_name ON unit ({NAME}) WHERE kind = 'fact';
+CREATE INDEX unit_name ON unit (name) WHERE name <> '';
 CREATE INDEX unit_hash ON unit (hash, key) WHERE hash <> '';
 CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';

@@ -11,6 +11,8 @@ import mmap
 import zlib
 from array import array
 from collections import Counter
+from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
 """Row numbers to index arrays with: any other kind of number is converted each time, at thrice the cost."""
+Bytes = NDArray[np.uint8]
 
 COLUMNS = {
     **dict.fromkeys(("alive", "asks", "timed", "counted", "telling"), "?"),
@@ -194,19 +197,29 @@ class Postings:
 
     def __init__(
         self,
-        terms: Sequence[str] = (),
+        spelled: Bytes | None = None,
         starts: Ints | None = None,
         rows: Ints | None = None,
         counts: Ints | None = None,
     ) -> None:
-        self.terms = _Codes(zip(terms, range(len(terms)), strict=True))
+        self._spelled = np.zeros(0, np.uint8) if spelled is None else spelled
         self.starts = np.zeros(1, np.int32) if starts is None else starts
         self.rows = np.zeros(0, np.int32) if rows is None else rows
         self.counts = np.zeros(0, np.int32) if counts is None else counts
-        self._frozen = len(terms)
+        self._frozen = len(self.starts) - 1
         self._delta: dict[int, tuple[array[int], array[int]]] = {}
         self._arrived: dict[int, array[int]] = {}
         self._fresh = 0
+
+    @cached_property
+    def terms(self) -> _Codes:
+        """The number of each term. Those of a snapshot are read when the first is asked for: a start asks for none."""
+        return _Codes(zip(self._spelled.tobytes().decode().split(), count()))
+
+    @property
+    def spelled(self) -> Bytes:
+        """The terms as a snapshot holds them: one text, for a word has no blank."""
+        return np.frombuffer(" ".join(self.terms).encode(), np.uint8)
 
     def add(self, row: int, terms: Sequence[str]) -> None:
         """Row `row`, the latest, holds these terms, each as often as it is named; to be found after `settle`."""
@@ -221,12 +234,12 @@ class Postings:
             self._freeze(arrived)
             return
         for row, terms in arrived.items():
-            for code, count in Counter(terms).items():
+            for code, times in Counter(terms).items():
                 lists = self._delta.get(code)
                 if lists is None:
                     lists = self._delta[code] = (array("i"), array("i"))
                 lists[0].append(row)
-                lists[1].append(count)
+                lists[1].append(times)
 
     def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
         """All postings in one frozen segment, with what arrived; of a term in the order in which they came."""
@@ -274,7 +287,7 @@ class Postings:
 
     def copy(self) -> Postings:
         """The same, safe from later additions; the frozen arrays are shared."""
-        twin = Postings((), self.starts, self.rows, self.counts)
+        twin = Postings(None, self.starts, self.rows, self.counts)
         twin.terms, twin._frozen = _Codes(self.terms), self._frozen
         twin._delta = {code: (rows[:], counts[:]) for code, (rows, counts) in self._delta.items()}
         return twin
@@ -292,7 +305,9 @@ class Postings:
         order = np.argsort(place[codes] * (int(renumbered.max(initial=0)) + 1) + rows)
         starts = np.zeros(len(used) + 1, np.int32)
         np.cumsum(np.bincount(place[codes], minlength=len(used)), out=starts[1:])
-        return Postings([names[code] for code in used], starts, rows[order], counts[order])
+        twin = Postings(None, starts, rows[order], counts[order])
+        twin.terms = _Codes(zip((names[code] for code in used), count()))
+        return twin
 
     def document_counts(self, rank: Ints) -> dict[str, int]:
         """Term → documents that hold it, in order of first appearance by `rank` (0: dead), then by name."""
@@ -303,7 +318,7 @@ class Postings:
         np.minimum.at(first, codes, ranks)
         documents = np.bincount(codes, minlength=len(self.terms)).tolist()
         present = sorted(zip(first.tolist(), self.terms, documents, strict=True))
-        return {name: count for _, name, count in present if count}
+        return {name: many for _, name, many in present if many}
 
 
 def pack(version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import Stemmer
 
 from engram.core.date_words import LEXICONS
-from engram.core.words import STOP, content, language, words
+from engram.core.words import STOP, content, language
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LANGUAGES = tuple(STOP)
 """The languages a text can be taken for; the index stores their places."""
@@ -72,12 +72,11 @@ _REMEMBERED = 20_000
 _KNOWN = {code: _Stems(code) for code in LANGUAGES}
 
 
-def analysed(text: str) -> tuple[list[str], int]:
-    """The stems of a unit's text without stop words, and its language as a place in `LANGUAGES`.
+def analysed(found: Sequence[str]) -> tuple[list[str], int]:
+    """The stems of a unit's words without stop words, and its language as a place in `LANGUAGES`.
 
     What it remembers is not safe to share: callers hold the lock of their index.
     """
-    found = words(text, singles=True)
     code = language(found) or "en"
     return list(filter(None, map(_KNOWN[code].__getitem__, found))), LANGUAGES.index(code)
 

@@ -29,6 +29,11 @@ INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SE
     inode = excluded.inode, size = excluded.size, mtime = excluded.mtime, sha = excluded.sha, kind = excluded.kind,
     claim = excluded.claim, holds = excluded.holds
 """
+_WRITE_UNIT = """
+INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    seq = excluded.seq, path = excluded.path, name = excluded.name, kind = excluded.kind, status = excluded.status,
+    hash = excluded.hash, session = excluded.session, turn = excluded.turn, record = excluded.record
+"""
 _OUR_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
 
 
@@ -47,7 +52,8 @@ def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[st
     if entry.units is None:
         _write_file(db, entry, stat, claim, held)
         return
-    rival = _rival(db, entry) or ("" if known else _same_bytes(db, entry, stands))
+    alone = entry.kind == "fact" and known == (entry.claim, 1)  # it holds its id, and who holds it is the only one
+    rival = "" if alone else _rival(db, entry) or ("" if known else _same_bytes(db, entry, stands))
     sources = [entry.path]
     if rival and not stands(rival):
         _forget_file(db, rival)
@@ -230,17 +236,19 @@ def _replace(db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: 
 def _write_units(
     db: sqlite3.Connection, units: Sequence[tuple[str, Unit, str]], before: Mapping[str, Unit] | None = None
 ) -> None:
-    """Write units with their path and record; who stood there `before` keeps the strands that are alike."""
+    """Write units with their path and record; who stood there `before` keeps the strands that are alike.
+
+    Without `before` nobody did: all the keys are new.
+    """
+    last = _last(db)
+    rows = [_row(number, unit, path, record) for number, (path, unit, record) in enumerate(units, last + 1)]
+    db.executemany(_WRITE_UNIT, rows)
     held = {key: _standing(unit) for key, unit in (before or {}).items()}
-    rows = [
-        _row(number, key_of(unit), unit, path, record)
-        for number, (path, unit, record) in enumerate(units, _last(db) + 1)
-    ]
-    db.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     standing = {unit.id: _standing(unit) for _, unit, _ in units if isinstance(unit, Fact)}
     changed = [key for key, rows in standing.items() if held.get(key) != rows]
-    if changed:
+    if before is not None and changed:
         db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
+    if changed:
         db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", [row for key in changed for row in standing[key]])
 
 
@@ -257,13 +265,14 @@ def _present(db: sqlite3.Connection, question: str, values: Sequence[str]) -> se
     return {value for (value,) in found}
 
 
-def _row(seq: int, key: str, unit: Unit, path: str, record: str) -> tuple[object, ...]:
+def _row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
+    """A row of `unit`: the name of a file is known of facts alone, for only they are linked to by it."""
     if isinstance(unit, Fact):
         own = content_hash(unit.text) if unit.status == "active" else ""
-        return (seq, key, path, "fact", unit.status, own, "", "", record)
+        return (seq, unit.id, path, path.rpartition("/")[2], "fact", unit.status, own, "", "", record)
     if isinstance(unit, FiledTurn):
-        return (seq, key, path, "turn", "", "", unit.turn.session, unit.turn.id, record)
-    return (seq, key, path, "note", "", "", "", "", record)
+        return (seq, unit.key, path, "", "turn", "", "", unit.turn.session, unit.turn.id, record)
+    return (seq, unit.path, path, "", "note", "", "", "", "", record)
 
 
 def _tell_edit(before: Unit, units: dict[str, Unit], log: Log, *, moved: bool) -> None:

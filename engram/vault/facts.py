@@ -263,7 +263,7 @@ class _Reader:
 
     def links(self, key: str) -> tuple[str, ...]:
         """What the links in a list lead to: a note's name or an id; plain text as it is."""
-        return tuple(_target(text) for text in self.texts(key))
+        return tuple(map(_target, self.texts(key)))
 
     def id(self) -> str:
         text = self.text("id")
@@ -275,7 +275,7 @@ class _Reader:
 
     def category(self) -> tuple[str, tuple[str, ...]]:
         """The category and the tags; an unknown category becomes a tag of a plain fact."""
-        tags = [tag for text in self.texts("tags") for tag in re.split(r"[,\s]+", text.replace("#", " ")) if tag]
+        tags = [tag for text in self.texts("tags") for tag in text.replace("#", " ").replace(",", " ").split()]
         word = self.text("category").casefold()
         category, tagged = (word, False) if word in CATEGORIES else _CATEGORIES.get(word, ("fact", bool(word)))
         if tagged and word not in tags:

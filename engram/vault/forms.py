@@ -31,6 +31,7 @@ _BLOCK = re.compile(
     r"^%% engram:begin (?P<name>[a-z]+) %%[ \t]*\r?\n(?P<text>.*?)^%% engram:end (?P=name) %%[ \t]*\r?$\n?",
     re.MULTILINE | re.DOTALL,
 )
+_LONGEST_DATE = len("2026-11-22")
 _TITLE_SIGN = re.compile(r"[\\<>\[\]&`]")
 _TITLE_ESCAPE = re.compile(r"\\(.)|&#(\d{1,7});")
 
@@ -49,15 +50,20 @@ def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | 
     """
     text = str(value).strip()
     try:
-        when = datetime.combine(date.fromisoformat(text), time()) + timedelta(days=end)
-    except (ValueError, OverflowError):
-        try:
-            when = datetime.fromisoformat(text)
-        except ValueError:
-            return None
+        when = (_day(text, end=end) if len(text) <= _LONGEST_DATE else None) or datetime.fromisoformat(text)
+    except ValueError:
+        return None
     if not 1 < when.year < 9999:
         return None
     return (when if when.tzinfo else when.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def _day(text: str, *, end: bool) -> datetime | None:
+    """The first instant of the date in `text`, or with `end` of the day after it; None if it is no date."""
+    try:
+        return datetime.combine(date.fromisoformat(text), time()) + timedelta(days=end)
+    except (ValueError, OverflowError):
+        return None
 
 
 def repeated(local: datetime) -> bool:

@@ -76,6 +76,12 @@ def kind_at(path: str) -> Kind:
     return FOLDERS.get(folder, "note") if below else "note"
 
 
+def above(path: str) -> list[str]:
+    """The folders that hold `path`."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
 def passed_over(path: str) -> bool:
     """Whether nothing at or below the folder `path` is of interest."""
     parts = path.split("/")
@@ -100,8 +106,7 @@ def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Wal
     found = Walk(known={} if known is None else known)
     start = f"{root}/{path}" if path else root
     try:
-        folder = start.rpartition("/")[0]
-        if path and os.path.realpath(folder) != folder:
+        if any(os.path.islink(f"{root}/{folder}") for folder in above(path)):  # noqa: PTH114  a Path costs ten times as much
             return found
         what = os.lstat(start)
     except (FileNotFoundError, NotADirectoryError):
@@ -128,15 +133,22 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
     while folders:
         folder = folders.pop()
         prefix = f"{folder}/" if folder else ""
+        deep = prefix != "" and prefix.isascii()
         try:
             with os.scandir(f"{root}/{folder}") as entries:
                 for entry in entries:
                     name = entry.name
-                    plain = name[-3:] == ".md" and name[0].isalnum() and name.isascii() and prefix.isascii()
-                    if plain and prefix and entry.is_file(follow_symlinks=False):
-                        _note_stat(entry, prefix + name, found)  # nearly every file, and no pattern passes it over
-                    elif not _IGNORED.fullmatch(name) and (prefix or name not in NOT_INDEXED):
-                        _look_at(root, entry, prefix + name, folders, found)
+                    path = prefix + name
+                    plain = deep and name[-3:] == ".md" and name[0].isalnum() and name.isascii()
+                    ours = plain and entry.is_file(follow_symlinks=False)  # nearly every file, never passed over
+                    if not ours and not _IGNORED.fullmatch(name) and (prefix or name not in NOT_INDEXED):
+                        ours = _look_at(root, entry, path, folders, found)
+                    if ours:
+                        try:
+                            what = entry.stat(follow_symlinks=False)
+                        except FileNotFoundError:
+                            continue
+                        _note(found, path, what)
         except FileNotFoundError:
             if not folder:
                 found.unseen.add(folder)
@@ -144,21 +156,16 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
             found.unseen.add(folder)
 
 
-def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> None:
+def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> bool:
+    """Whether this is a file to be indexed; a folder is put on the list, of a link it is seen where it leads."""
     if entry.is_symlink():
         _look_at_link(root, path, found)
     elif entry.is_dir(follow_symlinks=False):
         folders.append(path)
-    elif path[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False) and _name_is_text(path, found):
-        _note_stat(entry, path, found)
-
-
-def _note_stat(entry: os.DirEntry[str], path: str, found: Walk) -> None:
-    try:
-        what = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    _note(found, path, what)
+    else:
+        markdown = path[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False)
+        return markdown and _name_is_text(path, found)
+    return False
 
 
 def _note(found: Walk, path: str, what: os.stat_result) -> None:

@@ -11,7 +11,7 @@ _WORDS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 # Plain words that a YAML 1.1 reader takes for something else (NO, 12:30, 01234, 0x1f, 1_000).
 _MISREAD = re.compile(r"y|n|yes|no|on|off|0[box][0-9a-f_]+|[0-9][0-9_,.:]*(?:e[-+]?[0-9]+)?", re.IGNORECASE)
@@ -24,9 +24,11 @@ def resolved(text: str) -> str | float | bool | None:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
+    if _NUMBER.fullmatch(text) is None:
+        return text
     if _INT.fullmatch(text):
         return int(text)
-    if _FLOAT.fullmatch(text) and not text.lstrip("+-").isdigit() and math.isfinite(number := float(text)):
+    if not text.lstrip("+-").isdigit() and math.isfinite(number := float(text)):
         return number
     return text
 

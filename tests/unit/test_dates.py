@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engram.core.date_words import TOKEN, tokens
 from engram.core.dates import has_time_expression, in_words, resolve, spans
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -332,6 +333,12 @@ def test_any_words_give_lawful_intervals(words, days):
         assert text[one.start : one.end] == one.interval.words
     assert all(left.end <= right.start for left, right in pairwise(found))
     assert not found or has_time_expression(text)
+
+
+@given(st.text("aAsdhMnpPrt 0129-/.:,'_`\n?"))
+def test_ascii_has_the_tokens_of_any_text(text):
+    """It is read with a simpler pattern, which must find the same."""
+    assert list(tokens(text)) == [found[0].casefold() for found in TOKEN.finditer(text)]
 
 
 def test_a_text_without_time_is_known_at_once():

@@ -19,11 +19,12 @@ from engram.core.links import (
     refined,
     reinforced,
     spread,
+    strands,
     together,
     ways,
 )
 from engram.core.policy import LinkPolicy
-from engram.core.records import Edge
+from engram.core.records import Edge, Fact
 
 POLICY = LinkPolicy()
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
@@ -117,6 +118,28 @@ def test_activation_fades_with_each_hop_and_ends_after_three():
     assert spread_over({"a": 0.5}, [tie("b", "a", confidence=0.5)], plain) == pytest.approx(
         {"b": 0.5 * 0.8 * 0.5 * 0.7}
     )
+
+
+# row: C34
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("I moved, because of this I sold it.", True),
+        ("As a result, the plan changed", True),
+        ("THEREFORE we wait", True),
+        ("For that reason I stay", True),
+        ("It rained, which is why I stayed", True),
+        ("Deswegen bleibe ich", True),
+        ("Par conséquent, je reste", True),
+        ("所以我留下", True),
+        ("Because I like it", False),
+        ("the seasons and reasons why", False),
+    ],
+)
+def test_a_statement_that_names_its_cause_is_caused(text, told):
+    """In its place in the conversation, after what led to it."""
+    last = strands(Fact("f", text, source="2026-11-20-talk#^t3"))[-1]
+    assert last.cause is told
 
 
 # row: C34

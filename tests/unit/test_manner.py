@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from engram.core.dates import has_time_expression
+from engram.core.words import words
 from engram.index.manner import manner
+
+
+def speaks(text):
+    return manner(text, words(text, singles=True))
 
 
 @pytest.mark.parametrize("text", ["Really?", "Really? \n", "真的？", "حقا؟"])
 def test_a_text_that_ends_with_a_question_mark_asks(text):
     """That of any script."""
-    assert manner(text)["asks"]
-    assert not manner(text + " Yes.")["asks"]
+    assert speaks(text)["asks"]
+    assert not speaks(text + " Yes.")["asks"]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +37,7 @@ def test_a_text_that_ends_with_a_question_mark_asks(text):
 )
 def test_a_number_is_a_digit_or_a_word_from_two_on(text, held):
     """One is an article in most languages, and a pronoun in English."""
-    assert manner(text)["counted"] is held
+    assert speaks(text)["counted"] is held
 
 
 @pytest.mark.parametrize(
@@ -47,9 +55,22 @@ def test_a_number_is_a_digit_or_a_word_from_two_on(text, held):
 )
 def test_one_tells_of_oneself_in_a_sentence_that_is_no_question(text, told):
     """What one asks is not yet told."""
-    assert manner(text)["telling"] is told
+    assert speaks(text)["telling"] is told
 
 
 def test_a_long_text_without_an_end_is_no_burden():
     """The sentences are found in one pass."""
-    assert not manner("word " * 200_000)["telling"]
+    assert not speaks("word " * 200_000)["telling"]
+
+
+SAID = (
+    *("yesterday", "Tuesday", "I", "mine", "three", "cats", "may", "half", "a", "dozen", "morning", "today's", "été"),
+    *("mid-June", "I'll", "my_own", "in", "2026", "three-quarters", "?", ".", ",", "!", "`x`", "'x", "三"),
+)
+
+
+@given(st.lists(st.sampled_from(SAID)).map(" ".join))
+def test_a_plain_text_is_read_no_otherwise(text):
+    """The words that the index has are taken where nothing can be split in two ways; `_` is such a sign."""
+    assert speaks(text) == speaks(f"_ {text}") | {"asks": speaks(text)["asks"]}
+    assert speaks(text)["timed"] == has_time_expression(text)
