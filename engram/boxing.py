@@ -227,14 +227,18 @@ class Boxing:
     # -- state ------------------------------------------------------------------------------------------
 
     def _load(self) -> list[Held]:
+        """What the state holds; a disk that refuses to be read raises, for what is there is not lost."""
         try:
-            return list(forms.held_from(self.vault.read(OPEN)))
+            raw = self.vault.read(OPEN)
         except NotFoundError:
-            pass
+            self._lost = True
+            return []
+        try:
+            return list(forms.held_from(raw))
         except StorageError as fault:
             self.faults[FAULT] = str(fault)
-        self._lost = True
-        return []
+            self._lost = True
+            return []
 
     def _woven(self) -> dict[str, Trace]:
         """The traces with every box that is sealed; read, or made from the box notes, when first asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -259,6 +260,26 @@ def test_a_damaged_list_of_open_boxes_is_reported_and_begun_anew(bench):
     assert "open-boxes.json" in bench.faults["boxes"]
     bench.add("b", ["Porto"], 1)
     assert [len(box["memories"]) for box in bench.state()["boxes"]] == [1]
+
+
+# row: C31
+def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(bench, monkeypatch):
+    """Whoever starts then is told, and tries again."""
+    bench.add("a", ["Porto"])
+
+    class Refusing(syscalls.Syscalls):
+        def open(self, path, *more, **others):
+            if str(path).endswith("open-boxes.json"):
+                raise OSError(errno.EMFILE, "Too many open files")
+            return super().open(path, *more, **others)
+
+    monkeypatch.setattr(syscalls, "SYS", Refusing())
+    with pytest.raises(StorageError):
+        bench.again()
+    monkeypatch.undo()
+    bench.again()
+    bench.boxing.flush(NOON)
+    assert [len(links(box.body)) for box in bench.read()] == [1]
 
 
 # row: C32
