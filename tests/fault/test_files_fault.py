@@ -1,4 +1,4 @@
-"""The files and a filing under every battery. `ENGRAM_FAULT=full` runs them at full size."""
+"""Files, filing, moves and the journal under every battery. `ENGRAM_FAULT=full` runs them at full size."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from batteries import fail_everywhere, kill_everywhere, kill_forks, kill_twice, 
 from harness import FULL, Bench
 from links import links_everywhere
 from power import cut_power
-from scenarios import FilesWork, FilingWork, MovesWork
+from scenarios import FilesWork, FilingWork, JournalWork, MovesWork
 
-WORKS = [FilesWork(4, "abc") if FULL else FilesWork(2), FilingWork(12 if FULL else 3), MovesWork(4 if FULL else 2)]
+WORKS = [
+    FilesWork(4, "abc") if FULL else FilesWork(2),
+    FilingWork(12 if FULL else 3),
+    MovesWork(4 if FULL else 2),
+    JournalWork(12 if FULL else 4),
+]
 
 
 @pytest.fixture(params=WORKS, ids=lambda work: work.name)

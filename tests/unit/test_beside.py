@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from engram.beside import Around, Beside
 from engram.passes.tally import Tally
-from tests.fakes.keeping import Keeping
 
 TEXTS = ("Anna drinks oat milk.", "Anna drinks oat milk in the morning.", "Anna drinks goat milk.", "Ben plays chess.")
-
-
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
 
 
 class Counting(Beside):

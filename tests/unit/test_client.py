@@ -36,12 +36,6 @@ def ask(one, system="be brief", user="how many?"):
     return one.complete("count", system, user, SCHEMA, 0.3)
 
 
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as fake:
-        yield fake
-
-
 @pytest.fixture
 def fake(running):
     running.script('{"a": 1}')

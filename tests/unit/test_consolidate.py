@@ -25,11 +25,6 @@ POLICY = ConsolidationPolicy()
 FADING = {"importance": 0.2, "confidence": 0.9}
 
 
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
-
-
 def rows(keeping, name="memory-actions"):
     path = keeping.root / "state" / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

@@ -22,7 +22,7 @@ from engram.llm.embed import Embedder, read
 from engram.llm.endpoint import RateLimitedError
 from engram.llm.spend import Day, Spend, ledger
 from engram.vault import sessions
-from tests.fakes.openai_server import FakeServer, Reply, cut, drip, flood, garbage, hang, page, redirect, shape, status
+from tests.fakes.openai_server import Reply, cut, drip, flood, garbage, hang, page, redirect, shape, status
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
 KEY = "sk-canary-0123456789"
@@ -30,12 +30,6 @@ POLICY = replace(Policy(), vectors=replace(Policy().vectors, timeout_seconds=5.0
 IMPATIENT = replace(POLICY, vectors=replace(POLICY.vectors, timeout_seconds=0.3, question_seconds=0.3))
 SLACK = 4.0
 """Seconds that a loaded machine may add to a timeout."""
-
-
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -12,15 +12,9 @@ import pytest
 from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.vault import files, syscalls
 from engram.vault.history import History, Kept, Step, back, put
-from tests.fakes.keeping import Keeping
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 LOG = "state/memory-actions.jsonl"
-
-
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
 
 
 @pytest.fixture

@@ -18,17 +18,11 @@ from engram.passes import Bundle, Living, Looking, Made, View, insight
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
 from tests.fakes.keeping import Keeping
-from tests.fakes.openai_server import FakeServer, garbage, refusal, truncated
+from tests.fakes.openai_server import garbage, refusal, truncated
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6, "importance": 0.5}
 TRIPS = ["Anna went hiking in Bergen.", "Anna went sailing near Bergen.", "Anna went skiing above Bergen."]
 FOLD = "Anna went hiking, sailing and skiing around Bergen."
-
-
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -14,16 +14,10 @@ from engram.core.text import ulid
 from engram.serve import output
 from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
-from tests.fakes.openai_server import FakeServer, garbage, page, refusal, shape, status, truncated
+from tests.fakes.openai_server import garbage, page, refusal, shape, status, truncated
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
 FILLER = ["Ben plays chess.", "The garden has a pond.", "Carla paints boats.", "Trains leave at noon."]
-
-
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -31,11 +25,6 @@ def fake(running):
     judging(running)
     running.requests.clear()
     return running
-
-
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
 
 
 @pytest.fixture

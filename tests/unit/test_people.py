@@ -14,7 +14,7 @@ from engram.core.records import Usage
 from engram.vault import entities, note, syscalls
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
-from tests.fakes.openai_server import FakeServer, garbage, refusal, status
+from tests.fakes.openai_server import garbage, refusal, status
 from tests.fakes.scribe import material_of, scribe, task_of
 
 ANNA = [
@@ -26,22 +26,11 @@ ANNA = [
 ]
 
 
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as server:
-        yield server
-
-
 @pytest.fixture
 def fake(running):
     running.requests.clear()
     running.script(scribe)
     return running
-
-
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
 
 
 @pytest.fixture

@@ -12,15 +12,9 @@ from engram.passes.selves import _apart
 from engram.passes.telling import Line
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links, orphan_boxes
-from tests.fakes.openai_server import FakeServer, garbage
+from tests.fakes.openai_server import garbage
 from tests.fakes.scribe import material_of, scribe, task_of
 from tests.unit.test_people import consolidate, entity, plant, text, used, whole
-
-
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -28,11 +22,6 @@ def fake(running):
     running.requests.clear()
     running.script(scribe)
     return running
-
-
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from engram.llm import tasks
 from engram.llm.client import Model
 from engram.llm.spend import Spend
 from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
-from tests.fakes.openai_server import FakeServer, fact, facts_from
+from tests.fakes.openai_server import fact, facts_from
 
 ZONE = timezone(timedelta(hours=1))
 NOW = datetime(2026, 3, 4, 9, 30, tzinfo=ZONE)  # a Wednesday
@@ -49,12 +49,6 @@ def one(**changes):
 def asking(fake, turns=TURNS, *, policy=POLICY, model_policy=MODEL):
     model = Model(ModelSettings("m", fake.url), model_policy, Spend(), lambda: NOW)
     return extract(turns, model, policy, model_policy)
-
-
-@pytest.fixture(scope="module")
-def running():
-    with FakeServer() as fake:
-        yield fake
 
 
 @pytest.fixture

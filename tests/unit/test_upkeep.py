@@ -6,15 +6,9 @@ import pytest
 
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.vault import syscalls
-from tests.fakes.keeping import Keeping
 from tests.unit.test_people import entity
 
 FADING = {"importance": 0.2, "confidence": 0.9}
-
-
-@pytest.fixture
-def keeping(memory):
-    return Keeping(memory)
 
 
 # row: X6
