@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.core.policy import Policy
     from engram.core.records import Turn
 
-State = Literal["waiting", "taken", "parked", "dead", "revived"]
+State = Literal["waiting", "taken", "stuck", "parked", "dead", "revived"]
 BUSY = frozenset({"waiting", "taken", "revived"})
 """The states of turns that a flush waits for."""
 
@@ -176,6 +176,12 @@ class Backlog:
                 raise UnavailableError("the vault is being closed", fix="What waits is distilled after the next start.")
             return not is_busy()
 
+    def stuck(self, seqs: Collection[int]) -> str:
+        """Why some of `seqs`, of which it is known what they say, cannot be filed now; '' where all can."""
+        with self._changed:
+            lots = (self._lots[seq] for seq in seqs if seq in self._lots)
+            return next((lot.reason for lot in lots if lot.state == "stuck"), "")
+
     def close(self) -> None:
         """Let nobody wait any longer."""
         with self._changed:
@@ -197,7 +203,7 @@ class Backlog:
         return {
             "waiting_turns": number["waiting"] + number["revived"],
             "distilling_turns": number["taken"],
-            "parked_turns": number["parked"],
+            "parked_turns": number["parked"] + number["stuck"],
             "dead_turns": number["dead"],
         }
 

@@ -208,7 +208,7 @@ class Daemon:
 
     def faults(self) -> dict[str, str]:
         """What the daemon cannot do now, by name; a vault that was moved away is told before anybody needs it."""
-        gone = not (self.settings.vault / "engram.toml").exists()
+        gone = not os.access(self.settings.vault / "engram.toml", os.F_OK)  # also where it may not be looked at
         return {**self.writer.faults, **({"vault": "the vault is gone"} if gone else {})}
 
     def state(self) -> dict[str, Any]:
@@ -336,7 +336,8 @@ class Daemon:
         """File the outcome; while the disk refuses, or the outcome trips us, keep it and come back."""
         try:
             self.memory.file(batch, outcome)
-        except Exception:
+        except Exception as fault:
+            self.memory.backlog.put(batch, "stuck", reason=str(fault))
             job = partial(self.writer.post, "file", partial(self._file, batch.tried(), outcome))
             self._later(job, self.settings.policy.model.retry_seconds)
             raise

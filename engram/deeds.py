@@ -82,8 +82,10 @@ class Deeds:
             raise BadRequestError("importance must be 0 to 1")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
         twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
+        if twin and not self.index.holds((known := self.index.find(twin)).path):
+            self.index.wrote({known.path: b""})  # a person deleted it a moment ago, and asks for it again
+            twin = None
         if twin:
-            known = self.index.find(twin)
             keys = self.filing.confirmed(known)
             changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
             self.filing.write(changes, [deed(now, "confirm", twin, "same statement")])

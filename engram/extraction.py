@@ -91,7 +91,8 @@ class Extractor:
         found = []
         for turns in map(self._own_words, batch.stretches(policy.buffer.batch_turns)):
             found.append(rules.extract(turns, policy.extraction, before))
-            before = [*before, *turns][-policy.extraction.rules_before :]
+            said = [*before, *turns]
+            before = said[max(0, len(said) - policy.extraction.rules_before) :]
         return rules.united(found)
 
     def _shown(self, batch: Batch) -> list[Turn]:

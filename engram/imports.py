@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile
 
 from engram.core.records import Problem, Turn
 from engram.errors import BadRequestError, NotFoundError
+from engram.vault.template import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -80,6 +81,9 @@ def read_export(path: Path, zone: tzinfo, kind: str = "auto") -> Iterator[Found]
 def _detect(path: Path) -> str:
     """The format by content; BadRequestError if it is none of ours."""
     if path.is_dir() and not _members(path):
+        if (path / SETTINGS).exists():
+            fix = "What is in it is remembered already; to work with it name it with --vault."
+            raise BadRequestError("this folder is a vault of engram", where=str(path), fix=fix)
         if next(_notes(path), None):
             return "markdown"
         raise _unknown(path, "a folder without Markdown files or conversations.json")
@@ -337,8 +341,11 @@ def _markdown(path: Path, zone: tzinfo) -> Iterator[Found]:
 
 
 def _notes(folder: Path) -> Iterator[Path]:
-    """Markdown files below `folder` in order of name; dot folders and links are left out."""
+    """Markdown files below `folder` in order of name; dot folders, links and vaults are left out."""
     for place, folders, files in os.walk(folder):
+        if SETTINGS in files:
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             note = Path(place, name)

@@ -107,6 +107,8 @@ class Stream:
                 raise UnavailableError(
                     "distilling takes longer than expected", fix="It goes on; look at `engram status`."
                 )
+            if not background and (why := self.backlog.stuck(wanted)):
+                raise UnavailableError(f"what waits cannot be filed now: {why}", fix="It is kept, and tried again.")
         return wanted
 
     def due(self, now: datetime) -> list[Batch]:

@@ -247,13 +247,19 @@ class Index:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """The units with these keys, as far as they are known."""
-        known = self.catalog.units(keys)
-        return {key: unit for key in keys if (unit := self._pending.get(key) or known.get(key)) is not None}
+        waiting = self._waiting(keys)
+        known = self.catalog.units(keys) | waiting
+        return {key: known[key] for key in keys if key in known}
 
     def voices(self, keys: Sequence[str]) -> dict[str, str]:
         """The source classes of the turns with these keys, filed or waiting (`D6`)."""
+        waiting = self._waiting(keys)
         found = {key: voice(*said) for key, said in self.catalog.voices(keys).items()}
-        return found | {key: source_class(self._pending[key].turn) for key in keys if key in self._pending}
+        return found | {key: source_class(filed.turn) for key, filed in waiting.items()}
+
+    def _waiting(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
+        """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""
+        return {key: filed for key in keys if (filed := self._pending.get(key))}
 
     def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).

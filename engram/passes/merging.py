@@ -191,10 +191,10 @@ def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
         if said is None:
             found.append(ask)
         else:
-            for number, pair in enumerate(new, 1):
-                relation, sure = said.get("verdicts", {}).get(str(number), ("independent", 0.0))
-                known[_named(pair)] = (_says(pair), relation, sure)
-            found += [*refused("compare", said), _remembered(view, known, len(new))]
+            told = said.get("verdicts", {})
+            judged = {_named(pair): (_says(pair), *told[str(n)]) for n, pair in enumerate(new, 1) if str(n) in told}
+            known |= judged
+            found += [*refused("compare", said), *([_remembered(view, known, len(judged))] if judged else [])]
     used: set[str] = set()
     left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
     for newer, older in some:

@@ -7,6 +7,7 @@ and the plan is made again or laid aside in `review/`.
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -229,7 +230,7 @@ class Vault:
 
     def _target(self, path: str) -> Path:
         """Where `path` stands, its folder made; never where the vault itself has been moved away."""
-        if not (self.root / "engram.toml").exists():
+        if not os.access(self.root / "engram.toml", os.F_OK):  # also where it may not be looked at
             raise NotFoundError(
                 "the vault is gone", where=str(self.root), fix="Put it back, or start on its new place."
             )

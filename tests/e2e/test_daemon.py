@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 from engram import Memory
 from engram.core.policy import ServePolicy
 from engram.daemon import Writer
-from engram.errors import BusyError, EngramError, LockedError, NotFoundError
+from engram.errors import BusyError, EngramError, LockedError, NotFoundError, UnavailableError
 from engram.serve import client
 from engram.vault import files
 from tests.fakes.answers import ID
@@ -37,6 +38,19 @@ def turns(count, session="s", start=0):
         {"id": f"{session}-{n}", "session": session, "text": f"turn number {n} of {session}"}
         for n in range(start, count)
     ]
+
+
+def test_a_flush_says_at_once_that_the_disk_refuses_and_nothing_is_lost(world):
+    """The turns are stored, and filed when it allows."""
+    world.start()
+    facts = world.vault / "facts"
+    shutil.rmtree(facts, ignore_errors=True)
+    facts.write_text("in the way")
+    world.call("observe", turns=[{"id": "m1", "session": "s", "text": "Remember that the roof is red."}])
+    with pytest.raises(UnavailableError, match="cannot be filed now"):
+        world.call("flush")
+    assert world.call("status")["parked_turns"] == 1
+    facts.unlink()
 
 
 # row: X18

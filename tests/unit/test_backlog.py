@@ -129,3 +129,17 @@ def test_closing_wakes_whoever_waits(backlog):
         with pytest.raises(UnavailableError, match="closed"):
             asked.result(5)
     assert backlog.wait({2}, 0)
+
+
+def test_what_is_known_and_cannot_be_filed_is_waited_for_by_nobody(backlog):
+    """It is counted as parked, and handed out to nobody, until it is settled."""
+    backlog.add(waiting(1, 2), ASKED)
+    (batch,) = backlog.due(NOW, MOST)
+    assert backlog.stuck(batch.seqs) == ""
+    backlog.put(batch, "stuck", reason="the disk is full")
+    assert backlog.wait(batch.seqs, 0.01)
+    assert backlog.stuck(batch.seqs) == "the disk is full"
+    assert counts(backlog) == {"parked": 2}
+    assert (backlog.due(LATER, MOST), backlog.next_due()) == ([], None)
+    backlog.drop(batch)
+    assert (backlog.stuck(batch.seqs), counts(backlog)) == ("", {})

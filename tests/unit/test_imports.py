@@ -342,6 +342,18 @@ def test_markdown_blocks_are_turns(tmp_path):
 
 
 # row: X28
+def test_a_vault_is_no_folder_of_notes(tmp_path):
+    """What is in it is remembered already, and would be told again with all its marks."""
+    (tmp_path / "Engram").mkdir()
+    (tmp_path / "Engram" / "engram.toml").write_text('id = "x"\n')
+    (tmp_path / "Engram" / "fact.md").write_text("known")
+    (tmp_path / "a.md").write_text("plain")
+    with pytest.raises(BadRequestError, match="a vault of engram"):
+        read(tmp_path / "Engram")
+    assert [turn.text for turn in read(tmp_path)] == ["plain"]
+
+
+# row: X28
 def test_one_markdown_file_can_be_read(tmp_path):
     """Its name is the conversation; a file that is no UTF-8 is a problem."""
     path = tmp_path / "diary.md"

@@ -197,6 +197,20 @@ def test_the_hash_list_holds_the_active_facts_and_is_seeded_from_the_vault(memor
     assert sorted(listed.read_text().splitlines()[1:]) == before == sorted(later.index.active_hashes())
 
 
+# row: C5
+def test_what_was_deleted_a_moment_ago_and_is_asked_for_again_gets_its_note(memory):
+    """The deletion is not taken in yet; a confirmation of a note that is gone would lose what was acknowledged."""
+    path = memory.settings.vault / memory.call("remember", {"text": "The key is under the pot."})["path"]
+    path.unlink()
+    again = memory.call("remember", {"text": "The key is under the pot."})
+    assert again["verdict"] == "created"
+    assert (memory.settings.vault / again["path"]).exists()
+    memory.rescan(None)
+    assert [hit["text"] for hit in memory.call("recall", {"query": "key", "kinds": ["fact"]})["hits"]] == [
+        "The key is under the pot."
+    ]
+
+
 # row: X8
 # row: A26
 def test_what_was_forgotten_does_not_come_back_by_itself(memory):

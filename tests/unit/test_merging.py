@@ -482,6 +482,7 @@ def test_a_bad_reply_changes_no_memory(asking, fake, reply):
     fake.script(reply)
     light(keeping, only="compare")
     assert {name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names} == before
+    assert not (keeping.root / "state" / "compared.json").exists()  # what was not judged is asked about again
 
 
 # row: X24

@@ -17,7 +17,7 @@ class InsightPolicy:
     newest: int = number(20, "memories", 1, 1000, "C12", "newest memories that are compared with the rest")
     least_memories: int = number(5, "memories", 2, 1000, "C12", "memories below which nothing is compared")
     compared: int = number(40, "pairs", 1, 1000, "C12", "most pairs in one question")
-    verdicts: int = number(5000, "pairs", 1, 1000000, "C12", "pairs of which it is kept in mind what a model said")
+    verdicts: int = number(5000, "pairs", 1, 100000, "C12", "pairs of which it is kept in mind what a model said")
     sure: float = number(0.9, "share", 0, 1, "C12", "certainty of a model from which no person is asked")
     scanned: int = number(20, "pairs", 1, 1000, "A28", "pairs that a search for contradictions shows a model")
     cluster: int = number(5, "memories", 2, 100, "D9", "memories that are close from which they become one")
