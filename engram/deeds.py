@@ -81,15 +81,11 @@ class Deeds:
         if importance is not None and not 0 <= importance <= 1:
             raise BadRequestError("importance must be 0 to 1")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
-        twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
-        if twin and not self.index.holds((known := self.index.find(twin)).path):
-            self.index.wrote({known.path: b""})  # a person deleted it a moment ago, and asks for it again
-            twin = None
-        if twin:
+        if known := self._known(turn, now):
             keys = self.filing.confirmed(known)
             changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
-            self.filing.write(changes, [deed(now, "confirm", twin, "same statement")])
-            return self._again(twin, "the same statement is already known", pinned=pinned)
+            self.filing.write(changes, [deed(now, "confirm", known.id, "same statement")])
+            return self._again(known.id, "the same statement is already known", pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
         named = about or (guess.about if guess else ())
@@ -120,6 +116,15 @@ class Deeds:
         became = "waits in review" if verdict.action == "review" else "created"
         told = {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
         return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
+
+    def _known(self, turn: Turn, now: datetime) -> Fact | None:
+        """The fact that states the same, if its note stands: one that a person deleted a moment ago is told again."""
+        twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
+        known = self.index.fact(twin) if twin else None
+        if known and not self.index.holds(known.path):
+            self.index.wrote({known.path: b""})
+            return None
+        return known
 
     def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
         """The answer where a statement is known already."""
