@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from engram.core import actions, decay, dedup
 from engram.core.actions import Eligibility
-from engram.core.dedup import Claim, Judgement, Neighbour, Verdict
+from engram.core.dedup import Claim, Judgement, Neighbour, RelationKind, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
@@ -214,12 +214,17 @@ def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
 
 
 def _verdicts(view: View) -> dict[str, tuple[str, str, float]]:
-    """What was said of pairs, by the ids of both: what they said then, how they relate, and how sure that is."""
+    """What was said of pairs, by the ids of both: what they said then, how they relate, and how sure that is.
+
+    The file may come from anywhere: what is no verdict is none.
+    """
     try:
         held = json.loads(view.read(COMPARED)).items()
-        return {str(names): (str(says), str(relation), float(sure)) for names, (says, relation, sure) in held}
+        found = {str(names): (str(says), str(relation), float(sure)) for names, (says, relation, sure) in held}
     except (ValueError, TypeError, AttributeError):
         return {}
+    known = get_args(RelationKind)
+    return {names: said for names, said in found.items() if said[1] in known and 0 <= said[2] <= 1}
 
 
 def _verdict(known: Mapping[str, tuple[str, str, float]], pair: Pair) -> tuple[str, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from datetime import timedelta
@@ -393,6 +394,23 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
     light(keeping, only="compare")
     assert tasks(fake) == ["compare"]
     assert keeping.everything() == before
+
+
+# row: C12
+@pytest.mark.parametrize(("relation", "sure"), [("replaces", 1.0), ("", 1.0), ("contradicts", 7), ("same", math.nan)])
+def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(asking, fake, relation, sure):
+    """It may have come with a sync; the pair is asked about again."""
+    keeping = asking()
+    names = compared(keeping, PORTO, LISBON)
+    judging(fake, compare=every("independent", 0.9))
+    light(keeping, only="compare")
+    path = keeping.root / "state" / "compared.json"
+    held = json.loads(path.read_text())
+    path.write_text(json.dumps({pair: [says, relation, sure] for pair, (says, *_) in held.items()}))
+    keeping = asking()
+    light(keeping, only="compare")
+    assert statuses(keeping, names) == ["active", "active"]
+    assert json.loads(path.read_text()) == held
 
 
 # row: C12
