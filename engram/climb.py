@@ -109,7 +109,15 @@ class Climb:
             tuple(fact_id for action, fact_id in became if action == wanted)
             for wanted in ("create", "confirm", "review")
         )
+        self._late(created, now)
         return Filed(created, confirmed, review, skipped)
+
+    def _late(self, created: Sequence[str], now: datetime) -> None:
+        """What was said long before it was filed, as in an import, fades from now on: nobody could recall it (`B6`)."""
+        late = timedelta(days=self.settings.policy.decay.late_days)
+        for fact in self._facts(created):
+            if fact.created and now - fact.created > late:
+                self.using.attested(fact.id, now)
 
     def _apart(self, now: datetime, fact: Fact, extraction: Extraction) -> Iterator[dict[str, object]]:
         """A row for each known fact that the model found to say something else: it is not asked again (`A9`)."""

@@ -214,6 +214,16 @@ def test_an_imported_speculation_is_confirmed_by_what_was_said_within_its_time(h
     assert recalled(held, "Porto") == ["Anna moved to Porto."]
 
 
+# row: B6
+@pytest.mark.parametrize(("said_at", "since"), [("2023-05-01T10:00:00Z", "filed"), (None, "said")])
+def test_what_was_said_long_ago_begins_to_fade_when_it_is_filed(held, clock, said_at, since):
+    """Nobody could recall it before: an old history that is imported does not leave with the first night."""
+    when = {"occurred_at": said_at} if said_at else {}
+    (known,) = tell(held, "Anna keeps two cats.", standing="import", **when).created
+    assert held.using.of(known).evidence_at == (clock() if since == "filed" else None)
+    assert held.call("forecast", {"days": 1})["coming"] == []
+
+
 # row: X13
 @pytest.mark.parametrize(
     "pair",

@@ -61,6 +61,7 @@ class DecayPolicy:
     )
     doubt: float = number(2.0, "1", 0, 100, "D6", "how many times faster, besides once, what nobody vouches for fades")
     sure: float = number(0.8, "share", 0, 1, "B6", "confidence from which salience waits for the first recall")
+    late_days: float = number(1.0, "days", 0, 3650, "model", "how late a memory is filed that fades from then on")
     use: float = number(0.05, "share", 0, 1, "D5", "retention for each e-fold of recalls")
     most_use: float = number(0.3, "share", 0, 1, "D5", "most that recalls add to retention")
     gain: float = number(0.05, "share", 0, 1, "B2", "salience that any recall adds")
