@@ -1,6 +1,6 @@
 """Filed memories → boxes → traces: the notes that show what a stretch of conversation taught (rows C31, C32).
 
-Order of commit: what was decided (`state/open-boxes.json`) → box note → trace note. A crash leaves
+Order of commit: what was decided (`state/open-boxes.jsonl`) → box note → trace note. A crash leaves
 - before the first: nothing; filing the batch again does the same;
 - behind the first: a sealed box that still wants its notes, which the next call writes;
 - behind the notes: the same once more, with nothing left to change.
@@ -49,8 +49,9 @@ class Boxing:
         self._own: dict[str, int] = {}
         self._again: datetime | None = None
         self._unsaved = False  # whether the notes of some box stand and no file says so
-        self._lost = False  # whether the state is gone, and with it the latest boxes of the traces
+        self._lost = False  # whether state is gone, and with it some of the latest boxes of the traces
         self._held = self._load()
+        self._stored = self._held  # as the file has them
         self._traces: dict[str, Trace] | None = None
         for held in self._held:
             self._known[held.box.session, held.box.persona].update(held.box.memories)
@@ -202,8 +203,13 @@ class Boxing:
             self.save()
 
     def _keep(self, held: list[Held]) -> None:
-        self._put(OPEN, forms.held_text(held))
-        self._held = held
+        """Write down what the boxes are from now on: the changed ones behind the others, or all where one is gone."""
+        stays = {one.box.id for one in held}.issuperset(one.box.id for one in self._stored)
+        if stays and self.vault.exists(OPEN):
+            self.vault.append(OPEN, forms.held_text(one for one in held if one not in self._stored))
+        else:
+            self._put(OPEN, forms.held_text(held))
+        self._held = self._stored = held
 
     def _put(self, path: str, raw: bytes) -> None:
         if self.vault.exists(path):
@@ -229,16 +235,15 @@ class Boxing:
     def _load(self) -> list[Held]:
         """What the state holds; a disk that refuses to be read raises, for what is there is not lost."""
         try:
-            raw = self.vault.read(OPEN)
+            held, sound = forms.held_from(self.vault.read(OPEN))
         except NotFoundError:
-            self._lost = True
-            return []
-        try:
-            return list(forms.held_from(raw))
-        except StorageError as fault:
-            self.faults[FAULT] = str(fault)
-            self._lost = True
-            return []
+            held, sound = (), False
+        else:
+            if not sound:
+                fix = "What it said is left out; the notes stand."
+                self.faults[FAULT] = str(StorageError("a line is damaged", where=OPEN, fix=fix))
+        self._lost = not sound
+        return list(held)
 
     def _woven(self) -> dict[str, Trace]:
         """The traces with every box that is sealed; read, or made from the box notes, when first asked for."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.core.policy import BoxPolicy
     from engram.vault.store import Vault
 
-OPEN = "state/open-boxes.json"
+OPEN = "state/open-boxes.jsonl"
 TRACES = "state/traces.json"
 
 _SLUG_BYTES = 40
@@ -39,7 +39,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A box of `state/open-boxes.json`: open, or sealed for `trace`, its notes not `filed` yet or lately.
+    """A box of `state/open-boxes.jsonl`: open, or sealed for `trace`, its notes not `filed` yet or lately.
 
     `touched` is when it was last added to by the clock on the wall; the times in the box are the conversation's.
     """
@@ -190,25 +190,31 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
             for key, row in json.loads(raw)["traces"].items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as fault:
-        raise _damaged(TRACES) from fault
+        raise StorageError("the file is damaged", where=TRACES, fix="It is made again from the notes.") from fault
 
 
 def held_text(held: Iterable[Held]) -> bytes:
-    """`state/open-boxes.json`: a line for each box, in the order given."""
-    rows = (_json(_row(one)) for one in held)
-    return ('{"boxes": [\n' + ",\n".join(rows) + "\n]}\n").encode("utf-8", "replace")
+    """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last one of a box holds."""
+    return "".join(f"{_json(_row(one))}\n" for one in held).encode("utf-8", "replace")
 
 
-def held_from(raw: bytes) -> tuple[Held, ...]:
-    """The boxes in `state/open-boxes.json`. Raises StorageError where it is not what `held_text` wrote."""
-    try:
-        return tuple(_held(row) for row in json.loads(raw)["boxes"])
-    except (ValueError, TypeError, KeyError) as fault:
-        raise _damaged(OPEN) from fault
+def held_from(raw: bytes) -> tuple[tuple[Held, ...], bool]:
+    """The boxes in `state/open-boxes.jsonl`, and whether each whole line is what `held_text` wrote.
 
-
-def _damaged(path: str) -> StorageError:
-    return StorageError("the file is damaged", where=path, fix="It was begun anew; nothing else is lost.")
+    A last line without its end was cut short behind others, and never decided anything.
+    """
+    found: dict[str, Held] = {}
+    lines = raw.split(b"\n")[:-1]
+    sound = bool(lines) or not raw
+    for line in lines:
+        try:
+            held = _held(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            sound = False
+            continue
+        found.pop(held.box.id, None)
+        found[held.box.id] = held
+    return tuple(found.values()), sound
 
 
 def _row(held: Held) -> dict[str, object]:

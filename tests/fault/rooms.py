@@ -141,7 +141,7 @@ def successors_agree(kept: Kept, sure: set[str]) -> None:
 
 def each_memory_has_its_box(root: Path, kept: Kept) -> None:
     """A memory is in one box of the conversation it came from; box, trace and state tell the same."""
-    held = boxes.held_from((root / "vault" / boxes.OPEN).read_bytes()) if kept.boxes else ()
+    held = boxes.held_from((root / "vault" / boxes.OPEN).read_bytes())[0] if kept.boxes else ()
     assert all(one.filed for one in held), "a box waits for its note"
     inside = Counter((box.box.session, stem) for box in kept.boxes for stem in box.links)
     twice = [place for place, count in inside.items() if count > 1]

@@ -66,8 +66,13 @@ class Bench:
     def read(self, folder="boxes"):
         return [note.read(path.read_bytes()) for path in self.notes(folder)]
 
-    def state(self, name="open-boxes"):
-        return json.loads((self.settings.vault / "state" / f"{name}.json").read_text())
+    def held(self):
+        """The boxes as `state/open-boxes.jsonl` has them."""
+        return forms.held_from((self.settings.vault / forms.OPEN).read_bytes())[0]
+
+    def traces(self):
+        """The traces of `state/traces.json`."""
+        return json.loads((self.settings.vault / forms.TRACES).read_text())["traces"]
 
     def tree(self):
         """All files of boxes and traces, state included, with their bytes."""
@@ -116,7 +121,7 @@ def test_a_box_is_open_in_the_state_only_and_survives_a_restart(bench):
     bench.add("b", ["Porto"], session="other")
     bench.again()
     bench.add("c", ["Porto"], 5)
-    assert sorted(len(box["memories"]) for box in bench.state()["boxes"]) == [1, 2]
+    assert sorted(len(held.box.memories) for held in bench.held()) == [1, 2]
     assert bench.notes("boxes") == []
     bench.boxing.flush(NOON, "other")
     assert [box.keys["session"] for box in bench.read()] == ["other"]
@@ -183,7 +188,7 @@ def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
     bench.boxing.flush(NOON)
     assert [links(box.body) for box in bench.read()] == [["fact-statement-c-" + content_hash("Statement c.")[:8]]]
     assert len(bench.read("traces")) == 1
-    assert [len(box["memories"]) for box in bench.state()["boxes"]] == [2]
+    assert [len(held.box.memories) for held in bench.held()] == [2]
 
 
 # row: C31
@@ -192,9 +197,9 @@ def test_of_many_boxes_the_state_keeps_the_latest(bench):
     most = bench.settings.policy.boxes.kept
     for n in range(4 * most):
         bench.add([f"m{n}"], [f"topic {n}"], n)
-        assert len(bench.state()["boxes"]) <= 2 * most + 2
+        assert len(bench.held()) <= 2 * most + 2
     bench.boxing.save()
-    assert len(bench.state()["boxes"]) == most + 1
+    assert len(bench.held()) == most + 1
     assert len(bench.notes("boxes")) == 4 * most - 1
 
 
@@ -204,11 +209,11 @@ def test_traces_are_whole_though_their_file_is_written_seldom(bench):
     most = bench.settings.policy.boxes.kept
     for n in range(3 * most):
         bench.add([f"m{n}"], ["Porto"] if n % 2 else ["tea"], n)
-    assert sum(len(trace["boxes"]) for trace in bench.state("traces")["traces"].values()) < 3 * most - 1
+    assert sum(len(trace["boxes"]) for trace in bench.traces().values()) < 3 * most - 1
     bench.again()
     bench.boxing.flush(NOON + timedelta(minutes=3 * most))
     bench.boxing.save()
-    assert sorted(len(trace["boxes"]) for trace in bench.state("traces")["traces"].values()) == [24, 24]
+    assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [24, 24]
 
 
 # row: C32
@@ -220,13 +225,13 @@ def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
     bench.boxing.flush(NOON + timedelta(minutes=5))
     bench.boxing.save()
     path = bench.settings.vault / "state" / "traces.json"
-    assert sorted(len(trace["boxes"]) for trace in bench.state("traces")["traces"].values()) == [1, 2, 2]
+    assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [1, 2, 2]
     spoil(path)
     bench.again()
     bench.add(["m9"], ["tea"], 9)
     bench.boxing.flush(NOON + timedelta(minutes=9))
     bench.boxing.save()
-    assert sorted(len(trace["boxes"]) for trace in bench.state("traces")["traces"].values()) == [1, 2, 3]
+    assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [1, 2, 3]
     assert len(bench.notes("traces")) == 3
     (bench.settings.vault / "boxes" / "mine.md").write_text("A note of my own.")
     (bench.settings.vault / "boxes" / "link.md").symlink_to("/etc/hostname")
@@ -252,14 +257,14 @@ def test_an_older_list_of_traces_is_brought_up_to_date(bench):
 
 
 # row: C31
-def test_a_damaged_list_of_open_boxes_is_reported_and_begun_anew(bench):
+def test_damaged_open_boxes_are_reported_and_begun_anew(bench):
     """The memories and their notes are not touched by that."""
     bench.add("a", ["Porto"])
-    (bench.settings.vault / "state" / "open-boxes.json").write_text("{")
+    (bench.settings.vault / "state" / "open-boxes.jsonl").write_text("{")
     bench.again()
-    assert "open-boxes.json" in bench.faults["boxes"]
+    assert "open-boxes.jsonl" in bench.faults["boxes"]
     bench.add("b", ["Porto"], 1)
-    assert [len(box["memories"]) for box in bench.state()["boxes"]] == [1]
+    assert [len(held.box.memories) for held in bench.held()] == [1]
 
 
 # row: C31
@@ -269,7 +274,7 @@ def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(bench, mon
 
     class Refusing(syscalls.Syscalls):
         def open(self, path, *more, **others):
-            if str(path).endswith("open-boxes.json"):
+            if str(path).endswith("open-boxes.jsonl"):
                 raise OSError(errno.EMFILE, "Too many open files")
             return super().open(path, *more, **others)
 
@@ -291,7 +296,7 @@ def test_a_trace_keeps_its_latest_boxes_where_the_open_ones_are_lost(bench, spoi
     bench.boxing.save()
     bench.add("b", ["Porto"], 1)
     bench.boxing.flush(NOON + timedelta(minutes=1))
-    spoil(bench.settings.vault / "state" / "open-boxes.json")
+    spoil(bench.settings.vault / "state" / "open-boxes.jsonl")
     bench.again()
     bench.add("c", ["Porto"], 2)
     bench.boxing.flush(NOON + timedelta(minutes=2))
@@ -386,7 +391,7 @@ class Killed(BaseException):
 
 
 class Dying(syscalls.Syscalls):
-    """A process that dies at its `left`-th change of a name, before or after it."""
+    """A process that dies at its `left`-th write or change of a name, before or after it."""
 
     def __init__(self, left, *, after) -> None:
         self.left = left
@@ -396,9 +401,13 @@ class Dying(syscalls.Syscalls):
         self.left -= 1
         if self.left == 0 and not self.after:
             raise Killed
-        change()
+        done = change()
         if self.left <= 0:
             raise Killed
+        return done
+
+    def write(self, *what):
+        return self._count(lambda: super(Dying, self).write(*what))
 
     def rename(self, *names, **flags):
         self._count(lambda: super(Dying, self).rename(*names, **flags))
@@ -411,13 +420,13 @@ class Dying(syscalls.Syscalls):
 
 
 class Refusing(Dying):
-    """A disk that refuses the `left`-th change of a name, and no other."""
+    """A disk that refuses the `left`-th write or change of a name, and no other."""
 
     def _count(self, change):
         self.left -= 1
         if self.left == 0:
             raise OSError(5, "Input/output error")
-        change()
+        return change()
 
 
 # row: C31

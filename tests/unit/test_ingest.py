@@ -533,7 +533,7 @@ def test_a_batch_that_was_filed_and_not_settled_is_filed_again_without_a_trace(m
     def kept():  # a flush closes the box of the conversation, once
         named = memory.settings.vault.rglob("*")
         paths = [path for path in named if path.is_file() and not {"boxes", "traces"} & {*path.parts}]
-        return {path: path.read_bytes() for path in paths if path.name not in {"open-boxes.json", "traces.json"}}
+        return {path: path.read_bytes() for path in paths if path.name not in {"open-boxes.jsonl", "traces.json"}}
 
     before = kept()
     assert sum(b"I live in Berlin" in raw for raw in before.values()) == 2  # the session and the action log
