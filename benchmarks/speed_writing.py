@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from engram.core.records import Turn
 
 ALONE, CLIENTS, EACH, BATCHES, SCANS, IMPORTED = 200, 64, 20, 60, 1000, 10_000
+SLOW = 0.002
+"""Seconds that a sync takes on a disk without a cache of its own that survives a power cut, as in most laptops."""
 BATCH = Policy().buffer.turns
 LARGEST = Policy().journal.turn_bytes
+SLOWLY = f", {SLOW * 1e3:g} ms a sync"
 
 
 def rows(folder: Path) -> Iterator[Row]:
@@ -38,9 +41,13 @@ def rows(folder: Path) -> Iterator[Row]:
         yield from observing(memory, folder)
     with begun(folder / "filing") as memory:
         yield from filing(memory, folder)
+    with begun(folder / "slow-filing") as memory, calls_through(SlowSyscalls()):
+        yield from filing(memory, folder / "slow", SLOWLY)
     yield from scanning()
     with begun(folder / "import") as memory:
-        yield from importing(memory, folder)
+        yield from importing(memory, folder, IMPORTED)
+    with begun(folder / "slow-import") as memory, calls_through(SlowSyscalls()):
+        yield from importing(memory, folder / "slow", IMPORTED // 5, SLOWLY)
 
 
 @contextmanager
@@ -79,7 +86,8 @@ def observing(memory: Memory, folder: Path) -> Iterator[Row]:
         bare.append(seconds_of(lambda turn=turn: append(descriptor, f"{turn}\n".encode())))
     os.close(descriptor)
     yield ratio("observe, acknowledged", "–", statistics.median(ours), ("append+sync", statistics.median(bare)), 3.0)
-    with counted_syncs() as counter:
+    counter = CountingSyscalls()
+    with calls_through(counter):
         seconds = crowd(memory, turns[ALONE:])
     total = CLIENTS * EACH
     rate = f"{total / seconds:,.0f}/s"
@@ -91,7 +99,7 @@ def observing(memory: Memory, folder: Path) -> Iterator[Row]:
 def append(descriptor: int, content: bytes) -> None:
     """The yardstick of an acknowledgement."""
     os.write(descriptor, content)
-    os.fdatasync(descriptor)
+    syscalls.SYS.fdatasync(descriptor)
 
 
 class CountingSyscalls(syscalls.Syscalls):
@@ -106,13 +114,26 @@ class CountingSyscalls(syscalls.Syscalls):
         super().fdatasync(descriptor)
 
 
+class SlowSyscalls(syscalls.Syscalls):
+    """The real calls, with syncs that take `SLOW` longer."""
+
+    def fsync(self, descriptor: int) -> None:
+        """Wait and sync."""
+        time.sleep(SLOW)
+        super().fsync(descriptor)
+
+    def fdatasync(self, descriptor: int) -> None:
+        """Wait and sync."""
+        time.sleep(SLOW)
+        super().fdatasync(descriptor)
+
+
 @contextmanager
-def counted_syncs() -> Iterator[CountingSyscalls]:
-    """Count what goes through the one seam to the disk."""
-    counter, before = CountingSyscalls(), syscalls.SYS
-    syscalls.SYS = counter
+def calls_through(seam: syscalls.Syscalls) -> Iterator[None]:
+    """Everything goes to the disk through `seam`, the yardsticks too."""
+    before, syscalls.SYS = syscalls.SYS, seam
     try:
-        yield counter
+        yield
     finally:
         syscalls.SYS = before
 
@@ -136,7 +157,7 @@ def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
 # Filing.
 
 
-def filing(memory: Memory, folder: Path) -> Iterator[Row]:
+def filing(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
     """A batch from the buffer to the vault: session file, offline extraction, all rungs, facts, log, journal.
 
     The yardstick writes the very notes that were written, entities, boxes and traces too, each with a sync of its own.
@@ -158,7 +179,7 @@ def filing(memory: Memory, folder: Path) -> Iterator[Row]:
         written += len(contents)
         yardsticks.append(seconds_of(lambda contents=contents: [bare.write(content) for content in contents]))
     beside = (f"{written / BATCHES:.1f} files", statistics.median(yardsticks))
-    yield ratio(f"filing {BATCH} turns", "–", statistics.median(ours), beside, 3.0)
+    yield ratio(f"filing {BATCH} turns{where}", "–", statistics.median(ours), beside, 3.0)
 
 
 def notes(vault: Path) -> dict[Path, tuple[int, int]]:
@@ -179,10 +200,10 @@ class Bare:
         self.count += 1
         descriptor = os.open(".tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, dir_fd=self.folder)
         os.write(descriptor, content)
-        os.fsync(descriptor)
+        syscalls.SYS.fsync(descriptor)
         os.close(descriptor)
         os.rename(".tmp", f"{self.count}.md", src_dir_fd=self.folder, dst_dir_fd=self.folder)
-        os.fsync(self.folder)
+        syscalls.SYS.fsync(self.folder)
 
 
 # Scanning.
@@ -204,14 +225,14 @@ def scanning() -> Iterator[Row]:
 # Importing.
 
 
-def importing(memory: Memory, folder: Path) -> Iterator[Row]:
+def importing(memory: Memory, folder: Path, count: int, where: str = "") -> Iterator[Row]:
     """Turns of conversations of a hundred, by the rules; against the bare writes of the same bytes."""
-    turns = list(material.turns(IMPORTED, session_turns=100))
+    turns = list(material.turns(count, session_turns=100))
     ours = seconds_of(lambda: feed.feed(iter(turns), memory.call))
     vault = memory.settings.vault
     yardstick = seconds_of(lambda: bare_import(vault, turns, folder))
     name = ("bare writes", yardstick)
-    yield ratio(f"import of {IMPORTED:,} turns", "–", ours, name, 1.5)
+    yield ratio(f"import of {count:,} turns{where}", "–", ours, name, 1.5)
 
 
 def bare_import(vault: Path, turns: Sequence[Turn], folder: Path) -> None:
