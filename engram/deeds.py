@@ -14,7 +14,7 @@ from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, M
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
-from engram.filing import deed
+from engram.filing import KNOWN, deed
 from engram.llm import rules
 from engram.vault.forms import time_text
 from engram.vault.store import ACTIONS
@@ -81,11 +81,11 @@ class Deeds:
         if importance is not None and not 0 <= importance <= 1:
             raise BadRequestError("importance must be 0 to 1")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
-        if known := self._known(turn, now):
+        if known := self.filing.twin(turn.text, turn.persona, now):
             keys = self.filing.confirmed(known)
             changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
             self.filing.write(changes, [deed(now, "confirm", known.id, "same statement")])
-            return self._again(known.id, "the same statement is already known", pinned=pinned)
+            return self._again(known.id, KNOWN, pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
         named = about or (guess.about if guess else ())
@@ -116,15 +116,6 @@ class Deeds:
         became = "waits in review" if verdict.action == "review" else "created"
         told = {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
         return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
-
-    def _known(self, turn: Turn, now: datetime) -> Fact | None:
-        """The fact that states the same, if its note stands: one that a person deleted a moment ago is told again."""
-        twin = self.index.active_twin(content_hash(turn.text), turn.persona, now)
-        known = self.index.fact(twin) if twin else None
-        if known and not self.index.holds(known.path):
-            self.index.wrote({known.path: b""})
-            return None
-        return known
 
     def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
         """The answer where a statement is known already."""
@@ -206,6 +197,9 @@ class Deeds:
         if pinned is None and status is None and layer is None:
             raise BadRequestError("nothing to change", fix="Give pinned, status or layer.")
         fact, now = self._found(id), self.clock()
+        if status and fact.status != "active" and (known := self.reviewing.joined(fact, now)):
+            self.using.attested(known.id, now)
+            return {**self.update(known.id, pinned, status, layer), "verdict": "confirmed", "why": KNOWN}
         keys: dict[str, object] = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None

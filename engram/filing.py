@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 
+KNOWN = "the same statement is already known"
+
+
 class Filing:
     """Writes notes and what goes with them. Belongs to the one writer; what is degraded stands in `faults`."""
 
@@ -71,6 +74,18 @@ class Filing:
         self.index.wrote({path: raw})
         self.index.filed(turns)
         return placed
+
+    def twin(self, text: str, persona: str | None, now: datetime) -> Fact | None:
+        """The active fact that states the same, if its note stands: one that a person deleted a moment ago is no more.
+
+        (`C5`.)
+        """
+        name = self.index.active_twin(content_hash(text), persona, now)
+        known = self.index.fact(name) if name else None
+        if known and not self.index.holds(known.path):
+            self.index.wrote({known.path: b""})
+            return None
+        return known
 
     def keep(self, fact: Fact, row: Mapping[str, object]) -> None:
         """Write one new fact as it is."""

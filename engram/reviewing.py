@@ -7,16 +7,17 @@ step closes the case; cut short before, the tick still stands and it is carried 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from engram.core import dedup
 from engram.core.classify import kind_of
 from engram.core.records import Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
-from engram.filing import deed
+from engram.filing import KNOWN, deed
 from engram.vault import facts, files, note, reviews
 from engram.vault.forms import time_text, unused
 
@@ -145,9 +146,27 @@ class Reviewing:
 
     def _keep(self, fact: Fact, now: datetime, by: str) -> None:
         """It is a memory like others from now on, also where it had been removed before."""
+        fact = self.joined(fact, now, by) or fact
         self._lift([fact], now)
         row = deed(now, "keep", fact.id, "kept in review") | {"by": by}
         self.filing.write([self._believed(fact, {}, now)], [row])
+
+    def joined(self, fact: Fact, now: datetime, by: str = "user") -> Fact | None:
+        """Of what is to be believed again, and was said anew meanwhile, no second memory is made (`C5`).
+
+        The one that states the same takes its place and gains its evidence; None where there is none.
+        """
+        known = self.filing.twin(fact.text, fact.persona, now)
+        if known is None:
+            return None
+        self._lift([fact], now)
+        also = dedup.united(known, fact).also
+        keys = _above(known, fact)
+        if also != known.also:
+            keys["source"] = facts.fact_keys(replace(known, also=also), self.settings.zone)["source"]
+        changes = [Edit(known.path, known.sha, keys, KNOWN), self._ended(fact, known, KNOWN, now)]
+        self.filing.write(changes, [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}])
+        return self.index.fact(known.id)
 
     def _drop(self, case: Case, now: datetime, by: str) -> None:
         """It does not come back; its turn is buried with it only if it says so (`X8`)."""
@@ -164,10 +183,13 @@ class Reviewing:
         changes: list[Change] = []
         rows = [deed(now, "decide", case.id, decision) | {"by": by}]
         if decision == "both" or len(case.memories) < 2:
-            changes = [self._believed(fact, {}, now) for fact in case.memories if fact.status == "review"]
-            self._lift([fact for fact in case.memories if fact.status == "review"], now)
+            waiting = [self.joined(fact, now, by) or fact for fact in case.memories if fact.status == "review"]
+            changes = [self._believed(fact, {}, now) for fact in waiting]
+            self._lift(waiting, now)
         else:
             winner, loser = case.memories if decision == "newer" else reversed(case.memories)
+            if winner.status != "active":
+                winner = self.joined(winner, now, by) or winner
             self._lift([winner], now)
             if decision == "older":
                 self._bury([loser], now, YOU)

@@ -257,6 +257,33 @@ def test_restore_brings_a_forgotten_memory_back(memory):
     assert memory.call("remember", {"text": "Anna drinks oat milk."})["verdict"] == "confirmed"
 
 
+# row: C5
+@pytest.mark.parametrize("gone", ["forgotten", "archived"])
+def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
+    """The active one stays, gains the evidence and is the answer; the other is superseded by it, its turn is back."""
+    old = memory.call("remember", {"text": "Anna drinks oat milk."})
+    if gone == "forgotten":
+        memory.call("forget", {"id": old["id"]})
+    else:
+        note = memory.settings.vault / old["path"]
+        note.write_text(note.read_text().replace("status: active", "status: archived"))
+        memory.rescan(None)
+    new = memory.call("remember", {"text": "Anna drinks oat milk!", "tags": ["milk"]})
+    assert new["verdict"] == "created"
+    answer = memory.call("update", {"id": old["id"], "status": "active", "pinned": True})
+    assert (answer["id"], answer["path"], answer["changed"]) == (new["id"], new["path"], ["pinned"])
+    assert (answer["verdict"], answer["why"]) == ("confirmed", "the same statement is already known")
+    stays, joined = memory.index.find(new["id"]), memory.index.find(old["id"])
+    assert (stays.status, joined.status, joined.superseded_by) == ("active", "superseded", (stays.id,))
+    assert (stays.also, stays.supersedes) == ((joined.source,), (joined.id,))
+    assert memory.index.tombstones == set()
+    assert [turn["text"] for turn in memory.call("why", {"id": new["id"]})["turns"]] == [
+        "Anna drinks oat milk!",
+        "Anna drinks oat milk.",
+    ]
+    assert [hit["key"] for hit in recalled(memory, "oat milk", kinds=["fact"])["hits"]] == [new["id"]]
+
+
 # row: D8
 def test_a_pin_is_one_line_in_the_note(memory):
     """Pinning and unpinning leaves the note as it was."""

@@ -107,6 +107,27 @@ def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
     assert [row["action"] for row in memory.vault.actions(kept.id)] == ["keep"]
 
 
+# row: C5
+# row: X9
+@pytest.mark.parametrize("answer", ["keep", "newer", "both"])
+def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(memory, queue, vault, told, clock, answer):
+    """The one that was said anew is vouched for, with the evidence of both; nothing waits any more."""
+    old, new = told
+    to = f"review/{new.path.rpartition('/')[2]}"
+    memory.filing.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
+    again = memory.call("remember", {"text": new.text})["id"]
+    if answer == "keep":
+        queue.answer(new.id, answer, clock())
+    else:
+        asked(memory, [old, memory.index.find(new.id)])
+        queue.answer(reviews.case_id(new.id, old.id), answer, clock())
+    waited, stays = memory.index.find(new.id), memory.index.find(again)
+    assert (waited.status, waited.superseded_by) == ("superseded", (again,))
+    assert (stays.status, stays.verification, stays.also) == ("active", "user_confirmed", (new.source,))
+    assert memory.index.find(old.id).superseded_by == ((again,) if answer == "newer" else ())
+    assert queue.open_cases() == []
+
+
 # row: X8
 def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, clock):
     """A person said no, and now says yes."""
