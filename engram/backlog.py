@@ -26,8 +26,12 @@ State = Literal["waiting", "taken", "stuck", "parked", "dead", "revived"]
 BUSY = frozenset({"waiting", "taken", "revived"})
 """The states of turns that a flush waits for."""
 
+HELD_UP = frozenset({"stuck", "parked", "dead"})
+"""The states of turns that something keeps from being distilled or filed."""
+
 ASKED, RESTARTED = "asked for", "after a restart"
 """Why a batch is due at once although its time has not come: somebody said `flush`, or it was left over."""
+UNFORESEEN = "an unexpected fault; `engram status` tells of it"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -131,7 +135,7 @@ class Backlog:
         with self._changed:
             for lot in {self._lots[seq] for batch in batches for seq in batch.seqs if seq in self._lots}:
                 if lot.state == "taken":
-                    lot.state, lot.until = "parked", until
+                    lot.state, lot.until, lot.reason = "parked", until, UNFORESEEN
             self._changed.notify_all()
 
     def hurry(self, session: str | None = None) -> set[int]:
@@ -191,10 +195,10 @@ class Backlog:
     # -- what there is ----------------------------------------------------------------------------------
 
     @property
-    def dead(self) -> list[tuple[Batch, str]]:
-        """The dead letters and why each is one."""
+    def held_up(self) -> list[tuple[State, Batch, str]]:
+        """The batches that are stuck, parked or dead, each with why."""
         with self._changed:
-            return [(lot.batch, lot.reason) for lot in self._all() if lot.state == "dead"]
+            return [(lot.state, lot.batch, lot.reason) for lot in self._all() if lot.state in HELD_UP]
 
     def counts(self) -> dict[str, int]:
         """How many turns wait, are being distilled, are parked, and are dead letters."""

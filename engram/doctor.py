@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from engram.core.records import Problem
+from engram.vault import sessions
+from engram.vault.places import walk
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
-    from engram.backlog import Backlog
+    from engram.backlog import Backlog, State
     from engram.config import Settings
-    from engram.core.records import Problem
 
-RETRY = "`engram flush` asks the model again"
 LAX = "other users of this machine may read the vault; `chmod 700` closes it"
+MEND = "Mend it in an editor, or move the file away; engram leaves it as it is."
+FIXES = {
+    "unreadable": "Give this user access to it; until then it counts as it was last read.",
+    "symlink-out": "Put the file itself in place of the link.",
+    "name": "Then it is taken in.",
+    "duplicate-id": "Delete one of the two files, or take the id out of one.",
+    "sync-conflict": "Keep one of the two files and delete the other.",
+}
+BATCHES: Mapping[State, tuple[str, str]] = {
+    "stuck": ("stuck", "It is kept and tried again by itself once the fault is mended."),
+    "parked": ("parked", "It is kept and tried again by itself; `engram flush` tries at once."),
+    "dead": ("dead-letter", "The rules have read it; `engram flush` asks the model again."),
+}
+"""The code of a batch that is held up, and what to do."""
 
 
 def findings(
@@ -20,8 +39,11 @@ def findings(
 ) -> list[dict[str, Any]]:
     """Each problem with its level and code, where it is, and what to do about it; nothing when all is well.
 
-    `problems` are those of the notes; `faults` are what is degraded now, by name.
+    `problems` are those of the notes that were read; what cannot even be looked at is looked for here. `faults` are
+    what is degraded now, by name.
     """
+    read = list(problems)
+    unread = unreadable(settings.vault, {problem.path for problem in read})
     found: list[dict[str, Any]] = [
         {
             "level": "warning",
@@ -29,14 +51,31 @@ def findings(
             "where": problem.path,
             "line": problem.line,
             "what": problem.message,
+            "fix": FIXES.get(problem.code, MEND),
         }
-        for problem in problems
+        for problem in (*read, *unread)
     ]
     found += [{"level": "error", "code": code, "what": what} for code, what in faults.items()]
     if settings.vault.stat().st_mode & 0o077:
         found.append({"level": "warning", "code": "mode", "where": str(settings.vault), "what": LAX})
-    found += [
-        {"level": "warning", "code": "dead-letter", "what": f"{len(batch.waiting)} turns: {why}", "fix": RETRY}
-        for batch, why in backlog.dead
-    ]
+    turns: Counter[tuple[str, State, str]] = Counter()
+    for state, batch, why in backlog.held_up:
+        turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(batch.waiting)
+    for (where, state, why), number in turns.items():
+        code, fix = BATCHES[state]
+        found.append({"level": "warning", "code": code, "where": where, "what": f"{number} turns: {why}", "fix": fix})
     return found
+
+
+def unreadable(vault: Path, known: set[str]) -> Iterator[Problem]:
+    """What the catalogue passes over, or believes as it was: links out, strange names, what no right allows to read.
+
+    Paths of `known` are told already. A change of rights leaves a file's stat alone, so that no scan tells of it.
+    """
+    seen = walk(str(vault))
+    yield from seen.problems
+    for path in sorted(seen.unseen - known):
+        yield Problem("unreadable", "the folder cannot be read", path or ".")
+    for path in sorted(seen.files.keys() - known):
+        if not os.access(vault / path, os.R_OK):
+            yield Problem("unreadable", "the file cannot be read", path)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from engram.core import links, trust
 from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
-from engram.core.records import Create, Edge, Edit, Move
+from engram.core.records import Create, Edge, Edit, Move, Problem
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import entities, files, note
 from engram.vault.edges import Edges, Line, edge_id, kin
-from engram.vault.places import stat_of
+from engram.vault.places import UNKNOWN, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.records import Entity, Extraction, Fact, Problem, Relation, Turn
+    from engram.core.records import Entity, Extraction, Fact, Relation, Turn
     from engram.vault.places import Stat
     from engram.vault.store import Vault
 
@@ -135,6 +135,12 @@ class Entering:
             raw = self.vault.read(path)
         except (FileNotFoundError, NotFoundError):
             self._forget(path)
+            return
+        except EngramError as fault:  # one file holds nothing else up, and no second one of its name is made
+            if path not in self._stats:
+                self.names.put(path, entities.entity_from(note.read(b""), path, "", self.settings.zone)[0])
+            self._stats[path] = UNKNOWN
+            self.problems[path] = (Problem("unreadable", fault.what, path),)
             return
         held = note.read(raw, self.settings.policy.files)
         entity, problems = entities.entity_from(held, path, files.sha256(raw), self.settings.zone)
@@ -340,6 +346,8 @@ class Entering:
         self._read(path)
         if path not in self._stats:
             return True  # gone, and nothing is owed to it any more
+        if self._stats[path] == UNKNOWN:
+            return False
         raw = self.vault.read(path)
         held = note.read(raw, self.settings.policy.files)
         entity, _ = entities.entity_from(held, path, "", self.settings.zone)
@@ -357,10 +365,14 @@ class Entering:
         return True
 
     def _is_busy(self, path: str, now: datetime) -> bool:
-        """Whether somebody else wrote the note within `quiet_seconds`; a time in the future is a wrong clock."""
+        """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be read.
+
+        A time in the future is a wrong clock.
+        """
         mtime = self._stats[path].mtime
         rest = self.settings.policy.files.quiet_seconds
-        return self._own.get(path) != mtime and abs(now.timestamp() - mtime / 1e9) < rest
+        recent = self._own.get(path) != mtime and abs(now.timestamp() - mtime / 1e9) < rest
+        return recent or self._stats[path] == UNKNOWN
 
     def _wrote(self, paths: Iterable[str]) -> None:
         for path in paths:

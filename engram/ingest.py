@@ -338,7 +338,7 @@ class Intake:
         for park in left.parked:
             batch = Batch(tuple(held[seq] for seq in park.seqs), RESTARTED, park.attempts, park.filed)
             until = min(park.retry_at, latest)  # a time far away is one that a wrong clock wrote
-            self.backlog.put(batch, "parked", until=until)
+            self.backlog.put(batch, "parked", until=until, reason=park.reason)
         for letter in left.dead:
             items = tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns)
             self.backlog.put(Batch(items, RESTARTED, letter.attempts, filed=True), "dead", reason=letter.reason)
@@ -394,7 +394,7 @@ class Intake:
         """The batch waits until `until`; with `durable` its count of tries is kept across a restart."""
         if durable:
             self.journal.park(batch.seqs, batch.attempts, until, reason, filed=batch.filed)
-        self.backlog.put(batch, "parked", until=until)
+        self.backlog.put(batch, "parked", until=until, reason=reason)
 
     def buried(self, batch: Batch, reason: str) -> None:
         """The batch is a dead letter: nobody tries it again until somebody asks for it."""

@@ -14,7 +14,7 @@ from engram.index.rows import OwnNote, SessionFile
 from engram.vault.facts import fact_from
 from engram.vault.forms import outside
 from engram.vault.note import read
-from engram.vault.places import READ_AGAIN, Stat, is_conflict_copy, kind_at, stat_of
+from engram.vault.places import UNKNOWN, Stat, is_conflict_copy, kind_at, stat_of
 from engram.vault.sessions import conversation_from
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from engram.vault.note import Note
     from engram.vault.places import Kind
     from engram.vault.sessions import Conversation
-
-UNKNOWN = Stat(READ_AGAIN, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,9 @@ class Stat(NamedTuple):
     mtime: int
 
 
+UNKNOWN = Stat(READ_AGAIN, 0, 0)
+"""Of a file of which only the name is known; it is read again with every look."""
+
 Seen = tuple[int, int, int]
 """A `Stat` as a bare row: a start compares one for each file."""
 

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engram.core.entities import ALIAS
 from engram.core.records import Extraction, Fact, Relation, Turn
 from engram.entering import Entering
+from engram.vault import syscalls
 from engram.vault.edges import EDGES
 from engram.vault.store import Vault
 
@@ -421,6 +423,30 @@ def test_a_note_with_a_fault_is_left_alone_and_told(entering):
     assert entering.problems == {}
     take(entering)
     assert list(notes(entering)) == ["concepts/Ben.md"]
+
+
+def test_a_note_that_cannot_be_read_holds_nothing_else_up(entering, monkeypatch):
+    """It keeps its name and aliases, is told, and gets its relation when it can be read again."""
+
+    class Refusing(syscalls.Syscalls):
+        def open(self, name, *more, **also):
+            if name == "Anna.md":
+                raise PermissionError(13, "Permission denied")
+            return super().open(name, *more, **also)
+
+    take(entering, bond("Anna", ALIAS, "Annie"), about=["Anna"])
+    for known in (entering, again(entering)):
+        with monkeypatch.context() as disk:
+            disk.setattr(syscalls, "SYS", Refusing())
+            known.refresh()
+            take(known, bond("Anna", "boss", "Ben"), about=["Anna"], types={"Anna": "person"})
+            assert [problem.code for problem in known.faults()] == ["unreadable"]
+            assert sorted(notes(known)) == ["concepts/Anna.md", "concepts/Ben.md"]
+        assert known.names.one("Anna").path == "entities/concepts/Anna.md"
+    assert entering.names.one("Annie").name == "Anna"
+    take(entering, bond("Anna", "colleague", "Ben"))
+    assert entering.faults() == []
+    assert "boss" in notes(entering)["concepts/Anna.md"]
 
 
 def test_two_notes_of_one_name_are_nobodys_and_get_no_third(entering):

@@ -1,0 +1,85 @@
+"""The doctor on a real vault: each thing that failed is named once, with what to do."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from engram.config import ModelSettings
+from tests.fakes.openai_server import status
+
+
+def found(memory, code):
+    """Where it is, and what, of each finding of a code; each says what to do."""
+    findings = [finding for finding in memory.call("doctor", {})["findings"] if finding["code"] == code]
+    assert all(finding["fix"] for finding in findings)
+    return [(finding["where"], finding["what"]) for finding in findings]
+
+
+# row: C3
+def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(opened, running):
+    """Parked, also after a restart, when no other fault tells of it; stuck; dead."""
+    running.script(*[status(500)] * 20)
+    memory = opened(model=ModelSettings("fake", running.url))
+    for number in range(2):
+        text = f"My name is Mira and I work as a marine biologist in Lisbon, day {number}."
+        memory.call("observe", {"turns": [{"id": f"m{number}", "session": "tide", "text": text}]})
+    where = "sessions/2026-11-20/2026-11-20-tide.md"
+    ((place, what),) = found(memory, "parked")
+    assert place == where
+    assert what.startswith("2 turns: ")
+    assert "500" in what
+    memory = opened()
+    assert memory.faults == {}
+    assert found(memory, "parked") == [(where, what)]
+    first, second = (batch for _, batch, _ in memory.backlog.held_up)
+    memory.backlog.put(first, "stuck", reason="the disk is full.")
+    memory.intake.buried(second, "no key")
+    assert found(memory, "parked") == []
+    assert found(memory, "stuck") == [(where, "1 turns: the disk is full.")]
+    assert found(memory, "dead-letter") == [(where, "1 turns: no key")]
+    memory.call("flush", {})
+    memory.backlog.drop(first)
+    assert memory.call("doctor", {})["healthy"]
+
+
+def test_what_is_passed_over_is_named(memory, settings, tmp_path):
+    """A link that leads out and a name that is no text are in no catalogue, and nobody would know."""
+    (tmp_path / "theirs.md").write_text("Anna drinks tea.")
+    (settings.vault / "facts").mkdir()
+    (settings.vault / "facts/out.md").symlink_to(tmp_path / "theirs.md")
+    (settings.vault / os.fsdecode(b"facts/b\xff.md")).write_text("Anna drinks tea.")
+    memory.rescan(None)
+    assert [where for where, _ in found(memory, "symlink-out")] == ["facts/out.md"]
+    assert [where for where, _ in found(memory, "name")] == ["facts/b\\xff.md"]
+
+
+def test_a_note_that_may_not_be_read_any_more_is_named(memory, settings):
+    """Its last version stays known; a change of rights leaves its stat alone, so that no scan tells of it."""
+    path = memory.call("remember", {"text": "Anna drinks tea."})["path"]
+    memory.call("remember", {"text": "Ben drinks milk."})
+    assert memory.call("doctor", {})["healthy"]
+    (settings.vault / path).chmod(0)
+    if os.access(settings.vault / path, os.R_OK):
+        pytest.skip("root reads everything")
+    memory.rescan(None)
+    assert found(memory, "unreadable") == [(path, "the file cannot be read")]
+    (settings.vault / path).chmod(0o600)
+    folder = (settings.vault / path).parent
+    folder.chmod(0)
+    memory.rescan(None)
+    assert folder.relative_to(settings.vault).as_posix() in dict(found(memory, "unreadable"))
+    folder.chmod(0o700)
+    memory.rescan(None)
+    assert memory.call("doctor", {})["healthy"]
+
+
+def test_a_note_with_a_fault_is_named_once_with_what_to_do(memory, settings):
+    """What the catalogue tells of is not told again by a look at the files."""
+    path = memory.call("remember", {"text": "Anna drinks tea."})["path"]
+    (settings.vault / path).write_text("---\ncategory: [\n---\nAnna drinks tea.\n")
+    memory.rescan(None)
+    ((where, _),) = found(memory, "bad-yaml")
+    assert where == path
+    assert len(memory.call("doctor", {})["findings"]) == 1
