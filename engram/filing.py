@@ -6,6 +6,8 @@ let go.
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
@@ -14,11 +16,11 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from engram.conflicts import Conflicts
 from engram.core.classify import tier_of
-from engram.core.records import Create, Fact, Move
+from engram.core.records import Amend, Create, Fact, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
-from engram.vault import facts, note, sessions
+from engram.vault import facts, files, note, pages, sessions
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
@@ -26,11 +28,14 @@ if TYPE_CHECKING:
 
     from engram.backlog import Batch
     from engram.config import Settings
+    from engram.core.policy import FilePolicy
     from engram.core.records import Change, FiledTurn
     from engram.index.index import Index
     from engram.vault.store import Vault
 
 
+LISTS = ("boxes", "artifacts")
+_LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
 KNOWN = "the same statement is already known"
 
 
@@ -124,6 +129,21 @@ class Filing:
         """Take in what stands at these paths after a refusal, of which nobody could say what it left there."""
         self.conflicts.found(self.index.refresh([*paths]).conflicts)
 
+    def untie(self, gone: Collection[Fact]) -> None:
+        """Where engram lists or quotes memories, those whose note is gone keep their name without the link.
+
+        A note that cannot be patched is left as it is. What is told has a pass of its own.
+        """
+        stems = (PurePosixPath(fact.path).stem for fact in gone)
+        names = {stem for stem in stems if not self.index.catalog.named(f"{stem}.md")}
+        root, policy = self.vault.root, self.settings.policy.files
+        lists = (path for folder in LISTS for path in sorted((root / folder).rglob("[!.]*.md"))) if names else ()
+        with files.FolderSyncs() as pending:
+            for path in (found.relative_to(root).as_posix() for found in lists):
+                with suppress(EngramError):
+                    if held := names.intersection(_LINK.findall(self.vault.read(path).decode(errors="replace"))):
+                        self.vault.rewrite(path, partial(_unlinked, path, sorted(held), policy), pending)
+
     def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add to the action log."""
         if rows:
@@ -185,6 +205,12 @@ class Filing:
 
 def _paths(change: Change) -> tuple[str, ...]:
     return (change.path, change.to) if isinstance(change, Move) else (change.path,)
+
+
+def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:
+    for name in names:
+        raw = pages.amended(raw, Amend(path, "its note is gone", unlink=name), policy)
+    return raw
 
 
 def _is_new_fact(change: Change) -> TypeGuard[Create]:

@@ -257,6 +257,7 @@ class Memory(Stream):
             self.using.refresh(now)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
+        self.filing.untie(diff.deleted)
         self.filing.conflicts.found(diff.conflicts)
         self.filing.conflicts.ask(now)
         self._obey(paths, now)

@@ -27,6 +27,7 @@ from tests.fakes.batches import (
     tick,
     tree,
 )
+from tests.fakes.obsidian import broken_links
 
 BERLIN, MUNICH = "Anna lives in Berlin.", "Anna lives in Munich."
 EMPHASIS = ("really", "truly", "currently", "actually", "still", "indeed", "quite", "absolutely", "simply")
@@ -647,6 +648,30 @@ def test_the_very_words_of_a_decision_are_kept(held, category, kind):
     assert f"artifact_type: {kind}\n" in text
     assert f'memory: "[[{fact.path.rpartition("/")[2].removesuffix(".md")}]]"' in text
     assert "OK, decided: we paint the boat red, on Sunday, with &lt;b>two&lt;/b> coats." in text
+
+
+# row: C9
+# row: C31
+def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
+    """Box and very words keep its name; what stands beside it keeps every byte."""
+    vault = held.settings.vault
+    tell(held, "The boat is painted red.", session="boat", category="decision", confidence=0.8)
+    tell(held, "Anna loves tea.", session="boat")
+    held.climb.boxing.flush(clock())
+    (box,), (words,) = vault.glob("boxes/*/*.md"), vault.glob("artifacts/*/*.md")
+    box.write_bytes(box.read_bytes() + b"Mine: [[elsewhere]]\r\n")
+    before = box.read_bytes()
+    path = by_text(held, "The boat is painted red.").path
+    name = path.rpartition("/")[2].removesuffix(".md")
+    (vault / path).unlink()
+    held.index.catalog.clock = lambda: clock().timestamp()
+    held.rescan(None)
+    assert box.read_bytes() == before
+    clock.advance(seconds=10)
+    held.rescan(None)
+    assert box.read_bytes() == before.replace(f"[[{name}]]".encode(), name.encode())
+    assert f"memory: {name}\n" in words.read_text()
+    assert [link.rpartition(": ")[2] for link in broken_links(vault)] == ["[[elsewhere]] leads nowhere"]
 
 
 # row: B1
