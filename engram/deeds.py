@@ -16,6 +16,7 @@ from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
 from engram.filing import KNOWN, deed
 from engram.llm import rules
+from engram.vault import facts
 from engram.vault.forms import time_text
 from engram.vault.store import ACTIONS
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 YOU_ASKED = "the user asked"
+REWORDED = "the first turn was said before the statement was put in these words"
 
 
 class Deeds:
@@ -160,8 +162,10 @@ class Deeds:
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
         fact = self.index.find(id)
+        since = {"reworded": REWORDED} if fact.source and facts.reworded(fact) else {}
         return {
             "memory": shown.plain(fact),
+            **since,
             "turns": [shown.plain_turn(turn) for turn in self._said(fact)],
             "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
         }

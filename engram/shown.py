@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import ranking
 from engram.core.echo import own_words
 from engram.core.records import Fact, FiledTurn, Hit
+from engram.vault import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,7 @@ def as_hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], 
             quote=own_words(turn.text)[:QUOTE] if turn else "",
             about=unit.about,
             standing=firm(unit.id),
+            reworded=turn is not None and facts.reworded(unit),
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn

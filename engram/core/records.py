@@ -386,7 +386,8 @@ class Trace:
 class Hit:
     """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4).
 
-    `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29).
+    `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29). `reworded`:
+    the quote is older than the words of the statement.
     """
 
     key: str
@@ -407,6 +408,7 @@ class Hit:
     tokens: int = 0
     about: tuple[str, ...] = ()
     standing: str = ""
+    reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

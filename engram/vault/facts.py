@@ -71,6 +71,7 @@ _REVIEW = re.compile(r"^#(?=# Review\s*$)", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\]|]*)(?:\|[^\]]*)?\]\]")
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _ID = re.compile(r"\S{1,80}")
+_NAMED = re.compile(r"-([0-9a-f]{8})(?:-\d+)?\.md$")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -185,6 +186,12 @@ def rewritten(body: str, old: str, new: str, day: str) -> str | None:
     end = following.start() if following else len(rest)
     listed, below = rest[:end].rstrip("\n"), rest[end:]
     return f"{after}{listed}\n{line}\n" + (f"\n{below}\n" if below else "")
+
+
+def reworded(fact: Fact) -> bool:
+    """Whether a note says something else than when it was made, of which its name has the hash (`C7`)."""
+    named = _NAMED.search(fact.path)
+    return named is not None and not content_hash(fact.text).startswith(named[1])
 
 
 def text_of(body: str) -> str:

@@ -163,7 +163,9 @@ def test_recall_shows_the_evidence_and_explain_the_score(capsys):
     result = RECALLED | {"hits": [HIT], "tokens": 7, "filtered": {"persona": 2}}
     plain = shown("recall", result)
     assert "Anna drinks oat milk.\n    Since October." in plain
-    assert "“I switched to oat milk” (s#^t12)" in plain
+    assert plain.endswith("“I switched to oat milk” (s#^t12)")
+    edited = shown("recall", result | {"hits": [HIT | {"reworded": True}]})
+    assert edited.endswith("“I switched to oat milk” (s#^t12), before it was put in these words")
     assert "lexical" not in plain
     explained = shown("recall", result, explain=True)
     for words in ("score 0.750 = lexical +0.500 window +0.250", "7 tokens, facts/a.md", "filtered: persona (2)"):

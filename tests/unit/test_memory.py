@@ -310,6 +310,27 @@ def test_recall_says_what_the_file_says_now(memory):
     assert answer["filtered"] == {"gone from its file": 1}
 
 
+# row: X4
+def test_words_that_were_said_before_a_person_edited_the_statement_are_marked(memory):
+    """They prove what the note said, not what it says; a changed key, sign or place changes nothing of that."""
+    kept = memory.call("remember", {"text": "Anna drinks oat milk."})
+    note = memory.settings.vault / kept["path"]
+
+    def marked():
+        (hit,) = recalled(memory, "Anna drinks", kinds=["fact"])["hits"]
+        assert hit["quote"] == "Anna drinks oat milk."
+        return hit["reworded"], "reworded" in memory.call("why", {"id": kept["id"]})
+
+    text = note.read_text().replace("status:", "tags: [milk]\nstatus:")
+    note.write_text(text.replace("oat milk.\n", "oat milk!\n", 1))
+    note = note.rename(note.with_name("on-" + note.name))
+    memory.rescan(None)
+    assert marked() == (False, False)
+    note.write_text(note.read_text().replace("oat milk!", "soy milk."))
+    memory.rescan(None)
+    assert marked() == (True, True)
+
+
 def test_a_persons_edit_is_kept_when_the_note_is_pinned(memory):
     """The patch is made on the person's version."""
     kept = memory.call("remember", {"text": "Anna drinks oat milk."})
