@@ -252,7 +252,7 @@ class Deeds:
             was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
             if was != is_now:
                 self.entomb([edit.after], "a person set the status", restored=was)
-            at = self.index.edited_at(edit.after.path)
+            at = self.vault.edited_at(edit.after.path)
             self.using.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
         theirs = [edit.after.id for edit in edits if not dedup.is_own_change(edit.before, edit.after)]
         self.filing.explain([deed(now, "edit", name, "a person edited the note") for name in theirs])

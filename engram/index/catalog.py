@@ -253,7 +253,7 @@ class Catalog(Lookups):
             log.pending.update({entry.path for entry in entries}.difference(entry.path for entry in still))
             rest = [(entry, self._trusted(entry.stat)) for entry in still]
             for entry, stat in store_new(db, rest, log) if len(rest) > _FEW else rest:
-                store(db, entry, stat, self._stands, log)
+                store(db, entry, stat, self.stands, log)
             if self._edited and (edits := log.found["edited"][told:]):
                 self._edited(edits)
 
@@ -296,7 +296,7 @@ class Catalog(Lookups):
         except OSError:
             return None
 
-    def _stands(self, path: str) -> bool:
+    def stands(self, path: str) -> bool:
         """Whether something is at `path`, or may be: only a clear no is a no."""
         try:
             os.lstat(f"{self.root}/{path}")

@@ -141,9 +141,7 @@ def put(vault: Vault, step: Step, content: bytes, pending: set[Path] | None = No
         _remove(vault, step, pending)
         return {step.before: b""}
     if step.after != step.before:
-        there = files.safe_join(vault.root, step.after)
-        files.make_folders(there.parent)
-        files.move(files.safe_join(vault.root, step.before), there, pending, step.was)
+        vault.move(step.before, step.after, pending, step.was)
     if step.now != step.was:
         vault.rewrite(
             step.after, lambda raw: content if files.sha256(raw) == step.was else _refuse(step.after), pending
