@@ -62,8 +62,6 @@ class Briefing:
         """
         now, policy = self.clock(), self.settings.policy
         budget = policy.recall.budget if budget is None else budget
-        if not 50 <= budget <= 100000:
-            raise BadRequestError("budget must be 50 to 100000")
         name = ingest.name_from(persona, self.settings) if persona else None
         thread = ingest.name_from(session, self.settings) if session else None
         budget -= self._cost([_fenced({name: ["-"] for name in TITLES}, "0" * 8)])

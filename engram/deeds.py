@@ -78,8 +78,6 @@ class Deeds:
         raw = {"text": text, "session": REMEMBERED, "persona": persona}
         turn = ingest.turn_from(raw, now, self.settings, self._turn_id(text, now), standing)
         _allowed(turn, category, pinned=pinned)
-        if importance is not None and not 0 <= importance <= 1:
-            raise BadRequestError("importance must be 0 to 1")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
         if known := self._known(turn, now):
             keys = self.filing.confirmed(known)

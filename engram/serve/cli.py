@@ -38,6 +38,10 @@ WORDS: dict[str, dict[str, tuple[str, type]]] = {
 """The plain forms of the three verbs; a test holds them equal to the tree."""
 
 
+LONGEST_NUMBER = 9
+"""Digits of the largest number that any option takes."""
+
+
 class Asked:
     """A command line that the short way understood."""
 
@@ -94,13 +98,17 @@ def _option(asked: Asked, word: str, rest: Iterator[str]) -> bool:
         asked.params[name] = True
         return True
     value = next(rest, "")
-    if not name or not value or value.startswith("-") or (kind is int and not (value.isascii() and value.isdigit())):
+    if not name or not value or value.startswith("-") or (kind is int and not _is_number(value)):
         return False
     if name == "vault":
         asked.vault = value
     else:
         asked.params[name] = kind(value)
     return True
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= LONGEST_NUMBER
 
 
 def _through(path: str, asked: Asked) -> int:

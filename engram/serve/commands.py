@@ -65,8 +65,8 @@ def _parameter(param: Param) -> click.Parameter:
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
     kind = TYPES.get(param.kind, str)
     if param.kind == "bool":
-        return click.Option([flag], is_flag=True, default=bool(param.default), help=param.help)
-    return click.Option([flag, param.name], type=kind, multiple=param.kind == "list", help=param.help)
+        return click.Option([flag], is_flag=True, default=bool(param.default), help=param.meaning)
+    return click.Option([flag, param.name], type=kind, multiple=param.kind == "list", help=param.meaning)
 
 
 def _operation(operation: Operation) -> Command:
@@ -196,7 +196,7 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
 
 
 @tree.command()
-@click.option("--days", type=int, default=30, show_default=True, help="how far ahead")
+@click.option("--days", type=int, default=30, show_default=True, help="how far ahead, 1 to 3650")
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
 def forecast(given: Given, days: int, *, plot: bool) -> None:

@@ -65,8 +65,8 @@ def engram(*argv, env=None, stdin=b""):
 def through_tree(argv, answers):
     """What the whole tree sends for a command line, None where it refuses."""
     answers.calls.clear()
-    code = commands.run(argv)
-    return answers.calls[0] if code == 0 and answers.calls else None
+    commands.run(argv)
+    return answers.calls[0] if answers.calls else None
 
 
 OPTIONS = "--budget --session --persona --as-of --now --explain --json --category --pinned -k"

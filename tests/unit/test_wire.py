@@ -110,7 +110,7 @@ def test_the_light_routes_are_those_of_the_table():
 
 EXAMPLES = {
     "text": 'Grüße, "Anna" & co / 50 % + ünï',
-    "int": 3,
+    "int": 60,
     "float": 0.5,
     "bool": True,
     "time": "2026-11-20T21:14:05+01:00",
