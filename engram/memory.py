@@ -37,7 +37,7 @@ from engram.reviewing import Reviewing
 from engram.stream import Stream
 from engram.upkeep import Upkeep
 from engram.using import Using, uncounted
-from engram.vault import files
+from engram.vault import files, template
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
@@ -93,11 +93,7 @@ class Memory(Stream):
         Raises NotFoundError (no vault there), LockedError (another process owns it), StorageError.
         """
         settings = self.settings
-        if not settings.vault.is_dir():
-            raise NotFoundError("there is no vault", where=str(settings.vault), fix="Make one with `engram init`.")
-        if not (settings.vault / "engram.toml").is_file():
-            fix = "Make it one with `engram init`; what is in it stays as it is."
-            raise NotFoundError("this folder is no vault", where=str(settings.vault), fix=fix)
+        template.check(settings.vault)
         for folder in (settings.state, settings.cache):
             files.make_folders(folder)
         self._lock = files.lock(settings.state / "lock")

@@ -169,7 +169,7 @@ def observe(given: Given) -> int:
 
 
 @tree.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--kind",
     type=click.Choice(["auto", "jsonl", "chatgpt", "claude", "markdown", "locomo"]),
@@ -206,7 +206,7 @@ def forecast(given: Given, days: int, *, plot: bool) -> None:
 
 
 @tree.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(given: Given, folder: Path) -> None:
     """Distil the whole history anew into the new vault FOLDER, with the model in use now, and show what differs.
@@ -271,7 +271,7 @@ def diff(given: Given, id: str) -> None:  # noqa: A002  the argument's name is s
 
 
 @tree.command()
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.argument("folder", type=click.Path(path_type=Path, readable=False), required=False)
 @click.option("--git", is_flag=True, help="make it a git repository too")
 @click.option("--dry-run", is_flag=True, help="only list what would be written")
 @click.pass_obj
@@ -396,7 +396,13 @@ def down(given: Given) -> None:
 @click.pass_obj
 def status(given: Given) -> None:
     """What the daemon is doing."""
-    given.show("status", wire.call(given.socket(), "status", {}))
+    from engram.vault import template
+
+    try:
+        given.show("status", wire.call(given.socket(), "status", {}))
+    except wire.AbsentError:
+        template.check(given.settings().vault)
+        raise
 
 
 @tree.command()

@@ -70,7 +70,7 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--vault",), {"type": click.Path(path_type=Path), "help": "the folder of the vault"}),
+    (("--vault",), {"type": click.Path(path_type=Path, readable=False), "help": "the folder of the vault"}),
     (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
     (("--debug",), {"is_flag": True, "help": "show where in the program a fault arose"}),
 )

@@ -651,6 +651,39 @@ def test_init_follows_no_link_out_of_the_vault(tmp_path):
     assert list(outside.iterdir()) == []
 
 
+def test_a_file_in_place_of_a_vault_is_named_with_what_to_do(tmp_path):
+    """By whatever is asked of it, and nothing is written."""
+    file, env = tmp_path / "notes.py", {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    file.write_text("x")
+    for argv, code in (
+        (("init", file), 64),
+        (("init", file / "below", "--dry-run"), 64),
+        (("--vault", file, "status"), 66),
+        (("--vault", file / "below", "recall", "q"), 66),
+        (("--vault", file, "up"), 66),
+    ):
+        done = engram(*argv, env=env)
+        said = done.stderr.decode()
+        assert (done.returncode, "this is a file" in said, "engram init FOLDER" in said) == (code, True, True)
+        assert f"where: {file}\n" in said
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("command", ["status", "stats", "up", "daemon"])
+def test_without_a_vault_every_command_says_how_to_begin(tmp_path, command):
+    """In words that can be typed."""
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    done = engram("--vault", tmp_path / "my notes", command, env=env)
+    assert (done.returncode, f"`engram init '{tmp_path / 'my notes'}'`" in done.stderr.decode()) == (66, True)
+
+
+def test_a_path_meets_the_same_fault_wherever_it_is_named():
+    """What may not be read is told by who reads it, not by the command library."""
+    paths = [param.type for _, command in leaves() for param in command.params if isinstance(param.type, click.Path)]
+    assert paths
+    assert not any(path.readable for path in paths)
+
+
 def test_init_makes_a_repository_only_when_told(tmp_path):
     env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": "", "GIT_CONFIG_GLOBAL": "/dev/null"}
     engram("init", tmp_path / "a", env=env)
