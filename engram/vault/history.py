@@ -64,7 +64,7 @@ class History:
         """The run of this id, or the only one that begins so; NotFoundError, ConflictError."""
         found = [run for run in self.runs() if name and run.startswith(name.upper())]
         if not found:
-            raise NotFoundError("no such run is kept", where=name, fix="`state/runs.jsonl` names the latest runs.")
+            raise NotFoundError("no such run is kept", where=name, fix="`engram runs` lists them.")
         if len(found) > 1:
             raise ConflictError("several runs begin like this", where=name, fix=f"Give more: {', '.join(found)}.")
         return found[0]
