@@ -92,8 +92,8 @@ def observe(source: int, call: Call) -> dict[str, Any]:
 
 
 def exit_code(result: dict[str, Any]) -> int:
-    """Whether a turn was refused."""
-    return BadRequestError.exit_code if result["refused"] else 0
+    """Whether a turn was refused: what came in is wrong then, not the command line."""
+    return ConflictError.exit_code if result["refused"] else 0
 
 
 def parked(call: Call) -> dict[str, Any]:

@@ -497,7 +497,7 @@ def test_observe_streams_lines_and_tells_which_were_refused(answers):
     result = json.loads(done.stdout)
     assert result["stored"] == len(answers.calls)
     assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5"]
-    assert done.returncode == BadRequestError.exit_code
+    assert done.returncode == 65  # EX_DATAERR: the command line was right
 
 
 def test_turns_are_sent_while_the_stream_is_open(answers):
