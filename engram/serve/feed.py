@@ -30,6 +30,7 @@ class Feed:
 
     def __init__(self, call: Call) -> None:
         self.call = call
+        self.sending = 0
         self.stored = 0
         self.duplicates = 0
         self.refused: list[str] = []
@@ -40,6 +41,9 @@ class Feed:
             try:
                 answer = self.call("observe", {"turns": turns})
                 break
+            except KeyboardInterrupt:
+                self.sending = len(turns)
+                raise
             except BusyError as busy:
                 time.sleep(busy.retry_after)
             except (BadRequestError, ConflictError) as fault:
@@ -62,6 +66,7 @@ class Feed:
             yield
         except KeyboardInterrupt:
             stored = self.stored + self.duplicates
+            perhaps = f", and perhaps the {self.sending} that were on their way" if self.sending else ""
             sys.stderr.write(
                 f"\nengram: interrupted; turns stored already: {stored}. "
                 "Run it again to go on: a turn with an id is never stored twice.\n"
