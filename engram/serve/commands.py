@@ -13,7 +13,7 @@ import click
 from engram.errors import BadRequestError, EngramError, LockedError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
-from engram.serve.output import INTERRUPTED, fault_shown
+from engram.serve.output import INTERRUPTED, fault_shown, put
 from engram.serve.tree import Command, Given, Tree, common, tree
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def observe(given: Given) -> int:
     from engram.serve import feed
 
     with given.line() as line:
-        result = feed.observe(sys.stdin.fileno(), line.call)
+        result = feed.observe(sys.stdin, line.call)
         if not isinstance(line, client.Remote):  # a daemon distils later
             result |= feed.parked(line.call)
     given.show("observe", result)
@@ -295,10 +295,12 @@ def policy(given: Given) -> None:
     if given.as_json:
         given.show("policy", {"policy": listed})
         return
+    lines = []
     for row in listed:
         name = f"{row['concern']}.{row['name']}" + (f" (key {row['key']})" if row["key"] else "")
-        click.echo(f"{name} = {row['value']:g} {row['unit']}")
-        click.echo(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]")
+        lines.append(f"{name} = {row['value']:g} {row['unit']}")
+        lines.append(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]")
+    put("\n".join(lines))
 
 
 @tree.group(cls=Tree, params=common())
@@ -375,7 +377,7 @@ def up(given: Given, *, nightly: bool, dry_run: bool) -> None:
         raise BadRequestError("only your usual vault has a timer", where=str(given.named), fix="Run its daemon.")
     written = units.rendered(settings, os.environ, instance=bool(given.named), nightly=nightly)
     if dry_run:
-        click.echo("\n".join(f"# {path}\n{text}" for path, text in written.items()))
+        put("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
     begun = units.NIGHTLY if nightly else units.names(settings.socket, given.named and settings.vault)
     given.show("up", units.up(settings, written, begun))
@@ -413,4 +415,4 @@ def completion(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source())
+    put(kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source())

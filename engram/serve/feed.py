@@ -14,7 +14,7 @@ from engram.serve.output import INTERRUPTED
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from typing import Any, TextIO
 
     from engram.core.records import Problem, Turn
 
@@ -68,7 +68,7 @@ class Feed:
             stored = self.stored + self.duplicates
             perhaps = f", and perhaps the {self.sending} that were on their way" if self.sending else ""
             sys.stderr.write(
-                f"\nengram: interrupted; turns stored already: {stored}. "
+                f"\nengram: interrupted; turns stored already: {stored}{perhaps}. "
                 "Run it again to go on: a turn with an id is never stored twice.\n"
             )
             raise SystemExit(INTERRUPTED) from None
@@ -80,12 +80,16 @@ class Feed:
         return {"stored": self.stored, "duplicates": self.duplicates, "refused": self.refused}
 
 
-def observe(source: int, call: Call) -> dict[str, Any]:
-    """Send the JSON lines of the descriptor `source` as they arrive."""
+def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
+    """Send the JSON lines of `source`, which is None where standard input is closed, as they arrive."""
+    if source is None:
+        raise BadRequestError("standard input is closed", fix="Pipe the turns in: `engram observe < turns.jsonl`.")
+    if source.isatty():
+        sys.stderr.write('One JSON object a line, as {"text": "I like tea."}; Ctrl-D ends.\n')
     sink = Feed(call)
     number = 0
     with sink.interruptible():
-        for lines in _arriving(source):
+        for lines in _arriving(source.fileno()):
             turns: list[dict[str, Any]] = []
             for line in lines:
                 number += 1

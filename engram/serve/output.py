@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+
+from engram.errors import StorageError
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -33,6 +37,22 @@ def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explai
     if name in _LISTED:
         return "\n".join(_LISTED[name](result))
     return "\n".join(_tree(result))
+
+
+def put(text: str) -> None:
+    """Print a result; who stopped reading does not want the rest.
+
+    Raises StorageError where it cannot be printed, as on a full disk.
+    """
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except OSError as fault:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # else Python tries again at its end
+        if not isinstance(fault, BrokenPipeError):
+            fix = "What was asked for is done, only its result is not shown."
+            raise StorageError("the output cannot be written", where=fault.strerror or "", fix=fix) from fault
 
 
 def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:

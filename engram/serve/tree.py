@@ -12,7 +12,7 @@ import click
 from engram import __version__
 from engram.errors import ConfigError
 from engram.serve import client, wire
-from engram.serve.output import shown
+from engram.serve.output import put, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ class Given:
 
     def show(self, name: str, result: Any, *, explain: bool = False) -> None:
         """Print a result the way that was asked for."""
-        click.echo(shown(name, result, as_json=self.as_json, explain=explain))
+        put(shown(name, result, as_json=self.as_json, explain=explain))
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:

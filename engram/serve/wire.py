@@ -156,10 +156,10 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
     operation = BY_NAME[name]
     target = operation.path
     if "{id}" in target:
-        target = target.replace("{id}", quote(str(given.pop("id")), safe=""))
+        target = target.replace("{id}", quote(str(given.pop("id")), safe="", errors="replace"))
     if operation.method in {"POST", "PATCH"}:
         return operation.method, target, json.dumps(given).encode()
-    return operation.method, f"{target}?{urlencode(given)}" if given else target, b""
+    return operation.method, f"{target}?{urlencode(given, errors='replace')}" if given else target, b""
 
 
 def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramError:

@@ -547,6 +547,51 @@ def test_breaking_off_tells_what_is_stored(answers, more):
     assert "Traceback" not in said
 
 
+def test_breaking_off_tells_of_the_turns_that_were_on_their_way(capsys):
+    """Nobody knows of them; those before are stored."""
+
+    def broken_off(_name, params):
+        if params["turns"][0]["id"] == "3":
+            raise KeyboardInterrupt
+        return {"stored": len(params["turns"]), "duplicates": 0}
+
+    sink = feed.Feed(broken_off)
+    sink.send([{"id": "1"}, {"id": "2"}])
+    with pytest.raises(SystemExit) as end, sink.interruptible():
+        sink.send([{"id": "3"}, {"id": "4"}])
+    assert end.value.code == 130
+    assert "turns stored already: 2, and perhaps the 2 that were on their way." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("before", ["", "--json"])
+def test_what_is_closed_or_full_is_no_fault_of_the_program(answers, before):
+    """Through the short way and through the tree: no trace, and a word where something can be done."""
+
+    def shell(words):
+        line = f"{sys.executable} -P -m engram {before} {words}"
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+        return subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=False)
+
+    answers.results["recall"] = RECALLED | {"hits": [HIT | {"text": "Zoë " * 100}] * 1000}
+    assert (shell("recall q >&-").returncode, shell("recall q >&-").stderr) == (0, "")
+    assert "Zo? Zo?" in shell("recall q").stdout
+    cut = shell("recall q --json 2>&1 | head -1; :")
+    assert (cut.stdout, cut.stderr) == ("{\n", "")
+    full = shell("recall q >/dev/full")
+    assert (full.returncode, "Traceback" in full.stderr) == (74, False)
+    assert "No space left on device" in full.stderr
+    closed = shell("observe <&-")
+    assert (closed.returncode, "standard input is closed" in closed.stderr) == (64, True)
+    assert shell("recall q -k 0 2>&-").returncode == 64
+
+
+def test_an_id_of_foreign_bytes_is_not_found(answers):
+    """It arrives, with a sign in place of what is no letter."""
+    answers.results["show"] = NotFoundError("there is no memory")
+    assert engram("show", b"caf\xe9".decode("utf-8", "surrogateescape")).returncode == 66
+    assert answers.calls == [("show", {"id": "caf?"})]
+
+
 def test_turns_that_wait_for_the_model_are_told_with_the_reason(tmp_path):
     """Without a daemon: the turns are kept, the exit code is 0."""
     home, vault = tmp_path / "home", tmp_path / "vault"
