@@ -41,7 +41,9 @@ def run(argv: Sequence[str]) -> int:
         fault.show()
         return BadRequestError.exit_code
     except click.ClickException as fault:
-        words = BadRequestError(fault.format_message(), fix="`engram --help` lists the commands and their options.")
+        asked = getattr(fault, "ctx", None)
+        fix = f"`{asked.command_path if asked else 'engram'} --help` tells what it takes."
+        words = BadRequestError(fault.format_message(), fix=fix)
         click.echo(fault_shown(words, as_json=given.as_json), err=True)
         return words.exit_code
     except click.Abort:
