@@ -86,7 +86,8 @@ class Deeds:
             return self._again(known.id, "the same statement is already known", pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
-        named = about or (guess.about if guess else ())
+        named = _written(about) or (guess.about if guess else ())
+        tags = _written(tags)
         policy = self.settings.policy.importance
         with self.intake.place(turn) as place:
             (evidence,) = self.filing.file_turns([place])
@@ -94,13 +95,13 @@ class Deeds:
             id=ulid(now, evidence.key),
             text=turn.text,
             category=category,
-            kind=classify.kind_of(turn.text, category, tags or ())[0],
+            kind=classify.kind_of(turn.text, category, tags)[0],
             created=turn.occurred_at,
-            importance=classify.importance_of(turn.text, category, tags or (), policy)[0]
+            importance=classify.importance_of(turn.text, category, tags, policy)[0]
             if importance is None
             else importance,
             about=self.climb.entering.linked(redact(name, self.settings.redact).text for name in named),
-            tags=tuple(redact(tag, self.settings.redact).text for tag in tags or ()),
+            tags=tuple(redact(tag, self.settings.redact).text for tag in tags),
             source=evidence.key,
             origin="user",
             pinned=pinned,
@@ -340,6 +341,11 @@ class Deeds:
         """What the offline rules would make of the statement."""
         found = rules.extract([turn], self.settings.policy.extraction).candidates
         return found[0] if found else None
+
+
+def _written(names: list[str] | None) -> list[str]:
+    """Those that are no blanks."""
+    return [name for name in names or () if name.strip()]
 
 
 def _allowed(turn: Turn, category: str | None, *, pinned: bool) -> None:

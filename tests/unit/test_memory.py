@@ -598,6 +598,14 @@ def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
     assert not notes(memory, "sessions")
 
 
+def test_a_blank_is_no_name_and_no_tag(memory):
+    """As where a script has nothing to put there."""
+    kept = memory.call("remember", {"text": "Oat milk is fine.", "about": ["", " "], "tags": ["", "food"]})
+    shown = memory.call("show", {"id": kept["id"]})["memory"]
+    assert (shown.get("about", []), shown["tags"]) == ([], ["food"])
+    assert not notes(memory, "entities")
+
+
 def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
     """A folder that no look reaches, and a link that leads out; else their memories would be missed in silence."""
     facts = memory.settings.vault / "facts"
