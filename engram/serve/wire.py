@@ -89,7 +89,7 @@ def connect(path: str, timeout: float | None = None) -> socket.socket:
         raise AbsentError(
             "no daemon answers",
             where=f"{path}: {os.strerror(fault.errno or 0)}",
-            fix="Start one with `engram up`, which systemd keeps, or with `engram daemon`.",
+            fix="Start one with `engram up`, which systemd keeps, or `engram daemon`; other commands need none.",
         ) from fault
     return client
 
@@ -131,7 +131,7 @@ def call(path: str, name: str, params: Mapping[str, Any], *, timeout: float | No
     head = "\r\n".join([*lines, "", ""]).encode("ascii")
     with connect(path, timeout) as line:
         try:
-            line.sendall(head + body)
+            _send(line, head + body)
             status, headers, reply = _answer(line)
         except OSError as fault:
             raise UnavailableError("the daemon did not answer", where=name, fix="Look at `engram status`.") from fault
@@ -142,6 +142,14 @@ def call(path: str, name: str, params: Mapping[str, Any], *, timeout: float | No
     if status >= 400:
         raise fault_of(result.get("error", {}), headers)
     return dict(result)
+
+
+def _send(line: socket.socket, request: bytes) -> None:
+    """Send as much as is taken: what is too large is answered before its end."""
+    try:
+        line.sendall(request)
+    except (BrokenPipeError, ConnectionResetError):
+        return
 
 
 def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:

@@ -139,6 +139,12 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, op
     assert result == answers.results.get(operation.name, {"done": operation.name})
 
 
+def test_what_is_too_large_is_refused_in_words(running):
+    """The answer comes before the request is sent to its end, and is read all the same."""
+    with pytest.raises(BadRequestError, match="larger than 16777216 bytes"):
+        wire.call(running[1], "observe", {"turns": [{"text": "x" * 40_000_000}]})
+
+
 def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):
     """The exit code of the command line does not depend on where the operation ran."""
     answers = FakeAnswers()
