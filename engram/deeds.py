@@ -230,7 +230,8 @@ class Deeds:
         if stage not in {*known, "open"}:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(known)}, open.")
         if todos.stage(fact) in {"", todos.HABIT} or fact.status != "active":
-            raise BadRequestError("this is no promise that counts", where=fact.path)
+            fix = "`engram todos --stage all` lists promises."
+            raise BadRequestError("this is no promise that counts", where=fact.path, fix=fix)
         if (todos.is_open(fact) and stage != "open") or (not todos.is_open(fact) and todos.stage(fact) != stage):
             tags = [tag for tag in fact.tags if tag not in known]
             settled = {"done": time_text(self.clock(), self.settings.zone), "end_reason": YOU_ASKED}

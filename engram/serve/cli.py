@@ -13,7 +13,7 @@ import sys
 
 from engram.errors import EngramError
 from engram.serve import wire
-from engram.serve.output import INTERRUPTED, fault_shown, put, shown
+from engram.serve.output import INTERRUPTED, fault_shown, put, shown, surprise
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def _run(argv: Sequence[str]) -> int:
         from engram.serve.commands import run
 
         return run(argv)
+    sys.excepthook = surprise
     try:
         return _through(path, asked)
     except EngramError as fault:

@@ -13,7 +13,7 @@ import click
 from engram.errors import BadRequestError, EngramError, LockedError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
-from engram.serve.output import INTERRUPTED, fault_shown, put
+from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
 from engram.serve.tree import Command, Given, Tree, common, tree
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "fo
 def run(argv: Sequence[str]) -> int:
     """Run a command line and return the exit code; every fault is told in words, traces only with --debug."""
     given = Given()
-    sys.excepthook = _surprise if "--debug" not in argv else sys.__excepthook__
+    sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
     try:
         code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=given)
     except EngramError as fault:
@@ -49,13 +49,6 @@ def run(argv: Sequence[str]) -> int:
     except click.Abort:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
-
-
-def _surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
-    words = EngramError(
-        f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
-    )
-    sys.stderr.write(fault_shown(words) + "\n")
 
 
 # -- operations of the table ------------------------------------------------------------------------

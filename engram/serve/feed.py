@@ -13,7 +13,7 @@ from engram.serve.output import INTERRUPTED
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TextIO
 
     from engram.core.records import Problem, Turn
@@ -35,8 +35,11 @@ class Feed:
         self.duplicates = 0
         self.refused: list[str] = []
 
-    def send(self, turns: list[dict[str, Any]]) -> None:
-        """Send a batch; a busy daemon is waited for, and of a refused batch only the bad turns stay behind."""
+    def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
+        """Send a batch; a busy daemon is waited for, and of a refused batch only the bad turns stay behind.
+
+        `places` says where each turn stands, for who has to look for it.
+        """
         while True:
             try:
                 answer = self.call("observe", {"turns": turns})
@@ -48,11 +51,11 @@ class Feed:
                 time.sleep(busy.retry_after)
             except (BadRequestError, ConflictError) as fault:
                 if len(turns) == 1:
-                    self.refused.append(str(fault))
+                    self.refused.append("".join([*(f"{place}: " for place in places), str(fault)]))
                     return
                 half = len(turns) // 2
-                self.send(turns[:half])
-                self.send(turns[half:])
+                self.send(turns[:half], places[:half])
+                self.send(turns[half:], places[half:])
                 return
         self.stored += answer["stored"]
         self.duplicates += answer["duplicates"]
@@ -90,13 +93,14 @@ def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
     number = 0
     with sink.interruptible():
         for lines in _arriving(source.fileno()):
-            turns: list[dict[str, Any]] = []
+            turns: dict[str, dict[str, Any]] = {}
             for line in lines:
                 number += 1
                 if line.strip():
-                    _read(line, number, turns, sink.refused)
+                    _read(line, f"line {number}", turns, sink.refused)
             for start in range(0, len(turns), BATCH_TURNS):
-                sink.send(turns[start : start + BATCH_TURNS])
+                some = list(turns)[start : start + BATCH_TURNS]
+                sink.send([turns[place] for place in some], some)
     return sink.close()
 
 
@@ -127,16 +131,16 @@ def _arriving(source: int) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _read(line: bytes, number: int, turns: list[dict[str, Any]], refused: list[str]) -> None:
+def _read(line: bytes, place: str, turns: dict[str, dict[str, Any]], refused: list[str]) -> None:
     try:
         turn = json.loads(line)
-    except ValueError as fault:
-        refused.append(f"line {number}: not JSON ({fault})")
+    except (ValueError, RecursionError) as fault:
+        refused.append(f"{place}: not JSON ({fault})")
         return
     if isinstance(turn, dict):
-        turns.append(turn)
+        turns[place] = turn
     else:
-        refused.append(f"line {number}: not a JSON object")
+        refused.append(f"{place}: not a JSON object")
 
 
 def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:

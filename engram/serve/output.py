@@ -6,14 +6,12 @@ import json
 import os
 import sys
 
-from engram.errors import StorageError
+from engram.errors import EngramError, StorageError
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
-
-    from engram.errors import EngramError
 
 
 INTERRUPTED = 130
@@ -37,6 +35,14 @@ def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explai
     if name in _LISTED:
         return "\n".join(_LISTED[name](result))
     return "\n".join(_tree(result))
+
+
+def surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
+    """A fault of the program in words, as Python's `excepthook`."""
+    words = EngramError(
+        f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
+    )
+    sys.stderr.write(fault_shown(words) + "\n")
 
 
 def put(text: str) -> None:

@@ -492,14 +492,29 @@ def test_the_version_is_that_of_the_package():
 
 
 def test_observe_streams_lines_and_tells_which_were_refused(answers):
-    stdin = b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n{"text": "three"}'
+    deep = b"[" * 100_000
+    stdin = b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n' + deep + b'\n{"text": "three"}'
     done = engram("observe", "--json", stdin=stdin)
     sent = [turn["text"] for _, params in answers.calls for turn in params["turns"]]
     assert sent == ["one", "two", "three"]
     result = json.loads(done.stdout)
     assert result["stored"] == len(answers.calls)
-    assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5"]
+    assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5", "line 6"]
     assert done.returncode == 65  # EX_DATAERR: the command line was right
+
+
+def test_a_refused_turn_is_told_with_its_line(tmp_path):
+    """By the vault itself: who has to mend it has a file of lines before them."""
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": str(tmp_path / "vault")}
+    engram("init", env=env)
+    stdin = b'{"text": "one"}\n\n{"text": " "}\n{"text": "two", "role": "boss"}\n{"text": "three"}\n'
+    done = engram("observe", "--json", env=env, stdin=stdin)
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["stored"]) == (65, 2)
+    assert [told.partition(".")[0] for told in result["refused"]] == [
+        "line 3: there are no words in it",
+        "line 4: there is no role 'boss'",
+    ]
 
 
 def test_turns_are_sent_while_the_stream_is_open(answers):
@@ -585,6 +600,15 @@ def test_what_is_closed_or_full_is_no_fault_of_the_program(answers, before):
     closed = shell("observe <&-")
     assert (closed.returncode, "standard input is closed" in closed.stderr) == (64, True)
     assert shell("recall q -k 0 2>&-").returncode == 64
+
+
+def test_a_fault_of_the_short_way_is_told_in_words(answers):
+    """As one of the tree is."""
+    answers.results["recall"] = {"hits": 5}
+    done = engram("recall", "q")
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+    assert b"Run it again with --debug" in done.stderr
+    assert b"Traceback" in engram("recall", "q", "--debug").stderr
 
 
 def test_an_id_of_foreign_bytes_is_not_found(answers):
