@@ -186,6 +186,9 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
     else:
         with given.line() as line:
             result = feed.feed(found, line.call)
+    if not any(result.get(name) for name in ("turns", "stored", "duplicates", "refused")):
+        fix = "Look into it, and at --kind if you gave one."
+        raise NotFoundError("no turn is in it", where=str(file), fix=fix)
     given.show("import", result)
     return feed.exit_code(result)
 

@@ -682,6 +682,14 @@ def test_import_sends_what_the_reader_found_marked_as_imported(answers, tmp_path
     assert commands.run(["import", str(tmp_path / "none")]) == NotFoundError.exit_code
 
 
+def test_an_import_that_finds_nothing_says_so(answers, tmp_path, capsys):
+    """As where the kind that was named is another."""
+    (tmp_path / "a.md").write_text("Notes about Anna.")
+    for more in ([], ["--dry-run"]):
+        assert commands.run(["import", "--kind", "chatgpt", str(tmp_path), *more]) == NotFoundError.exit_code
+        assert "no turn is in it" in capsys.readouterr().err
+
+
 # -- init ----------------------------------------------------------------------------------------------
 
 
