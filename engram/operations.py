@@ -287,14 +287,20 @@ OPERATIONS: tuple[Operation, ...] = (
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
+def named(name: str) -> Operation:
+    """The operation of this name; BadRequestError where there is none."""
+    operation = BY_NAME.get(name)
+    if operation is None:
+        raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
+    return operation
+
+
 def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """`given` with defaults filled in; BadRequestError names every missing, unknown or ill-typed argument.
 
     Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD.
     """
-    operation = BY_NAME.get(name)
-    if operation is None:
-        raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
+    operation = named(name)
     known = {param.name: param for param in operation.params}
     faults = [f"unknown argument {extra!r}" for extra in given if extra not in known]
     result: dict[str, Any] = {}

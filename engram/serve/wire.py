@@ -159,9 +159,9 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
         return "POST", LIGHT[name], json.dumps(given).encode()
     from urllib.parse import quote, urlencode
 
-    from engram.operations import BY_NAME
+    from engram.operations import named
 
-    operation = BY_NAME[name]
+    operation = named(name)
     target = operation.path
     if "{id}" in target:
         target = target.replace("{id}", quote(str(given.pop("id")), safe="", errors="replace"))
