@@ -46,7 +46,6 @@ class Boxing:
         self.policy = settings.policy.boxes
         self.faults = faults
         self._known: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
-        self._own: dict[str, int] = {}
         self._again: datetime | None = None
         self._unsaved = False  # whether the notes of some box stand and no file says so
         self._lost = False  # whether state is gone, and with it some of the latest boxes of the traces
@@ -176,7 +175,8 @@ class Boxing:
         """Bring the box's and the trace's note to what they should say; False while a person is at one of them."""
         zone, box, trace = self.settings.zone, held.box, self._woven()[held.trace]
         places = forms.box_path(forms.box_name(box, zone)), forms.trace_path(trace)
-        if not all(self._rests(path, now) for path in places):
+        quiet = self.settings.policy.files.quiet_seconds
+        if not all(self.vault.rests(path, now, quiet) for path in places):
             return False
         known = (self.index.fact(memory) for memory in box.memories)
         stems = [PurePosixPath(fact.path).stem for fact in known if fact]
@@ -192,7 +192,6 @@ class Boxing:
                 self.vault.rewrite(path, again)
             else:
                 self.vault.create(path, new)
-            self._own[path] = self._mtime(path)
         return True
 
     def _settle(self, filed: Collection[Held]) -> None:
@@ -216,19 +215,6 @@ class Boxing:
             self.vault.rewrite(path, lambda _: raw)
         else:
             self.vault.create(path, raw)
-
-    def _rests(self, path: str, now: datetime) -> bool:
-        """Whether the note may be written: nobody else wrote it of late. A time in the future is a wrong clock."""
-        mtime = self._mtime(path)
-        quiet = self.settings.policy.files.quiet_seconds
-        return mtime in {0, self._own.get(path)} or abs(now.timestamp() - mtime / 1e9) >= quiet
-
-    def _mtime(self, path: str) -> int:
-        """When the file was written, in nanoseconds; 0 if nothing stands there."""
-        try:
-            return (self.settings.vault / path).lstat().st_mtime_ns
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
 
     # -- state ------------------------------------------------------------------------------------------
 

@@ -57,13 +57,11 @@ class Briefing:
     ) -> dict[str, Any]:
         """Foundation, talks, promises and what is relevant, in at most `budget` tokens (`E18`).
 
-        What does not fit is left out in this order: guidelines (`C21`), what is relevant, the summary of the latest
-        talk, threads.
+        What does not fit is left out in this order: what is relevant, the summary of the latest talk, threads. What
+        the action log suggests (`C21`) stands beside the text: it is for who runs the memory, not for who answers.
         """
         now, policy = self.clock(), self.settings.policy
         budget = policy.recall.budget if budget is None else budget
-        if not 50 <= budget <= 100000:
-            raise BadRequestError("budget must be 50 to 100000")
         name = ingest.name_from(persona, self.settings) if persona else None
         thread = ingest.name_from(session, self.settings) if session else None
         budget -= self._cost([_fenced({name: ["-"] for name in TITLES}, "0" * 8)])
@@ -79,9 +77,8 @@ class Briefing:
         if query and left >= policy.recall.least_tokens + policy.recall.line_tokens:
             hits = self._recall(query=query, session=thread, persona=name, budget=left)["hits"]
             parts["relevant"] = self._fitting(_grouped([hit for hit in hits if hit["text"] not in known]), left)
-            left -= self._cost(parts["relevant"])
         page = self.talks.read(GUIDELINES).decode(errors="replace")
-        parts["guidance"] = self._fitting(guiding(page, policy.actions), left)
+        parts["guidance"] = guiding(page, policy.actions)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.injected.note(thread, text)
@@ -155,7 +152,6 @@ TITLES = {
     "rolling": "So far",
     "summary": "Last time",
     "relevant": "On the question",
-    "guidance": "How remembering went",
 }
 
 

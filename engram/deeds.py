@@ -80,8 +80,6 @@ class Deeds:
         raw = {"text": text, "session": REMEMBERED, "persona": persona}
         turn = ingest.turn_from(raw, now, self.settings, self._turn_id(text, now), standing)
         _allowed(turn, category, pinned=pinned)
-        if importance is not None and not 0 <= importance <= 1:
-            raise BadRequestError("importance must be 0 to 1")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
         if known := self.filing.twin(turn.text, turn.persona, now):
             keys = self.filing.confirmed(known)
@@ -90,7 +88,8 @@ class Deeds:
             return self._again(known.id, KNOWN, pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
-        named = about or (guess.about if guess else ())
+        named = _written(about) or (guess.about if guess else ())
+        tags = _written(tags)
         policy = self.settings.policy.importance
         with self.intake.place(turn) as place:
             (evidence,) = self.filing.file_turns([place])
@@ -98,13 +97,13 @@ class Deeds:
             id=ulid(now, evidence.key),
             text=turn.text,
             category=category,
-            kind=classify.kind_of(turn.text, category, tags or ())[0],
+            kind=classify.kind_of(turn.text, category, tags)[0],
             created=turn.occurred_at,
-            importance=classify.importance_of(turn.text, category, tags or (), policy)[0]
+            importance=classify.importance_of(turn.text, category, tags, policy)[0]
             if importance is None
             else importance,
             about=self.climb.entering.linked(redact(name, self.settings.redact).text for name in named),
-            tags=tuple(redact(tag, self.settings.redact).text for tag in tags or ()),
+            tags=tuple(redact(tag, self.settings.redact).text for tag in tags),
             source=evidence.key,
             origin="user",
             pinned=pinned,
@@ -229,7 +228,8 @@ class Deeds:
         if stage not in {*known, "open"}:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(known)}, open.")
         if todos.stage(fact) in {"", todos.HABIT} or fact.status != "active":
-            raise BadRequestError("this is no promise that counts", where=fact.path)
+            fix = "`engram todos --stage all` lists promises."
+            raise BadRequestError("this is no promise that counts", where=fact.path, fix=fix)
         if (todos.is_open(fact) and stage != "open") or (not todos.is_open(fact) and todos.stage(fact) != stage):
             tags = [tag for tag in fact.tags if tag not in known]
             settled = {"done": time_text(self.clock(), self.settings.zone), "end_reason": YOU_ASKED}
@@ -250,7 +250,7 @@ class Deeds:
             was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
             if was != is_now:
                 self.entomb([edit.after], "a person set the status", restored=was)
-            at = self.index.edited_at(edit.after.path)
+            at = self.vault.edited_at(edit.after.path)
             self.using.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
         theirs = [edit.after.id for edit in edits if not dedup.is_own_change(edit.before, edit.after)]
         self.filing.explain([deed(now, "edit", name, "a person edited the note") for name in theirs])
@@ -340,6 +340,11 @@ class Deeds:
         """What the offline rules would make of the statement."""
         found = rules.extract([turn], self.settings.policy.extraction).candidates
         return found[0] if found else None
+
+
+def _written(names: list[str] | None) -> list[str]:
+    """Those that are no blanks."""
+    return [name for name in names or () if name.strip()]
 
 
 def _allowed(turn: Turn, category: str | None, *, pinned: bool) -> None:

@@ -53,7 +53,6 @@ class Entering:
         self.edges = Edges(vault)
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self._stats: dict[str, Stat] = {}
-        self._own: dict[str, int] = {}
         self._promised: dict[str, str] = {}  # how links to names without a note are written, by key
         self._unnamed: dict[str, list[str]] = {}  # aliases that wait for their note, by its path
         self._elsewhere: dict[str, str] | None = None  # what else a link may lead to, by name
@@ -98,10 +97,6 @@ class Entering:
         """Every entity by the path of its note, as it is now."""
         self.refresh()
         return {entity.path: entity for entity in self.names.all()}
-
-    def wrote_last(self, path: str) -> bool:
-        """Whether the note is as engram left it."""
-        return path in self._stats and self._own.get(path) == self._stats[path].mtime
 
     def wrote(self, paths: Iterable[str]) -> None:
         """These notes were just written for another reason."""
@@ -365,20 +360,13 @@ class Entering:
         return True
 
     def _is_busy(self, path: str, now: datetime) -> bool:
-        """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be read.
-
-        A time in the future is a wrong clock.
-        """
-        mtime = self._stats[path].mtime
-        rest = self.settings.policy.files.quiet_seconds
-        recent = self._own.get(path) != mtime and abs(now.timestamp() - mtime / 1e9) < rest
-        return recent or self._stats[path] == UNKNOWN
+        """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be read."""
+        rests = self.vault.rests(path, now, self.settings.policy.files.quiet_seconds)
+        return self._stats[path] == UNKNOWN or not rests
 
     def _wrote(self, paths: Iterable[str]) -> None:
         for path in paths:
             self._read(path)
-            if path in self._stats:
-                self._own[path] = self._stats[path].mtime
 
     def _settled(self, line: Line, waiting: set[str]) -> Line:
         """The line, owed as long as its note waits."""

@@ -54,10 +54,7 @@ class Filing:
         """When the batch's session file will have rested after a person's edit; None if it may be written."""
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
-        edited = self.index.edited_at(path)
-        if edited is None or abs(now.timestamp() - edited) >= rest:  # a time in the future is a wrong clock
-            return None
-        return now + timedelta(seconds=rest)
+        return None if self.vault.rests(path, now, rest) else now + timedelta(seconds=rest)
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
         """Append the turns to their session file, those that stand there already left out; where they stand now.

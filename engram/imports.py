@@ -46,6 +46,7 @@ _WHOLE = "turns as whole JSON"
 _NOTE_SUFFIXES = frozenset({".md", ".markdown"})
 _CHUNK = 1 << 16
 _SNIPPET = 60
+_LOOK = "Look whether you may read it, and whether it is whole."
 _UNREADABLE = (OSError, BadZipFile, RuntimeError)  # zipfile says RuntimeError of a locked or unknown archive
 # Seconds since 1970 have ten digits for the next centuries; more digits are milliseconds or microseconds.
 _MILLISECONDS_FROM = 1e11
@@ -67,12 +68,17 @@ def read_export(path: Path, zone: tzinfo, kind: str = "auto") -> Iterator[Found]
         if path.is_file():
             path.open("rb").close()
     except _UNREADABLE as error:
-        raise BadRequestError(f"cannot read the export: {error}", where=str(path)) from error
+        raise BadRequestError(f"cannot read the export: {_why(error)}", where=str(path), fix=_LOOK) from error
     if seen == "markdown":
         return _markdown(path, zone)
     if seen in {"jsonl", _WHOLE}:
         return _plain_turns(path, zone, _rows(path) if seen == _WHOLE else _lines(path))
     return _conversations(path, zone, {"chatgpt": _chatgpt, "claude": _claude, "locomo": _locomo}[seen])
+
+
+def _why(error: Exception) -> str:
+    """What the system says without its number and the path, which is told beside it."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 # --- which format ----------------------------------------------------------------------------------------------
@@ -196,7 +202,7 @@ def _conversations(
                 else:
                     yield Problem("not-an-object", f"a conversation is wanted, this is {type(item).__name__}", name)
     except _UNREADABLE as error:
-        yield Problem("unreadable", f"cannot read on: {error}", str(path))
+        yield Problem("unreadable", f"cannot read on: {_why(error)}", str(path))
 
 
 def _chatgpt(talk: dict[str, Any], zone: tzinfo, name: str) -> Iterator[Found]:
@@ -330,7 +336,7 @@ def _markdown(path: Path, zone: tzinfo) -> Iterator[Found]:
         try:
             text = note.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            yield Problem("unreadable", f"cannot read the file: {error}", str(note))
+            yield Problem("unreadable", f"cannot read the file: {_why(error)}", str(note))
             continue
         front, body = _front_matter(text)
         when = _dated(front, note.stem, zone) or _modified(note, zone)

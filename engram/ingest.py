@@ -59,12 +59,12 @@ def turn_from(
     """
     if unknown := sorted(set(raw) - TURN_KEYS):
         raise BadRequestError(f"a turn has no {unknown[0]!r}", fix=f"Its keys are {', '.join(sorted(TURN_KEYS))}.")
-    text = raw.get("text")
+    text, place = raw.get("text"), f"turn {raw['id']!r}" if raw.get("id") else ""
     if not isinstance(text, str) or not text.strip():
-        raise BadRequestError("a turn needs a text", where=f"turn {raw.get('id', '')!r}")
+        raise BadRequestError("there are no words in it", where=place, fix="Give the text that was said.")
     most = settings.policy.journal.turn_bytes
     if len(text.encode("utf-8", "surrogatepass")) > most:
-        raise BadRequestError(f"a turn may have {most} bytes", where=f"turn {raw.get('id', '')!r}", fix="Split it.")
+        raise BadRequestError(f"a turn may have {most} bytes", where=place, fix="Split it.")
     role = raw.get("role") or "user"
     if role not in ROLES:
         raise BadRequestError(f"there is no role {role!r}", fix=f"Use one of: {', '.join(ROLES)}.")
@@ -210,7 +210,7 @@ class Intake:
             raise ConflictError(
                 "the same id came with another text",
                 where=", ".join(conflicts[:10]),
-                fix="Give each turn an id of its own; nothing of this request was stored.",
+                fix="Give each turn an id of its own; a request that holds such a turn is refused whole.",
             )
         most = self.settings.policy.journal.queue_turns
         if number > most:

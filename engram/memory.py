@@ -37,7 +37,7 @@ from engram.reviewing import Reviewing
 from engram.stream import Stream
 from engram.upkeep import Upkeep
 from engram.using import Using, uncounted
-from engram.vault import files
+from engram.vault import files, template
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 INJECTED = "injected.json"
+OWN = "own-writes.json"
 HANDING_IN = frozenset(("observe", "remember"))
 """The operations whose words have a source."""
 UNSAYING = frozenset(("forget", "correct", "decide"))
@@ -92,11 +93,7 @@ class Memory(Stream):
         Raises NotFoundError (no vault there), LockedError (another process owns it), StorageError.
         """
         settings = self.settings
-        if not settings.vault.is_dir():
-            raise NotFoundError("there is no vault", where=str(settings.vault), fix="Make one with `engram init`.")
-        if not (settings.vault / "engram.toml").is_file():
-            fix = "Make it one with `engram init`; what is in it stays as it is."
-            raise NotFoundError("this folder is no vault", where=str(settings.vault), fix=fix)
+        template.check(settings.vault)
         for folder in (settings.state, settings.cache):
             files.make_folders(folder)
         self._lock = files.lock(settings.state / "lock")
@@ -142,6 +139,8 @@ class Memory(Stream):
         talks = Conversations(self.vault, self.index, settings)
         self.briefing = Briefing(talks, self.injected, self.clock, lambda **ask: self.call("recall", ask))
         self.index.tombstones = self.vault.tombstones()
+        with suppress(EngramError, ValueError, TypeError):
+            self.vault.own.update(json.loads(files.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
             self.injected.load(json.loads(files.read(settings.state / INJECTED)))
 
@@ -179,12 +178,19 @@ class Memory(Stream):
         self.index.save()
         self.upkeep.agenda.save()
         self._save_injected()
+        self._save_own()
         self.climb.boxing.save()
         self.commits.passing()
 
     def _save_injected(self) -> None:
         """What was handed out is known after a restart too; a crash loses the last hour of it (`X7`)."""
         files.write_derived(self.settings.state / INJECTED, json.dumps(self.injected.dump()).encode())
+
+    def _save_own(self) -> None:
+        """The next process, as the next command is, need not take what this one just wrote for a person's doing."""
+        first = (self.clock().timestamp() - self.settings.policy.files.quiet_seconds) * 1e9
+        late = {path: when for path, when in self.vault.own.items() if when > first}
+        files.write_derived(self.settings.cache / OWN, json.dumps(late).encode())
 
     def close(self) -> None:
         """Save the index and let go of the vault. What waits stays in the journal."""
@@ -195,6 +201,7 @@ class Memory(Stream):
                 self.using.flush()
                 self.upkeep.agenda.save()
                 self._save_injected()
+                self._save_own()
                 self.climb.boxing.save()
             self.index.close()
         finally:

@@ -15,7 +15,10 @@ Kind = Literal["text", "int", "float", "bool", "time", "list", "turns"]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument. `positional` arguments come first on the command line; times are ISO 8601."""
+    """One argument. `positional` arguments come first on the command line; times are ISO 8601.
+
+    A number is `least` to `most`.
+    """
 
     name: str
     kind: Kind
@@ -23,6 +26,18 @@ class Param:
     required: bool = False
     positional: bool = False
     default: Any = None
+    least: float = 0
+    most: float = 0
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has a range."""
+        return self.kind in {"int", "float"}
+
+    @property
+    def meaning(self) -> str:
+        """What it is for, with the range of a number."""
+        return f"{self.help}, {self.least} to {self.most}" if self.is_number else self.help
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +83,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "find the few memories that matter, with their evidence",
         (
             Param("query", "text", "what to look for", required=True, positional=True),
-            Param("k", "int", "most hits"),
-            Param("budget", "int", "most tokens"),
-            Param("milliseconds", "int", "time after which the answer is what is found by then"),
+            Param("k", "int", "most hits", least=1, most=1000),
+            Param("budget", "int", "most tokens", least=1, most=100000),
+            Param(
+                "milliseconds",
+                "int",
+                "milliseconds after which the answer is what is found by then",
+                least=1,
+                most=60000,
+            ),
             Param("preset", "text", "scorer: balanced, belief (importance, use) or entity (what is new and frequent)"),
             Param("session", "text", "the conversation that asks"),
             Param("persona", "text", "whose memories besides everybody's"),
@@ -90,7 +111,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("query", "text", "what the user just said", positional=True),
             Param("session", "text", "the conversation that asks"),
             Param("persona", "text", "whose memories besides everybody's"),
-            Param("budget", "int", "most tokens"),
+            Param("budget", "int", "most tokens", least=50, most=100000),
         ),
     ),
     Operation(
@@ -124,7 +145,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("category", "text", "one of the ten categories; guessed when absent"),
             Param("about", "list", "names of people, places or things"),
             Param("tags", "list", "tags"),
-            Param("importance", "float", "0 to 1; scored when absent"),
+            Param("importance", "float", "scored when absent", least=0, most=1),
             Param("persona", "text", "private to this persona"),
             Param("pinned", "bool", "never let it fade", default=False),
             Param("expires", "time", "when it stops being true"),
@@ -224,7 +245,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/v1/runs",
         "the latest runs of consolidation: what each did, and whether it can be taken back",
-        (Param("last", "int", "how many", default=20),),
+        (Param("last", "int", "how many", default=20, least=1, most=1000),),
     ),
     Operation(
         "undo",
@@ -243,7 +264,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/forecast",
         "what will go stale, end, be archived or pruned if nobody touches it, and why",
         (
-            Param("days", "int", "how far ahead", default=30),
+            Param("days", "int", "how far ahead", default=30, least=1, most=3650),
             Param("curve", "bool", "with the curve of what each will be worth", default=False),
         ),
         writes=True,
@@ -266,14 +287,20 @@ OPERATIONS: tuple[Operation, ...] = (
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
+def named(name: str) -> Operation:
+    """The operation of this name; BadRequestError where there is none."""
+    operation = BY_NAME.get(name)
+    if operation is None:
+        raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
+    return operation
+
+
 def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """`given` with defaults filled in; BadRequestError names every missing, unknown or ill-typed argument.
 
     Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD.
     """
-    operation = BY_NAME.get(name)
-    if operation is None:
-        raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
+    operation = named(name)
     known = {param.name: param for param in operation.params}
     faults = [f"unknown argument {extra!r}" for extra in given if extra not in known]
     result: dict[str, Any] = {}
@@ -283,8 +310,8 @@ def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
             if param.required:
                 faults.append(f"missing argument {param.name!r}")
             result[param.name] = param.default
-        elif not _fits(param.kind, value):
-            faults.append(f"argument {param.name!r} is not of kind {param.kind}")
+        elif not _fits(param, value):
+            faults.append(_misfit(param))
         else:
             result[param.name] = _clean(value)
     if faults:
@@ -302,13 +329,20 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _fits(kind: Kind, value: Any) -> bool:
+def _misfit(param: Param) -> str:
+    if not param.is_number:
+        return f"argument {param.name!r} is not of kind {param.kind}"
+    number = "a whole number" if param.kind == "int" else "a number"
+    return f"argument {param.name!r} must be {number} from {param.least} to {param.most}"
+
+
+def _fits(param: Param, value: Any) -> bool:
+    kind = param.kind
+    if param.is_number:
+        number = isinstance(value, int if kind == "int" else (int, float)) and not isinstance(value, bool)
+        return number and bool(param.least <= value <= param.most)
     if kind == "bool":
         return isinstance(value, bool)
-    if kind == "int":
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind == "float":
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind == "list":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if kind == "turns":

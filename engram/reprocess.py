@@ -33,8 +33,11 @@ def reprocess(settings: Settings, into: Path, tell: Callable[[int, int], object]
 
     `new` are active statements that the vault does not have, `gone` those of its own that did not come again, also
     because a person wrote them. What somebody asked to keep is asked for again. `tell` hears of progress: (turns
-    done, of how many). Raises ConflictError where `into` holds something.
+    done, of how many). Raises NotFoundError (no vault at hand), BadRequestError where `into` is a file, ConflictError
+    where it holds something.
     """
+    template.check(settings.vault)
+    template.check_room(into)
     if into.exists() and any(into.iterdir()):
         raise ConflictError("the folder is not empty", where=str(into), fix="Name one that is not there yet.")
     said = sorted(recorded(settings), key=lambda turn: (turn.occurred_at, turn.session, turn.id))

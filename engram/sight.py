@@ -142,15 +142,9 @@ class Sight(Looking):
         return "a person edited it" if self.filing.told("edit", fact.id) else None
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
-        """Whether somebody else wrote in a note a moment ago; a time in the future is a wrong clock."""
+        """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
         rest = self.settings.policy.files.quiet_seconds
-
-        def touched(path: str) -> str | None:
-            edited = self.index.edited_at(path)
-            near = edited is not None and abs(now.timestamp() - edited) < rest and not self.entering.wrote_last(path)
-            return "somebody is at it" if near else None
-
-        return touched
+        return lambda path: None if self.vault.rests(path, now, rest) else "somebody is at it"
 
     def trash(self) -> list[str]:
         """The paths of what lies in the trash."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-MOST_DAYS = 3650
 UNREAD = "some answers could not be read"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 POINTS = 31
@@ -184,8 +183,6 @@ class Upkeep:
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """What will become of memories that nobody touches, with `curve` how they fade until then (X10)."""
-        if not 0 < days <= MOST_DAYS:
-            raise BadRequestError(f"days must be 1 to {MOST_DAYS}")
         return {"days": days, "coming": self.order.forecast(days, POINTS if curve else 0)}
 
 

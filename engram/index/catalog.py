@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from engram.core.records import Fact
+    from engram.core.records import Fact, Problem
     from engram.index.diff import Edited
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
@@ -73,6 +73,7 @@ class Catalog(Lookups):
         self._edited = edited
         self._missing: dict[str, float] = {}
         self._seen_whole = self._walked = ""
+        self._met: list[Problem] = []
 
     def close(self) -> None:
         """Let go of the database."""
@@ -83,6 +84,10 @@ class Catalog(Lookups):
         with self._scanning:
             self._missing.clear()
             self.rows.start_over()
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with files of the vault, and what the last look at all of it could not look at."""
+        return [*super().problems(), *self._met]
 
     # ------------------------------------------------------------------------------------- disk → rows
 
@@ -188,6 +193,7 @@ class Catalog(Lookups):
             self.rows.set("complete", "yes")
         if paths is None:
             self._walked = generation
+            self._met = seen.problems
         return log.diff()
 
     @property
@@ -253,7 +259,7 @@ class Catalog(Lookups):
             log.pending.update({entry.path for entry in entries}.difference(entry.path for entry in still))
             rest = [(entry, self._trusted(entry.stat)) for entry in still]
             for entry, stat in store_new(db, rest, log) if len(rest) > _FEW else rest:
-                store(db, entry, stat, self._stands, log)
+                store(db, entry, stat, self.stands, log)
             if self._edited and (edits := log.found["edited"][told:]):
                 self._edited(edits)
 
@@ -296,7 +302,7 @@ class Catalog(Lookups):
         except OSError:
             return None
 
-    def _stands(self, path: str) -> bool:
+    def stands(self, path: str) -> bool:
         """Whether something is at `path`, or may be: only a clear no is a no."""
         try:
             os.lstat(f"{self.root}/{path}")

@@ -21,7 +21,6 @@ from engram.index.meaning import Meaning
 from engram.index.rows import key_of
 from engram.index.vectors import digest
 from engram.vault import files
-from engram.vault.places import kind_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,7 +55,6 @@ class Index:
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self._pending: dict[str, FiledTurn] = {}
         self._untold: list[FiledTurn] = []  # of these, those that the lexical index has not heard of yet
-        self._own: dict[str, int] = {}
         self._following = threading.Lock()
         self._mark = self._load()
         self._follow()
@@ -88,7 +86,6 @@ class Index:
     def wrote(self, held: Mapping[str, bytes]) -> None:
         """Take in our own writes at once, so that the next question finds them (`X18`)."""
         self.catalog.wrote(held)
-        self._own |= {path: self._mtime(path) for path in held if kind_at(path) != "fact"}
         self._follow()
 
     def filed(self, turns: Sequence[FiledTurn]) -> None:
@@ -157,15 +154,6 @@ class Index:
     def _load(self) -> str:
         """The mark at which the saved lexical index stands, or '' where there is none to use."""
         return self._lexical.mark if self._lexical.load(self.settings.cache) else ""
-
-    def _mtime(self, path: str) -> int:
-        """When the file was written, in nanoseconds; 0 if nothing stands there, -1 if the disk does not say."""
-        try:
-            return (self.settings.vault / path).lstat().st_mtime_ns
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
-        except OSError:
-            return -1
 
     # -- questions ----------------------------------------------------------------------------------
 
@@ -315,7 +303,7 @@ class Index:
 
     def holds(self, path: str) -> bool:
         """Whether something stands at this vault-relative path."""
-        return self._mtime(path) != 0
+        return self.catalog.stands(path)
 
     def problems(self, path: str | None = None) -> list[Problem]:
         """What is wrong with files of the vault, or with one of them."""
@@ -338,11 +326,6 @@ class Index:
     def counts(self) -> dict[str, int]:
         """How many of what; `waiting` turns are in the journal only."""
         return self.catalog.counts() | {"waiting": len(self._pending)}
-
-    def edited_at(self, path: str) -> float | None:
-        """When somebody else last wrote the note at `path` (epoch seconds); None: only we did, or no file."""
-        mtime = self._mtime(path)
-        return None if mtime in {-1, 0, self._own.get(path)} else mtime / 1e9
 
 
 def _doc(unit: Unit) -> Doc:

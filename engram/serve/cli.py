@@ -7,12 +7,13 @@ cost several times more than starting Python. Whatever it is not sure of goes to
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
 from engram.errors import EngramError
 from engram.serve import wire
-from engram.serve.output import INTERRUPTED, fault_shown, shown
+from engram.serve.output import INTERRUPTED, fault_shown, put, shown, surprise
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ WORDS: dict[str, dict[str, tuple[str, type]]] = {
 """The plain forms of the three verbs; a test holds them equal to the tree."""
 
 
+LONGEST_NUMBER = 9
+"""Digits of the largest number that any option takes."""
+
+
 class Asked:
     """A command line that the short way understood."""
 
@@ -50,19 +55,35 @@ class Asked:
 
 def main() -> None:
     """Run the command line; the process ends with the fault's exit code."""
-    asked = plain(sys.argv[1:])
+    _mend_streams()
+    try:
+        sys.exit(_run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _mend_streams() -> None:
+    """What is closed leads nowhere, and letters that the output does not have become `?`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _run(argv: Sequence[str]) -> int:
+    asked = plain(argv)
     path = wire.socket_of(asked.vault, os.environ) if asked and "_ENGRAM_COMPLETE" not in os.environ else None
     if asked is None or path is None or not wire.answers(path):
         from engram.serve.commands import run
 
-        sys.exit(run(sys.argv[1:]))
+        return run(argv)
+    sys.excepthook = surprise
     try:
-        sys.exit(_through(path, asked))
+        return _through(path, asked)
     except EngramError as fault:
         sys.stderr.write(fault_shown(fault, as_json=asked.as_json) + "\n")
-        sys.exit(fault.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        return fault.exit_code
 
 
 def plain(argv: Sequence[str]) -> Asked | None:
@@ -94,13 +115,17 @@ def _option(asked: Asked, word: str, rest: Iterator[str]) -> bool:
         asked.params[name] = True
         return True
     value = next(rest, "")
-    if not name or not value or value.startswith("-") or (kind is int and not (value.isascii() and value.isdigit())):
+    if not name or not value or value.startswith("-") or (kind is int and not _is_number(value)):
         return False
     if name == "vault":
         asked.vault = value
     else:
         asked.params[name] = kind(value)
     return True
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= LONGEST_NUMBER
 
 
 def _through(path: str, asked: Asked) -> int:
@@ -110,8 +135,8 @@ def _through(path: str, asked: Asked) -> int:
     if asked.name == "observe":
         from engram.serve.feed import exit_code, observe
 
-        result = observe(sys.stdin.fileno(), call)
+        result = observe(sys.stdin, call)
     else:
         result = call(asked.name, asked.params)
-    sys.stdout.write(shown(asked.name, result, as_json=asked.as_json, explain=bool(asked.params.get("explain"))) + "\n")
+    put(shown(asked.name, result, as_json=asked.as_json, explain=bool(asked.params.get("explain"))))
     return exit_code(result) if asked.name == "observe" else 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
-from engram.errors import LockedError
+from engram.errors import LockedError, UnavailableError
 from engram.serve import wire
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
@@ -80,6 +81,17 @@ def embedded(settings: Settings) -> memory.Memory:
     return held
 
 
+class Closed:
+    """A vault that was let go of."""
+
+    def call(self, name: str, _params: dict[str, Any]) -> dict[str, Any]:
+        """Nothing is asked any more; raises UnavailableError."""
+        raise UnavailableError("this memory was closed", where=name, fix="Open another: `Memory(folder)`.")
+
+    def close(self) -> None:
+        """It is."""
+
+
 class Recall:
     """An answer. `text` is fenced and marked as notes, ready to stand in a prompt; `hits` are dicts."""
 
@@ -109,7 +121,7 @@ class Memory:
     def __init__(self, vault: str | os.PathLike[str] | None = None) -> None:
         from pathlib import Path
 
-        self._line = line(None if vault is None else Path(vault))
+        self._line: Line = line(None if vault is None else Path(vault))
 
     def __enter__(self) -> Self:
         return self
@@ -120,10 +132,12 @@ class Memory:
     def close(self) -> None:
         """Let go of the vault."""
         self._line.close()
+        self._line = Closed()
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
-        """Any operation of the table by name."""
-        return self._line.call(name, {key: _plain(value) for key, value in params.items() if value is not None})
+        """Any operation of the table by name; the answer is the same JSON with and without a daemon."""
+        answer = self._line.call(name, {key: _plain(value) for key, value in params.items() if value is not None})
+        return answer if isinstance(self._line, Remote) else dict(json.loads(json.dumps(answer)))
 
     def observe(
         self,

@@ -13,7 +13,7 @@ import click
 from engram.errors import BadRequestError, EngramError, LockedError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
-from engram.serve.output import INTERRUPTED, fault_shown
+from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
 from engram.serve.tree import Command, Given, Tree, common, tree
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "fo
 def run(argv: Sequence[str]) -> int:
     """Run a command line and return the exit code; every fault is told in words, traces only with --debug."""
     given = Given()
-    sys.excepthook = _surprise if "--debug" not in argv else sys.__excepthook__
+    sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
     try:
         code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=given)
     except EngramError as fault:
@@ -41,19 +41,14 @@ def run(argv: Sequence[str]) -> int:
         fault.show()
         return BadRequestError.exit_code
     except click.ClickException as fault:
-        words = BadRequestError(fault.format_message(), fix="`engram --help` lists the commands and their options.")
+        asked = getattr(fault, "ctx", None)
+        fix = f"`{asked.command_path if asked else 'engram'} --help` tells what it takes."
+        words = BadRequestError(fault.format_message(), fix=fix)
         click.echo(fault_shown(words, as_json=given.as_json), err=True)
         return words.exit_code
     except click.Abort:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
-
-
-def _surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
-    words = EngramError(
-        f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
-    )
-    sys.stderr.write(fault_shown(words) + "\n")
 
 
 # -- operations of the table ------------------------------------------------------------------------
@@ -65,8 +60,8 @@ def _parameter(param: Param) -> click.Parameter:
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
     kind = TYPES.get(param.kind, str)
     if param.kind == "bool":
-        return click.Option([flag], is_flag=True, default=bool(param.default), help=param.help)
-    return click.Option([flag, param.name], type=kind, multiple=param.kind == "list", help=param.help)
+        return click.Option([flag], is_flag=True, default=bool(param.default), help=param.meaning)
+    return click.Option([flag, param.name], type=kind, multiple=param.kind == "list", help=param.meaning)
 
 
 def _operation(operation: Operation) -> Command:
@@ -161,7 +156,7 @@ def observe(given: Given) -> int:
     from engram.serve import feed
 
     with given.line() as line:
-        result = feed.observe(sys.stdin.fileno(), line.call)
+        result = feed.observe(sys.stdin, line.call)
         if not isinstance(line, client.Remote):  # a daemon distils later
             result |= feed.parked(line.call)
     given.show("observe", result)
@@ -169,7 +164,7 @@ def observe(given: Given) -> int:
 
 
 @tree.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--kind",
     type=click.Choice(["auto", "jsonl", "chatgpt", "claude", "markdown", "locomo"]),
@@ -191,12 +186,15 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
     else:
         with given.line() as line:
             result = feed.feed(found, line.call)
+    if not any(result.get(name) for name in ("turns", "stored", "duplicates", "refused")):
+        fix = "Look into it, and at --kind if you gave one."
+        raise NotFoundError("no turn is in it", where=str(file), fix=fix)
     given.show("import", result)
     return feed.exit_code(result)
 
 
 @tree.command()
-@click.option("--days", type=int, default=30, show_default=True, help="how far ahead")
+@click.option("--days", type=int, default=30, show_default=True, help="how far ahead, 1 to 3650")
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
 def forecast(given: Given, days: int, *, plot: bool) -> None:
@@ -206,7 +204,7 @@ def forecast(given: Given, days: int, *, plot: bool) -> None:
 
 
 @tree.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(given: Given, folder: Path) -> None:
     """Distil the whole history anew into the new vault FOLDER, with the model in use now, and show what differs.
@@ -271,7 +269,7 @@ def diff(given: Given, id: str) -> None:  # noqa: A002  the argument's name is s
 
 
 @tree.command()
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.argument("folder", type=click.Path(path_type=Path, readable=False), required=False)
 @click.option("--git", is_flag=True, help="make it a git repository too")
 @click.option("--dry-run", is_flag=True, help="only list what would be written")
 @click.pass_obj
@@ -295,10 +293,12 @@ def policy(given: Given) -> None:
     if given.as_json:
         given.show("policy", {"policy": listed})
         return
+    lines = []
     for row in listed:
         name = f"{row['concern']}.{row['name']}" + (f" (key {row['key']})" if row["key"] else "")
-        click.echo(f"{name} = {row['value']:g} {row['unit']}")
-        click.echo(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]")
+        lines.append(f"{name} = {row['value']:g} {row['unit']}")
+        lines.append(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]")
+    put("\n".join(lines))
 
 
 @tree.group(cls=Tree, params=common())
@@ -375,7 +375,7 @@ def up(given: Given, *, nightly: bool, dry_run: bool) -> None:
         raise BadRequestError("only your usual vault has a timer", where=str(given.named), fix="Run its daemon.")
     written = units.rendered(settings, os.environ, instance=bool(given.named), nightly=nightly)
     if dry_run:
-        click.echo("\n".join(f"# {path}\n{text}" for path, text in written.items()))
+        put("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
     begun = units.NIGHTLY if nightly else units.names(settings.socket, given.named and settings.vault)
     given.show("up", units.up(settings, written, begun))
@@ -396,7 +396,13 @@ def down(given: Given) -> None:
 @click.pass_obj
 def status(given: Given) -> None:
     """What the daemon is doing."""
-    given.show("status", wire.call(given.socket(), "status", {}))
+    from engram.vault import template
+
+    try:
+        given.show("status", wire.call(given.socket(), "status", {}))
+    except wire.AbsentError:
+        template.check(given.settings().vault)
+        raise
 
 
 @tree.command()
@@ -407,4 +413,4 @@ def completion(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source())
+    put(kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source())

@@ -13,8 +13,8 @@ from engram.serve.output import INTERRUPTED
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, TextIO
 
     from engram.core.records import Problem, Turn
 
@@ -30,25 +30,32 @@ class Feed:
 
     def __init__(self, call: Call) -> None:
         self.call = call
+        self.sending = 0
         self.stored = 0
         self.duplicates = 0
         self.refused: list[str] = []
 
-    def send(self, turns: list[dict[str, Any]]) -> None:
-        """Send a batch; a busy daemon is waited for, and of a refused batch only the bad turns stay behind."""
+    def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
+        """Send a batch; a busy daemon is waited for, and of a refused batch only the bad turns stay behind.
+
+        `places` says where each turn stands, for who has to look for it.
+        """
         while True:
             try:
                 answer = self.call("observe", {"turns": turns})
                 break
+            except KeyboardInterrupt:
+                self.sending = len(turns)
+                raise
             except BusyError as busy:
                 time.sleep(busy.retry_after)
             except (BadRequestError, ConflictError) as fault:
                 if len(turns) == 1:
-                    self.refused.append(str(fault))
+                    self.refused.append("".join([*(f"{place}: " for place in places), str(fault)]))
                     return
                 half = len(turns) // 2
-                self.send(turns[:half])
-                self.send(turns[half:])
+                self.send(turns[:half], places[:half])
+                self.send(turns[half:], places[half:])
                 return
         self.stored += answer["stored"]
         self.duplicates += answer["duplicates"]
@@ -62,8 +69,9 @@ class Feed:
             yield
         except KeyboardInterrupt:
             stored = self.stored + self.duplicates
+            perhaps = f", and perhaps the {self.sending} that were on their way" if self.sending else ""
             sys.stderr.write(
-                f"\nengram: interrupted; turns stored already: {stored}. "
+                f"\nengram: interrupted; turns stored already: {stored}{perhaps}. "
                 "Run it again to go on: a turn with an id is never stored twice.\n"
             )
             raise SystemExit(INTERRUPTED) from None
@@ -75,25 +83,30 @@ class Feed:
         return {"stored": self.stored, "duplicates": self.duplicates, "refused": self.refused}
 
 
-def observe(source: int, call: Call) -> dict[str, Any]:
-    """Send the JSON lines of the descriptor `source` as they arrive."""
+def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
+    """Send the JSON lines of `source`, which is None where standard input is closed, as they arrive."""
+    if source is None:
+        raise BadRequestError("standard input is closed", fix="Pipe the turns in: `engram observe < turns.jsonl`.")
+    if source.isatty():
+        sys.stderr.write('One JSON object a line, as {"text": "I like tea."}; Ctrl-D ends.\n')
     sink = Feed(call)
     number = 0
     with sink.interruptible():
-        for lines in _arriving(source):
-            turns: list[dict[str, Any]] = []
+        for lines in _arriving(source.fileno()):
+            turns: dict[str, dict[str, Any]] = {}
             for line in lines:
                 number += 1
                 if line.strip():
-                    _read(line, number, turns, sink.refused)
+                    _read(line, f"line {number}", turns, sink.refused)
             for start in range(0, len(turns), BATCH_TURNS):
-                sink.send(turns[start : start + BATCH_TURNS])
+                some = list(turns)[start : start + BATCH_TURNS]
+                sink.send([turns[place] for place in some], some)
     return sink.close()
 
 
 def exit_code(result: dict[str, Any]) -> int:
-    """Whether a turn was refused."""
-    return BadRequestError.exit_code if result["refused"] else 0
+    """Whether a turn was refused: what came in is wrong then, not the command line."""
+    return ConflictError.exit_code if result["refused"] else 0
 
 
 def parked(call: Call) -> dict[str, Any]:
@@ -118,16 +131,16 @@ def _arriving(source: int) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _read(line: bytes, number: int, turns: list[dict[str, Any]], refused: list[str]) -> None:
+def _read(line: bytes, place: str, turns: dict[str, dict[str, Any]], refused: list[str]) -> None:
     try:
         turn = json.loads(line)
-    except ValueError as fault:
-        refused.append(f"line {number}: not JSON ({fault})")
+    except (ValueError, RecursionError) as fault:
+        refused.append(f"{place}: not JSON ({fault})")
         return
     if isinstance(turn, dict):
-        turns.append(turn)
+        turns[place] = turn
     else:
-        refused.append(f"line {number}: not a JSON object")
+        refused.append(f"{place}: not a JSON object")
 
 
 def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from engram.operations import Operation, Param
 
 ACCEPTED = 202
+LONGEST_NUMBER = 9
+"""Characters of a number in a query; no range goes further."""
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "int": {"type": "integer"},
@@ -149,7 +151,7 @@ def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any
     for name, word in query.items():
         if kinds.get(name) == "bool" and word.casefold() in {"true", "false"}:
             given[name] = word.casefold() == "true"
-        elif kinds.get(name) == "int" and word.isdecimal():
+        elif kinds.get(name) == "int" and word.removeprefix("-").isdecimal() and len(word) <= LONGEST_NUMBER:
             given[name] = int(word)
     return given
 
@@ -221,7 +223,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         schema = {
             "type": "object",
             "additionalProperties": False,
-            "properties": {param.name: {**SCHEMAS[param.kind], "description": param.help} for param in others},
+            "properties": {param.name: {**_schema(param), "description": param.help} for param in others},
             "required": [param.name for param in others if param.required],
         }
         described["requestBody"] = {"required": bool(others), "content": {"application/json": {"schema": schema}}}
@@ -234,8 +236,13 @@ def _parameter(param: Param, place: str) -> dict[str, Any]:
         "in": place,
         "required": param.required,
         "description": param.help,
-        "schema": SCHEMAS[param.kind],
+        "schema": _schema(param),
     }
+
+
+def _schema(param: Param) -> dict[str, Any]:
+    span = {"minimum": param.least, "maximum": param.most} if param.is_number else {}
+    return {**SCHEMAS[param.kind], **span}
 
 
 def _answered(words: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+
+from engram.errors import EngramError, StorageError
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
-
-    from engram.errors import EngramError
 
 
 INTERRUPTED = 130
@@ -33,6 +35,30 @@ def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explai
     if name in _LISTED:
         return "\n".join(_LISTED[name](result))
     return "\n".join(_tree(result))
+
+
+def surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
+    """A fault of the program in words, as Python's `excepthook`."""
+    words = EngramError(
+        f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
+    )
+    sys.stderr.write(fault_shown(words) + "\n")
+
+
+def put(text: str) -> None:
+    """Print a result; who stopped reading does not want the rest.
+
+    Raises StorageError where it cannot be printed, as on a full disk.
+    """
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except OSError as fault:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # else Python tries again at its end
+        if not isinstance(fault, BrokenPipeError):
+            fix = "What was asked for is done, only its result is not shown."
+            raise StorageError("the output cannot be written", where=fault.strerror or "", fix=fix) from fault
 
 
 def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:

@@ -21,10 +21,10 @@ Every command also takes these options:
 """
 EXITS = """## Exit codes
 
-0 done · 64 the command line or a turn has the wrong form · 65 the same id with another content · 66 no such
-memory, file or vault · 69 no daemon, or the model does not answer · 74 the disk refused · 75 the vault is held
-by another process, or the queue is full · 77 not allowed · 78 the configuration cannot be used · 1 a fault of
-the program · 130 interrupted.
+0 done · 64 the command line has the wrong form · 65 a turn was refused, the others are stored; or an id means
+several, or a name is taken · 66 no such memory, file or vault · 69 no daemon, or the model does not answer · 74 the
+disk refused · 75 the vault is held by another process, or the queue is full · 77 not allowed · 78 the configuration
+cannot be used · 1 a fault of the program · 130 interrupted.
 
 A fault is told on standard error: what happened, where, what to do, and a code; with `--json` as an object.
 """

@@ -12,7 +12,7 @@ import click
 from engram import __version__
 from engram.errors import ConfigError
 from engram.serve import client, wire
-from engram.serve.output import shown
+from engram.serve.output import put, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ class Given:
 
     def show(self, name: str, result: Any, *, explain: bool = False) -> None:
         """Print a result the way that was asked for."""
-        click.echo(shown(name, result, as_json=self.as_json, explain=explain))
+        put(shown(name, result, as_json=self.as_json, explain=explain))
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -70,7 +70,7 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--vault",), {"type": click.Path(path_type=Path), "help": "the folder of the vault"}),
+    (("--vault",), {"type": click.Path(path_type=Path, readable=False), "help": "the folder of the vault"}),
     (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
     (("--debug",), {"is_flag": True, "help": "show where in the program a fault arose"}),
 )

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import NotFoundError, StorageError, UnavailableError
+from engram.errors import StorageError, UnavailableError
 from engram.serve import setup, wire
 from engram.vault import files
-from engram.vault.template import PACKAGE
+from engram.vault.template import PACKAGE, check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,14 +94,16 @@ def names(socket: str | Path, instance: Path | None = None) -> list[str]:
 
 
 def up(settings: Settings, texts: Mapping[Path, str], units: Sequence[str]) -> dict[str, Any]:
-    """Install the units and start these; UnavailableError where systemd has no session for this user."""
+    """Install the units and start these.
+
+    Raises NotFoundError (no vault there), UnavailableError where systemd has no session for this user.
+    """
+    check(settings.vault)
     if not has_session():
         raise UnavailableError(
             "systemd has no session for this user; nothing was written",
             fix=f"Start the daemon yourself: {shlex.join(['engram', 'daemon', '--vault', str(settings.vault)])}",
         )
-    if not settings.vault.is_dir():
-        raise NotFoundError("there is no vault", where=str(settings.vault), fix="Make one with `engram init`.")
     for folder in (settings.state, settings.cache):
         files.make_folders(folder)
     changed = install(texts)

@@ -89,7 +89,7 @@ def connect(path: str, timeout: float | None = None) -> socket.socket:
         raise AbsentError(
             "no daemon answers",
             where=f"{path}: {os.strerror(fault.errno or 0)}",
-            fix="Start one with `engram up`, which systemd keeps, or with `engram daemon`.",
+            fix="Start one with `engram up`, which systemd keeps, or `engram daemon`; other commands need none.",
         ) from fault
     return client
 
@@ -131,7 +131,7 @@ def call(path: str, name: str, params: Mapping[str, Any], *, timeout: float | No
     head = "\r\n".join([*lines, "", ""]).encode("ascii")
     with connect(path, timeout) as line:
         try:
-            line.sendall(head + body)
+            _send(line, head + body)
             status, headers, reply = _answer(line)
         except OSError as fault:
             raise UnavailableError("the daemon did not answer", where=name, fix="Look at `engram status`.") from fault
@@ -144,6 +144,14 @@ def call(path: str, name: str, params: Mapping[str, Any], *, timeout: float | No
     return dict(result)
 
 
+def _send(line: socket.socket, request: bytes) -> None:
+    """Send as much as is taken: what is too large is answered before its end."""
+    try:
+        line.sendall(request)
+    except (BrokenPipeError, ConnectionResetError):
+        return
+
+
 def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
     """Method, target and body of the request for an operation; arguments that are None are left out."""
     given = {key: value for key, value in params.items() if value is not None}
@@ -151,15 +159,15 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
         return "POST", LIGHT[name], json.dumps(given).encode()
     from urllib.parse import quote, urlencode
 
-    from engram.operations import BY_NAME
+    from engram.operations import named
 
-    operation = BY_NAME[name]
+    operation = named(name)
     target = operation.path
     if "{id}" in target:
-        target = target.replace("{id}", quote(str(given.pop("id")), safe=""))
+        target = target.replace("{id}", quote(str(given.pop("id")), safe="", errors="replace"))
     if operation.method in {"POST", "PATCH"}:
         return operation.method, target, json.dumps(given).encode()
-    return operation.method, f"{target}?{urlencode(given)}" if given else target, b""
+    return operation.method, f"{target}?{urlencode(given, errors='replace')}" if given else target, b""
 
 
 def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramError:

@@ -64,7 +64,7 @@ class History:
         """The run of this id, or the only one that begins so; NotFoundError, ConflictError."""
         found = [run for run in self.runs() if name and run.startswith(name.upper())]
         if not found:
-            raise NotFoundError("no such run is kept", where=name, fix="`state/runs.jsonl` names the latest runs.")
+            raise NotFoundError("no such run is kept", where=name, fix="`engram runs` lists them.")
         if len(found) > 1:
             raise ConflictError("several runs begin like this", where=name, fix=f"Give more: {', '.join(found)}.")
         return found[0]
@@ -141,9 +141,7 @@ def put(vault: Vault, step: Step, content: bytes, pending: set[Path] | None = No
         _remove(vault, step, pending)
         return {step.before: b""}
     if step.after != step.before:
-        there = files.safe_join(vault.root, step.after)
-        files.make_folders(there.parent)
-        files.move(files.safe_join(vault.root, step.before), there, pending, step.was)
+        vault.move(step.before, step.after, pending, step.was)
     if step.now != step.was:
         vault.rewrite(
             step.after, lambda raw: content if files.sha256(raw) == step.was else _refuse(step.after), pending

@@ -116,8 +116,8 @@ def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Wal
         if not path:
             found.unseen.add("")
         return found
-    except OSError:
-        found.unseen.add(path)
+    except OSError as fault:
+        _not_seen(found, path, fault)
         return found
     if stat.S_ISDIR(what.st_mode):
         if not path or not passed_over(path):
@@ -155,8 +155,14 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
         except FileNotFoundError:
             if not folder:
                 found.unseen.add(folder)
-        except OSError:
-            found.unseen.add(folder)
+        except OSError as fault:
+            _not_seen(found, folder, fault)
+
+
+def _not_seen(found: Walk, path: str, fault: OSError) -> None:
+    found.unseen.add(path)
+    why = f"it cannot be read ({fault.strerror}), so what is in it is not known"
+    found.problems.append(Problem("unreadable", why, path or "."))
 
 
 def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> bool:

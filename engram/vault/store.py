@@ -31,18 +31,22 @@ TOMBSTONES = "state/tombstones.jsonl"
 HASHES = "state/fact-hashes.txt"
 HASHES_HEAD = f"# SHA-256 of the normal form, version {HASH_VERSION}, of every active fact"
 RETRIES = 5
+MOST_OWN = 4096
+"""So many of the latest are enough: only what was written a moment ago is asked about."""
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Vault:
     """A folder of Markdown; the only writer of it. `root` is resolved and exists.
 
-    `before` is told the path of each file before it changes.
+    `before` is told the path of each file before it changes. `own` has of the files written last when that was
+    (ns): what has another time was written by somebody else.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.before: Callable[[str], object] = _untold
+        self.own: dict[str, int] = {}
         self.stuck: dict[str, str] = {}
         self._left = set(files.leftovers(root))
 
@@ -86,6 +90,22 @@ class Vault:
                     self.rewrite(change.path, partial(_patched, change, held, ready), pending)
         return held
 
+    def edited_at(self, path: str) -> float | None:
+        """When somebody else last wrote the file at `path` (epoch seconds).
+
+        None: only we did, nothing stands there, or the disk does not say.
+        """
+        try:
+            mtime = (self.root / path).lstat().st_mtime_ns
+        except OSError:
+            return None
+        return None if mtime == self.own.get(path) else mtime / 1e9
+
+    def rests(self, path: str, now: datetime, quiet: float) -> bool:
+        """Whether nobody else wrote the file within `quiet` seconds; a time in the future is a wrong clock."""
+        edited = self.edited_at(path)
+        return edited is None or abs(now.timestamp() - edited) >= quiet
+
     def stands(self, path: str, raw: bytes) -> bool:
         """Whether these bytes stand at `path` now, or with b'' nothing."""
         try:
@@ -99,6 +119,7 @@ class Vault:
         """A new file with exactly these bytes; ConflictError where other bytes stand already."""
         target = self._target(path)
         files.write_new(target, raw, pending)
+        self._wrote(path)
 
     def rewrite(self, path: str, patch: Callable[[bytes], bytes], pending: set[Path] | None = None) -> bytes:
         """Replace the file by `patch` of its bytes, again on a person's newer bytes until it holds; what it holds."""
@@ -115,6 +136,7 @@ class Vault:
                 self._left.update(fault.left)
                 continue
             self._left |= {left} if left else set()
+            self._wrote(path)
             return new
         raise ConflictError("the note is being edited", where=path, fix="Try again when the editor is done.")
 
@@ -132,7 +154,7 @@ class Vault:
         held |= {change.path: b"", change.to: new}
         if not arrived:
             self.before(change.path)
-            files.move(here, there, pending, change.sha)
+            self.move(change.path, change.to, pending, change.sha)
         if new == raw:
             return
         try:
@@ -144,6 +166,23 @@ class Vault:
                     files.move(there, here, pending)
             raise
         self._left |= {left} if left else set()
+        self._wrote(change.to)
+
+    def move(self, path: str, to: str, pending: set[Path] | None, expected: str) -> None:
+        """Rename a file, whose folder is made; ConflictError where it has other bytes than `expected` (SHA-256)."""
+        target = files.safe_join(self.root, to)
+        files.make_folders(target.parent)
+        files.move(files.safe_join(self.root, path), target, pending, expected)
+        if path in self.own:
+            self.own[to] = self.own.pop(path)
+
+    def _wrote(self, path: str) -> None:
+        """Keep in mind that it was us who wrote this file last."""
+        self.own.pop(path, None)
+        with suppress(OSError):
+            self.own[path] = (self.root / path).lstat().st_mtime_ns
+        if len(self.own) > MOST_OWN:
+            del self.own[next(iter(self.own))]
 
     def tidy(self, now: datetime, grace: float) -> list[str]:
         """Finish with displaced files; a person's words in one become a note in `review/`, whose paths are given.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
-from engram.errors import StorageError
+from engram.errors import BadRequestError, NotFoundError, StorageError
 from engram.vault import files
 
 SETTINGS = "engram.toml"
@@ -13,6 +14,8 @@ FOLDERS = ("facts", "sessions", "notes", "state")
 """Folders every vault has, also where a version control system dropped them for being empty."""
 
 PACKAGE = Path(__file__).parents[1]
+_A_FILE = "this is a file, and a vault is a folder"
+_NAME_ANOTHER = "Name a folder, or a name that is free: `engram init FOLDER` makes it a vault."
 _ID_LINE = re.compile(rb"^#? *id *=.*\n", re.MULTILINE)
 
 
@@ -24,8 +27,30 @@ def template_folder() -> Path:
     raise StorageError("the vault template is missing", where=str(PACKAGE), fix="Install engram again.")
 
 
+def check(vault: Path) -> None:
+    """Raise NotFoundError where `vault` is no vault: what stands there instead, and how to make one."""
+    make = f"`engram init {shlex.quote(str(vault))}`"
+    if file := _in_the_way(vault):
+        raise NotFoundError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
+    if not vault.is_dir():
+        raise NotFoundError("there is no vault", where=str(vault), fix=f"Make one with {make}.")
+    if not (vault / SETTINGS).is_file():
+        fix = f"Make it one with {make}; what is in it stays as it is."
+        raise NotFoundError("this folder is no vault", where=str(vault), fix=fix)
+
+
+def check_room(vault: Path) -> None:
+    """Raise BadRequestError where no vault can be made, since a file stands in its way."""
+    if file := _in_the_way(vault):
+        raise BadRequestError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
+
+
 def missing(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:
-    """The template's files that `vault` lacks, by relative path; `vault_id` goes into a new engram.toml."""
+    """The template's files that `vault` lacks, by relative path; `vault_id` goes into a new engram.toml.
+
+    Raises BadRequestError where a file stands in the way of the folder.
+    """
+    check_room(vault)
     lacking = {}
     for source in sorted(template.rglob("*")):
         path = source.relative_to(template).as_posix()
@@ -44,10 +69,11 @@ def named(settings: bytes, vault_id: str) -> bytes:
 def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
     """Make `vault` a vault and return the paths of the new files; what stands already stays as it is.
 
-    New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads out of the folder.
+    New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads out of the folder,
+    BadRequestError where a file stands in its way.
     """
-    files.make_folders(vault)
     lacking = missing(vault, vault_id, template)
+    files.make_folders(vault)
     with files.FolderSyncs() as pending:
         for folder in FOLDERS:
             files.make_folders(files.safe_join(vault, folder), pending)
@@ -56,6 +82,12 @@ def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
             files.make_folders(place.parent, pending)
             files.write_new(place, content, pending)
     return tuple(lacking)
+
+
+def _in_the_way(vault: Path) -> Path | None:
+    """What stands where the vault, or a folder above it, would have to be, and is no folder."""
+    stands = next(path for path in (vault, *vault.parents) if path.exists())
+    return None if stands.is_dir() else stands
 
 
 def _stands(vault: Path, path: str) -> bool:

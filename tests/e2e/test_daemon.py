@@ -15,7 +15,7 @@ import pytest
 from engram import Memory
 from engram.core.policy import ServePolicy
 from engram.daemon import Writer
-from engram.errors import BusyError, EngramError, LockedError, NotFoundError, UnavailableError
+from engram.errors import BadRequestError, BusyError, EngramError, LockedError, NotFoundError, UnavailableError
 from engram.serve import client
 from engram.vault import files
 from tests.fakes.answers import ID
@@ -263,6 +263,24 @@ def test_python_is_served_by_the_daemon_or_by_itself(at_home, monkeypatch):
         assert mem.show(identity)["memory"]["status"] == "forgotten"
         with pytest.raises(NotFoundError):
             mem.show("01AAAAAAAAAAAAAAAAAAAAAAAA")
+
+
+def test_python_gets_the_same_answers_with_and_without_a_daemon(at_home):
+    """To the very kinds of values; and a memory that was closed says so."""
+    world, answers = at_home, []
+    for turn in ("1", "2"):
+        with Memory(world.vault) as mem:
+            kept = mem.observe(turns=[{"id": turn, "text": "Anna likes tea.", "occurred_at": "2026-03-04"}])
+            (hit, *_) = mem.recall("what does Anna like?", now="2026-12-01", kinds=["turn"]).hits
+            planned = mem.call("consolidate", dry_run=True)
+            with pytest.raises(BadRequestError, match="no operation 'juggle'"):
+                mem.call("juggle")
+        with pytest.raises(UnavailableError, match="was closed"):
+            mem.recall("tea")
+        answers.append((type(kept["keys"]), hit["about"], type(planned["deeds"])))
+        if turn == "1":
+            world.start()
+    assert answers == [(list, [], list)] * 2
 
 
 def test_the_background_daemon_is_found_and_ended_by_name(world):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engram.config import ModelSettings
-from engram.errors import ConflictError
+from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.imports import read_export
 from engram.reprocess import reprocess
 from engram.serve import feed
@@ -65,6 +65,15 @@ def test_a_models_recorded_replies_make_the_same_vault_and_the_difference_is_sho
     assert first["new"]
     assert first["gone"]
     assert "Anna switched to oat milk" not in first["gone"]
+
+
+def test_a_file_is_no_place_for_a_new_vault(lived, tmp_path):
+    """It is named; and so is a vault that is none."""
+    (tmp_path / "a.py").write_text("x")
+    with pytest.raises(BadRequestError, match="this is a file"):
+        reprocess(lived.settings, tmp_path / "a.py", quiet)
+    with pytest.raises(NotFoundError, match="engram init"):
+        reprocess(replace(lived.settings, vault=tmp_path / "none"), tmp_path / "new", quiet)
 
 
 def test_a_folder_that_holds_something_is_left_alone(lived, tmp_path):

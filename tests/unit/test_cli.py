@@ -65,8 +65,8 @@ def engram(*argv, env=None, stdin=b""):
 def through_tree(argv, answers):
     """What the whole tree sends for a command line, None where it refuses."""
     answers.calls.clear()
-    code = commands.run(argv)
-    return answers.calls[0] if code == 0 and answers.calls else None
+    commands.run(argv)
+    return answers.calls[0] if answers.calls else None
 
 
 OPTIONS = "--budget --session --persona --as-of --now --explain --json --category --pinned -k"
@@ -233,7 +233,9 @@ def test_a_fault_ends_with_its_exit_code_and_nothing_on_standard_output(answers,
 )
 def test_a_wrong_command_line_is_a_bad_request(answers, capsys, argv):
     assert commands.run(argv) == BadRequestError.exit_code
-    assert "code:  bad-request" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "code:  bad-request" in said
+    assert f"`engram {argv[0]} --help`" in said or argv == ["recal"]
 
 
 def test_a_broken_configuration_has_its_own_code(place, tmp_path):
@@ -492,14 +494,29 @@ def test_the_version_is_that_of_the_package():
 
 
 def test_observe_streams_lines_and_tells_which_were_refused(answers):
-    stdin = b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n{"text": "three"}'
+    deep = b"[" * 100_000
+    stdin = b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n' + deep + b'\n{"text": "three"}'
     done = engram("observe", "--json", stdin=stdin)
     sent = [turn["text"] for _, params in answers.calls for turn in params["turns"]]
     assert sent == ["one", "two", "three"]
     result = json.loads(done.stdout)
     assert result["stored"] == len(answers.calls)
-    assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5"]
-    assert done.returncode == BadRequestError.exit_code
+    assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5", "line 6"]
+    assert done.returncode == 65  # EX_DATAERR: the command line was right
+
+
+def test_a_refused_turn_is_told_with_its_line(tmp_path):
+    """By the vault itself: who has to mend it has a file of lines before them."""
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": str(tmp_path / "vault")}
+    engram("init", env=env)
+    stdin = b'{"text": "one"}\n\n{"text": " "}\n{"text": "two", "role": "boss"}\n{"text": "three"}\n'
+    done = engram("observe", "--json", env=env, stdin=stdin)
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["stored"]) == (65, 2)
+    assert [told.partition(".")[0] for told in result["refused"]] == [
+        "line 3: there are no words in it",
+        "line 4: there is no role 'boss'",
+    ]
 
 
 def test_turns_are_sent_while_the_stream_is_open(answers):
@@ -547,6 +564,60 @@ def test_breaking_off_tells_what_is_stored(answers, more):
         said = process.stderr.read().decode()
     assert "turns stored already: 1." in said
     assert "Traceback" not in said
+
+
+def test_breaking_off_tells_of_the_turns_that_were_on_their_way(capsys):
+    """Nobody knows of them; those before are stored."""
+
+    def broken_off(_name, params):
+        if params["turns"][0]["id"] == "3":
+            raise KeyboardInterrupt
+        return {"stored": len(params["turns"]), "duplicates": 0}
+
+    sink = feed.Feed(broken_off)
+    sink.send([{"id": "1"}, {"id": "2"}])
+    with pytest.raises(SystemExit) as end, sink.interruptible():
+        sink.send([{"id": "3"}, {"id": "4"}])
+    assert end.value.code == 130
+    assert "turns stored already: 2, and perhaps the 2 that were on their way." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("before", ["", "--json"])
+def test_what_is_closed_or_full_is_no_fault_of_the_program(answers, before):
+    """Through the short way and through the tree: no trace, and a word where something can be done."""
+
+    def shell(words):
+        line = f"{sys.executable} -P -m engram {before} {words}"
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+        return subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=False)
+
+    answers.results["recall"] = RECALLED | {"hits": [HIT | {"text": "Zoë " * 100}] * 1000}
+    assert (shell("recall q >&-").returncode, shell("recall q >&-").stderr) == (0, "")
+    assert "Zo? Zo?" in shell("recall q").stdout
+    cut = shell("recall q --json 2>&1 | head -1; :")
+    assert (cut.stdout, cut.stderr) == ("{\n", "")
+    full = shell("recall q >/dev/full")
+    assert (full.returncode, "Traceback" in full.stderr) == (74, False)
+    assert "No space left on device" in full.stderr
+    closed = shell("observe <&-")
+    assert (closed.returncode, "standard input is closed" in closed.stderr) == (64, True)
+    assert shell("recall q -k 0 2>&-").returncode == 64
+
+
+def test_a_fault_of_the_short_way_is_told_in_words(answers):
+    """As one of the tree is."""
+    answers.results["recall"] = {"hits": 5}
+    done = engram("recall", "q")
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+    assert b"Run it again with --debug" in done.stderr
+    assert b"Traceback" in engram("recall", "q", "--debug").stderr
+
+
+def test_an_id_of_foreign_bytes_is_not_found(answers):
+    """It arrives, with a sign in place of what is no letter."""
+    answers.results["show"] = NotFoundError("there is no memory")
+    assert engram("show", b"caf\xe9".decode("utf-8", "surrogateescape")).returncode == 66
+    assert answers.calls == [("show", {"id": "caf?"})]
 
 
 def test_turns_that_wait_for_the_model_are_told_with_the_reason(tmp_path):
@@ -613,6 +684,14 @@ def test_import_sends_what_the_reader_found_marked_as_imported(answers, tmp_path
     assert commands.run(["import", str(tmp_path / "none")]) == NotFoundError.exit_code
 
 
+def test_an_import_that_finds_nothing_says_so(answers, tmp_path, capsys):
+    """As where the kind that was named is another."""
+    (tmp_path / "a.md").write_text("Notes about Anna.")
+    for more in ([], ["--dry-run"]):
+        assert commands.run(["import", "--kind", "chatgpt", str(tmp_path), *more]) == NotFoundError.exit_code
+        assert "no turn is in it" in capsys.readouterr().err
+
+
 # -- init ----------------------------------------------------------------------------------------------
 
 
@@ -651,6 +730,39 @@ def test_init_follows_no_link_out_of_the_vault(tmp_path):
     done = engram("init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""})
     assert done.returncode == 77
     assert list(outside.iterdir()) == []
+
+
+def test_a_file_in_place_of_a_vault_is_named_with_what_to_do(tmp_path):
+    """By whatever is asked of it, and nothing is written."""
+    file, env = tmp_path / "notes.py", {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    file.write_text("x")
+    for argv, code in (
+        (("init", file), 64),
+        (("init", file / "below", "--dry-run"), 64),
+        (("--vault", file, "status"), 66),
+        (("--vault", file / "below", "recall", "q"), 66),
+        (("--vault", file, "up"), 66),
+    ):
+        done = engram(*argv, env=env)
+        said = done.stderr.decode()
+        assert (done.returncode, "this is a file" in said, "engram init FOLDER" in said) == (code, True, True)
+        assert f"where: {file}\n" in said
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("command", ["status", "stats", "up", "daemon"])
+def test_without_a_vault_every_command_says_how_to_begin(tmp_path, command):
+    """In words that can be typed."""
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    done = engram("--vault", tmp_path / "my notes", command, env=env)
+    assert (done.returncode, f"`engram init '{tmp_path / 'my notes'}'`" in done.stderr.decode()) == (66, True)
+
+
+def test_a_path_meets_the_same_fault_wherever_it_is_named():
+    """What may not be read is told by who reads it, not by the command library."""
+    paths = [param.type for _, command in leaves() for param in command.params if isinstance(param.type, click.Path)]
+    assert paths
+    assert not any(path.readable for path in paths)
 
 
 def test_init_makes_a_repository_only_when_told(tmp_path):

@@ -288,6 +288,23 @@ def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
 
 
 # row: X23
+def test_what_engram_wrote_a_moment_ago_is_not_put_off(opened, settings, clock):
+    """Nor after a restart, as one command comes after the other; a person's save is."""
+    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    clock.now = datetime.now(UTC)
+    settings.cache.mkdir(parents=True)
+    (settings.cache / "own-writes.json").write_text("[1]")  # what is damaged there is made anew
+    memory = opened(policy=policy)
+    path = memory.call("remember", {"text": "Anna saw a red car."})["path"]
+    for _ in range(2):
+        planned = memory.call("consolidate", {"dry_run": True})
+        assert (planned["put_off"], path in [deed["path"] for deed in planned["deeds"]]) == ({}, True)
+        memory = opened(policy=policy)
+    os.utime(settings.vault / path, (clock().timestamp() - 1,) * 2)
+    assert memory.call("consolidate", {"dry_run": True})["put_off"] == {path: "somebody is at it"}
+
+
+# row: X23
 def test_a_note_that_changed_unseen_is_put_off(keeping):
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     path = keeping.root / keeping.seen(name).path

@@ -136,7 +136,7 @@ def test_what_was_brought_back_is_not_put_away_again_the_next_night(filled):
 def test_a_run_is_found_by_the_beginning_of_its_id(filled):
     keeping, _ = filled
     report = keeping.run()
-    with pytest.raises(NotFoundError, match="no such run"):
+    with pytest.raises(NotFoundError, match=r"no such run.*`engram runs`"):
         keeping.order.undo("nonsense")
     keeping.clock.advance(seconds=1)
     other = keeping.order.undo(report.run)

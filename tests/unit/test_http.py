@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import stat
+from urllib.parse import quote
 
 import pytest
 
@@ -195,6 +196,18 @@ def test_arguments_are_checked_against_the_table(fresh):
     status, _, answer = post(path, "/v1/recall", {"k": "many", "x": 1}, JSON)
     assert status == 400
     assert all(word in answer["error"]["what"] for word in ("'k'", "'x'", "'query'"))
+
+
+@pytest.mark.parametrize("days", ["-1", "0", "3651", "x", "9" * 5000, "²", "--1"])
+def test_a_number_in_a_query_is_refused_with_its_range(fresh, days):
+    _, path, *_ = fresh
+    status, _, answer = ask(path, f"GET /v1/forecast?days={quote(days)} HTTP/1.1\nHost: engram")
+    assert (status, answer["error"]["what"]) == (400, "argument 'days' must be a whole number from 1 to 3650")
+
+
+def test_the_document_tells_the_range_of_a_number():
+    forecast = openapi()["paths"]["/v1/forecast"]["get"]["parameters"]
+    assert forecast[0]["schema"] == {"type": "integer", "minimum": 1, "maximum": 3650}
 
 
 # row: X18

@@ -139,17 +139,6 @@ def test_a_pinned_fact_outlives_its_expiry_in_every_question(told, clock):
     assert len(both) == 2
 
 
-def test_our_own_write_is_no_edit_of_a_person(told, settings):
-    """A change of the same session file by somebody else is."""
-    told.call("remember", {"text": "Our own words."})
-    (note,) = (settings.vault / "sessions").rglob("*remembered*.md")
-    path = note.relative_to(settings.vault).as_posix()
-    assert told.index.edited_at(path) is None
-    assert told.index.edited_at("sessions/none.md") is None
-    note.write_text(note.read_text() + "More.\n")
-    assert told.index.edited_at(path) == pytest.approx(note.stat().st_mtime)
-
-
 def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     """Unchanged: itself; edited: as it says now; gone: nothing (row X19)."""
     kept = told.call("remember", {"text": "Anna rows a boat."})

@@ -646,6 +646,36 @@ def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
     assert not notes(memory, "sessions")
 
 
+def test_a_blank_is_no_name_and_no_tag(memory):
+    """As where a script has nothing to put there."""
+    kept = memory.call("remember", {"text": "Oat milk is fine.", "about": ["", " "], "tags": ["", "food"]})
+    shown = memory.call("show", {"id": kept["id"]})["memory"]
+    assert (shown.get("about", []), shown["tags"]) == ([], ["food"])
+    assert not notes(memory, "entities")
+
+
+def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
+    """A folder that no look reaches, and a link that leads out; else their memories would be missed in silence."""
+    facts = memory.settings.vault / "facts"
+    facts.mkdir()
+    (facts / "out").symlink_to(tmp_path)
+    deep, name = os.open(facts, os.O_RDONLY), "a" * 250
+    for _ in range(20):  # a path longer than the system opens
+        os.mkdir(name, dir_fd=deep)
+        below = os.open(name, os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = below
+    os.close(deep)
+    memory.rescan(None)
+    found = memory.call("doctor", {})["findings"]
+    assert {row["code"]: row["where"].partition("/" + name)[0] for row in found} == {
+        "symlink-out": "facts/out",
+        "unreadable": "facts",
+    }
+    (unread,) = [row["what"] for row in found if row["code"] == "unreadable"]
+    assert "cannot be read (File name too long)" in unread
+
+
 def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
     """Status and doctor tell of them; nothing is believed deleted."""
     memory = held_back(opened(policy=replace(settings.policy, files=replace(settings.policy.files, vanished_notes=1))))

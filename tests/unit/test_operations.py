@@ -49,7 +49,7 @@ def test_every_fault_is_named_at_once():
     assert fault.value.what.split("; ") == [
         "unknown argument 'colour'",
         "missing argument 'query'",
-        "argument 'k' is not of kind int",
+        "argument 'k' must be a whole number from 1 to 1000",
     ]
 
 
@@ -63,14 +63,10 @@ def test_an_unknown_operation_is_told_with_the_known_ones():
     ("name", "given"),
     [
         ("recall", {"query": 5}),
-        ("recall", {"query": "q", "k": True}),
-        ("recall", {"query": "q", "k": 1.5}),
         ("recall", {"query": "q", "explain": 1}),
         ("recall", {"query": "q", "kinds": "fact"}),
         ("recall", {"query": "q", "kinds": [1]}),
         ("recall", {"query": "q", "as_of": 20261120}),
-        ("remember", {"text": "t", "importance": "high"}),
-        ("remember", {"text": "t", "importance": True}),
         ("observe", {"turns": {}}),
         ("observe", {"turns": ["hello"]}),
     ],
@@ -93,16 +89,20 @@ def test_decisions_and_corrections_go_through_the_one_writer():
         checked("correct", {"id": "x"})
 
 
-@pytest.mark.parametrize("importance", [-0.1, 1.1, 7, float("nan"), float("inf")])
-def test_an_importance_is_zero_to_one(memory, importance):
-    """A note would be read back on another scale."""
-    with pytest.raises(BadRequestError, match="0 to 1"):
-        memory.call("remember", {"text": "Anna drinks tea.", "importance": importance})
+NUMBERS = [(one.name, param) for one in OPERATIONS for param in one.params if param.is_number]
 
 
-def test_whole_numbers_are_numbers():
-    """1 is an importance too."""
-    assert checked("remember", {"text": "t", "importance": 1})["importance"] == 1
+@pytest.mark.parametrize(("name", "param"), NUMBERS, ids=lambda one: getattr(one, "name", one))
+def test_a_number_is_refused_with_its_range(name, param):
+    """Out of it, or none at all; true is no number, nor is half of a whole one."""
+    others = {other.name: "x" for other in BY_NAME[name].params if other.required}
+    words = f"'{param.name}' must be a .*number from {param.least} to {param.most}"
+    halves = [1.5] if param.kind == "int" else []
+    for wrong in (param.least - 1, param.most + 1, float("nan"), float("inf"), True, "x", *halves):
+        with pytest.raises(BadRequestError, match=words):
+            checked(name, {**others, param.name: wrong})
+    for right in (param.least, param.most):
+        assert checked(name, {**others, param.name: right})[param.name] == right
 
 
 def test_half_a_character_is_no_reason_to_fail(memory):

@@ -187,7 +187,7 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
     assert len(answer.hits) == 1
     whole = recall.recall(memory.index, memory.settings, ask, mark="m", complete=True)
     assert (len(whole.hits), whole.note) == (5, "")
-    with pytest.raises(BadRequestError, match="milliseconds must be 1 to 60000"):
+    with pytest.raises(BadRequestError, match="milliseconds' must be a whole number from 1 to 60000"):
         recalled(memory, "heron", milliseconds=0)
 
 

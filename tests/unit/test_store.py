@@ -12,7 +12,7 @@ import pytest
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError, ForbiddenError, StorageError
-from engram.vault import files, syscalls
+from engram.vault import files, store, syscalls
 from engram.vault.store import RETRIES, Vault
 
 NOTE = b"---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nstatus: active\n---\nAnna drinks tea.\n"
@@ -218,6 +218,33 @@ def test_a_move_without_a_patch_keeps_the_very_file(vault, note):
     after = (vault.root / ".trash/2026-11-20/x.md").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert vault.notes("facts") == []
+
+
+# row: X3
+def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
+    """Made, changed or moved by us it rests; what a person saves does not, for a minute."""
+    now = datetime.fromtimestamp(note.stat().st_mtime, UTC)
+    assert vault.rests("facts/x.md", now, 60)
+    vault.rewrite("facts/x.md", lambda raw: raw + b"Ours.\n")
+    assert vault.edited_at("facts/x.md") is None
+    (change,) = [Move("facts/x.md", files.sha256(note.read_bytes()), "archive/x.md", {}, "why")]
+    vault.apply([change])
+    assert (vault.rests("archive/x.md", now, 60), vault.edited_at("facts/x.md")) == (True, None)
+    theirs = vault.root / "archive" / "x.md"
+    os.utime(theirs, (now.timestamp() + 5,) * 2)
+    assert vault.edited_at("archive/x.md") == now.timestamp() + 5
+    for later, rests in ((4, False), (64, False), (65, True), (-56, True), (-54, False)):
+        assert vault.rests("archive/x.md", now + timedelta(seconds=later), 60) is rests
+
+
+def test_only_so_many_own_writes_are_kept_in_mind(vault, monkeypatch):
+    """The latest."""
+    monkeypatch.setattr(store, "MOST_OWN", 2)
+    for name in "abc":
+        vault.create(f"facts/{name}.md", NOTE)
+    vault.rewrite("facts/b.md", lambda raw: raw + b"Again.\n")
+    vault.create("facts/d.md", NOTE)
+    assert list(vault.own) == ["facts/b.md", "facts/d.md"]
 
 
 # row: X3

@@ -110,7 +110,7 @@ def test_the_light_routes_are_those_of_the_table():
 
 EXAMPLES = {
     "text": 'Grüße, "Anna" & co / 50 % + ünï',
-    "int": 3,
+    "int": 60,
     "float": 0.5,
     "bool": True,
     "time": "2026-11-20T21:14:05+01:00",
@@ -137,6 +137,12 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, op
     result = wire.call(path, operation.name, {**params})
     assert answers.calls == [(operation.name, params)]
     assert result == answers.results.get(operation.name, {"done": operation.name})
+
+
+def test_what_is_too_large_is_refused_in_words(running):
+    """The answer comes before the request is sent to its end, and is read all the same."""
+    with pytest.raises(BadRequestError, match="larger than 16777216 bytes"):
+        wire.call(running[1], "observe", {"turns": [{"text": "x" * 40_000_000}]})
 
 
 def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):

@@ -59,7 +59,7 @@ class ActionPolicy:
     least_confidence: float = number(0.35, "share", 0, 1, "C22", "confidence below which nothing is built on a memory")
     events: int = number(500, "events", 1, 100000, "C21", "latest events that guidelines rest on")
     samples: int = number(5, "events", 1, 1000, "C21", "events of an action below which nothing is said of it")
-    guides: int = number(5, "lines", 0, 100, "C21", "lines of the guidelines that an assistant is told")
+    guides: int = number(5, "lines", 0, 100, "C21", "lines of the guidelines that are handed out beside a context")
     by_outcome: float = number(0.12, "share", 0, 1, "C21", "weight of applied minus failed")
     by_quality: float = number(0.06, "share", 0, 1, "C21", "weight of good minus poor")
     most_delta: float = number(0.15, "share", 0, 1, "C21", "most that is suggested")
