@@ -74,8 +74,6 @@ def unreadable(vault: Path, known: set[str]) -> Iterator[Problem]:
     """
     seen = walk(str(vault))
     yield from seen.problems
-    for path in sorted(seen.unseen - known):
-        yield Problem("unreadable", "the folder cannot be read", path or ".")
     for path in sorted(seen.files.keys() - known):
         if not os.access(vault / path, os.R_OK):
             yield Problem("unreadable", "the file cannot be read", path)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from engram.core.records import Fact, Problem
+    from engram.core.records import Fact
     from engram.index.diff import Edited
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
@@ -73,7 +73,6 @@ class Catalog(Lookups):
         self._edited = edited
         self._missing: dict[str, float] = {}
         self._seen_whole = self._walked = ""
-        self._met: list[Problem] = []
 
     def close(self) -> None:
         """Let go of the database."""
@@ -84,10 +83,6 @@ class Catalog(Lookups):
         with self._scanning:
             self._missing.clear()
             self.rows.start_over()
-
-    def problems(self) -> list[Problem]:
-        """What is wrong with files of the vault, and what the last look at all of it could not look at."""
-        return [*super().problems(), *self._met]
 
     # ------------------------------------------------------------------------------------- disk → rows
 
@@ -193,7 +188,6 @@ class Catalog(Lookups):
             self.rows.set("complete", "yes")
         if paths is None:
             self._walked = generation
-            self._met = seen.problems
         return log.diff()
 
     @property
