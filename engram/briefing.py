@@ -15,7 +15,7 @@ from engram.errors import BadRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from engram.conversations import Conversations
     from engram.core.echo import Injected
@@ -45,12 +45,12 @@ class Briefing:
         self._recall = recall
 
     def todos(self, stage: str, persona: str | None) -> dict[str, Any]:
-        """The promises and loops in this stage, those due first (`E16`); a persona's besides everybody's."""
+        """The promises and loops in this stage, those due first, in local time (`E16`); a persona's and everybody's."""
         if stage not in STAGES:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
         some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
         found = [fact for fact in some if stage in {"all", todos.stage(fact)}]
-        return {"todos": [_row(fact) for fact in found]}
+        return {"todos": [_row(fact, self.settings.zone) for fact in found]}
 
     def context(
         self, query: str | None, session: str | None, persona: str | None, budget: int | None
@@ -90,7 +90,7 @@ class Briefing:
     def _parts(
         self, persona: str | None, session: str | None, now: datetime, every: Sequence[Fact]
     ) -> dict[str, list[str]]:
-        policy = self.settings.policy.todos
+        policy, zone = self.settings.policy.todos, self.settings.zone
         promises = self._promises(persona, every)
         latest = next(iter(self.talks.latest(persona)), {})
         rolling = self.talks.rolling(persona, session)
@@ -99,16 +99,16 @@ class Briefing:
         open_loops = [loop for loop in _texts(latest.get("open_loops")) if todos.key(loop) not in known]
 
         def some(stage: str, most: int) -> list[str]:
-            return [_line(fact) for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
+            return [_line(fact, zone) for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
 
         threads = [*some(todos.THREAD, policy.threads), *(f"- [open] {loop}" for loop in open_loops)]
         summary = [_texts(latest.get("one_liner")), _texts(latest.get("what_mattered"))]
         return {
-            "foundation": [_line(fact) for fact in every if fact.pinned and _may(fact, persona, now)],
+            "foundation": [_line(fact, zone) for fact in every if fact.pinned and _may(fact, persona, now)],
             "promises": some("open", policy.commitments),
             "habits": some(todos.HABIT, policy.habits),
             "wins": [
-                _line(fact)
+                _line(fact, zone)
                 for fact in promises
                 if todos.stage(fact) == todos.FULFILLED and fact.done and since <= fact.done <= now
             ],
@@ -174,10 +174,11 @@ def _may(fact: Fact, persona: str | None, now: datetime) -> bool:
     return fact.persona in {None, persona} and lifecycle.hidden(fact, now) is None
 
 
-def _line(fact: Fact) -> str:
-    """A fact with where it comes from: seeded by the user, or observed in a conversation (`E18`)."""
+def _line(fact: Fact, zone: tzinfo) -> str:
+    """A fact with its day and where it comes from: seeded by the user, or observed in a conversation (`E18`)."""
     origin = {"rules": "observed", "model": "observed"}.get(fact.origin, fact.origin) if fact.origin != "user" else ""
-    when = f"{fact.valid_from or fact.created:%Y-%m-%d}" if fact.valid_from or fact.created else "undated"
+    moment = fact.valid_from or fact.created
+    when = f"{moment.astimezone(zone):%Y-%m-%d}" if moment else "undated"
     return f"- [{origin or 'seeded'}, {when}, confidence {fact.confidence:.2f}] {' '.join(fact.text.split())}"
 
 
@@ -200,8 +201,8 @@ def _texts(value: object) -> list[str]:
     return [original(str(text)) for text in texts]
 
 
-def _row(fact: Fact) -> dict[str, Any]:
+def _row(fact: Fact, zone: tzinfo) -> dict[str, Any]:
     times = {"due": fact.valid_from, "due_until": fact.event_end, "done": fact.done}
     row = {"id": fact.id, "stage": todos.stage(fact), "text": fact.text, "path": fact.path, "persona": fact.persona}
     row["key"] = todos.key(fact.text)
-    return row | {name: when.isoformat() if when else None for name, when in times.items()}
+    return row | {name: when.astimezone(zone).isoformat() if when else None for name, when in times.items()}

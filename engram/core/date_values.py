@@ -192,6 +192,25 @@ def _nearest_month(reading: Reading, lean: int) -> Stretch | None:
     return _month(reading.today.year + lean * passed, month, reading.when)
 
 
+def _end(reading: Reading) -> Stretch | None:
+    """`by the end of the month`, `by the end of January`: the last day of it; none of a week, a season or the past."""
+    whole: Stretch | None = None
+    if reading.lean < 0:
+        return None
+    if reading.all("b"):
+        named = _month_of_year if reading.all("y") else _month_named if reading.all("jmz") else _month_ahead
+        whole = named(reading)
+    elif reading.all("u") in (["day"], ["month"], ["year"]):
+        whole = _unit_at(str(reading.all("u")[0]), reading.offset(), reading.when)
+    elif reading.all("y"):
+        whole = _year_named(reading)
+    return _day((whole.end - DAY).date(), reading.when) if whole else None
+
+
+def _month_ahead(reading: Reading) -> Stretch | None:
+    return _nearest_month(reading, 1)
+
+
 def _counted(reading: Reading, sign: int) -> Stretch | None:
     """`three weeks ago`: the day, calendar week, month or year that lies so far away."""
     count, unit, when = sign * reading.number("nw"), reading.all("u")[0], reading.when
@@ -390,6 +409,7 @@ def _numbers(value: Value) -> tuple[int, int]:
 
 
 MAKERS: Mapping[str, Callable[[Reading], Stretch | None]] = {
+    "end": _end,
     "date": _full_date,
     "month_of_year": _month_of_year,
     "season_of_year": _season_of_year,

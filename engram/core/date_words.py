@@ -7,9 +7,9 @@ Each word or short phrase has one class letter and a value. The letters:
     m  last -1 / next +1          j  this                         k  weekday, Monday 0
     b  month                      s  season, winter 0             e  weekend
     h  ago, before the number     a  ago, after it                i  in, before the number or the year
-    f  from now, after it         q  since                        r  by, until: always ahead
+    f  from now, after it         q  since                        r  by, until: never back
     c  on                         @  at                           v  every: what follows is a habit
-    z  nearest -1 / +1            B  "before last" -2, "after next" 2
+    z  nearest -1 / +1            R  by the end of                B  "before last" -2, "after next" 2
     F  counted from another time  g  glue: the, of, a comma is ,   -  words that only look like time
 """
 
@@ -157,7 +157,8 @@ _EN = _lexicon(
         i="in=",
         f="from now=, from today=",
         q="since=",
-        r="by=, until=, till=, before=, due=, due on=",
+        r="by=, until=, till=, before=, due=, due on=, no later than=",
+        R="by the end of=, by end of=, before the end of=, until the end of=, till the end of=",
         c="on=",
         at="at=",
         v="every=, each=",
@@ -169,15 +170,15 @@ _EN = _lexicon(
     past="was were had did went got came saw met took made bought found felt gave ran won lost began told said "
     "thought left wrote read drove flew spent kept ate drank sold sent built caught chose broke grew knew taught "
     "paid sang swam slept wore woke held heard fell hit hurt led lent rode sat spoke stood forgot became brought "
-    "didn' wasn' weren' hadn' ago",
+    "didn' wasn' weren' hadn' died ago",
     future="will ll won' gonna shall plan plans planning upcoming tomorrow due deadline must should hope hoping "
-    "let' soon going",
-    present="is are am m re have has starts leaves begins arrives opens departs",
+    "let' soon going starting",
+    present="is are am m re have has starts leaves begins arrives opens departs need promise remind reminder forget",
 )
 
 _DE_UNITS = (
     "tag=day, tage=day, tagen=day, woche=week, wochen=week, monat=month, monate=month, monaten=month, "
-    "jahr=year, jahre=year, jahren=year, jahres=year, stunde=hour, stunden=hour"
+    "monats=month, jahr=year, jahre=year, jahren=year, jahres=year, stunde=hour, stunden=hour"
 )
 _DE = _lexicon(
     "de",
@@ -206,26 +207,24 @@ _DE = _lexicon(
         h="vor=",
         i="in=, im=, im jahr=, im jahre=",
         q="seit=",
-        r="bis=, bis zum=",
+        r="bis=, bis zum=, spätestens=, spätestens am=",
+        R="bis ende=, bis zum ende=, bis spätestens ende=, vor ende=, vor dem ende=",
         c="am=",
         at="um=",
         v="jeden=, jede=, jedes=, jedem=",
-        g="der=, den=, dem=, die=, das=",
+        g="der=, den=, dem=, des=, die=, das=",
         stop="guten morgen=, am morgen=, der morgen=, schönen tag=, guten tag=, eines tages=, schönes wochenende=",
     ),
     past="war waren hatte hatten habe hat haben bin ging kam sah wurde gewesen",
     future="werde wird werden will muss soll plane möchte vorhabe",
+    present="erinnere erinner erinnern verspreche rufe treffe besuche fahre fliege gehe kaufe hole bringe schicke",
 )
 
 _NL = _lexicon(
     "nl",
     "germanic",
     _series("k", "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"),
-    _series(
-        "b",
-        "januari februari maart april mei juni juli augustus september oktober november december",
-        1,
-    ),
+    _series("b", "januari februari maart april mei juni juli augustus september oktober november december", 1),
     _series("s", "winter lente/voorjaar zomer herfst/najaar"),
     _series("w", "een/één twee drie vier vijf zes zeven acht negen tien elf twaalf", 1),
     _table(
@@ -263,7 +262,7 @@ _FR = _lexicon(
     ),
     _series("s", "hiver printemps été automne"),
     _series("w", "un/une deux trois quatre cinq six sept huit neuf dix onze douze", 1),
-    {f"le {day}": ("-", "") for day in _FR_DAYS.split()},
+    {f"{word} {day}": ("-", "") for word in ("le", "un") for day in _FR_DAYS.split()},
     _table(
         d="aujourd'hui=0, hier=-1, avant-hier=-2, demain=1, après-demain=2",
         P="ce matin=0:5:12, cet après-midi=0:12:18, ce soir=0:18:24, cette nuit=0:18:30, hier soir=-1:18:24",
@@ -277,6 +276,8 @@ _FR = _lexicon(
         i="dans=, en=",
         q="depuis=",
         r="avant=, d'ici=, jusqu'à=, jusqu'au=",
+        R="avant la fin du=, avant la fin de=, avant fin=, d'ici la fin du=, d'ici la fin de=, d'ici fin=, "
+        "jusqu'à la fin du=, jusqu'à la fin de=",
         at="à=",
         v="chaque=, tous les=, toutes les=",
         g="le=, la=, l'=, les=, de=, du=",
@@ -284,6 +285,7 @@ _FR = _lexicon(
     ),
     past="étais était ai eu a avons suis allé allée",
     future="vais va allons dois veux prévois sera serai",
+    present="rappelle-moi rappelez-moi rappeler promets",
 )
 
 _ES_DAYS = "lunes martes miércoles jueves viernes sábado domingo"
@@ -312,6 +314,8 @@ _ES = _lexicon(
         i="en=, dentro de=",
         q="desde=",
         r="antes del=, hasta el=",
+        R="antes de fin de=, antes del fin de=, antes de finales de=, hasta fin de=, hasta finales de=, para fin de=, "
+        "para finales de=",
         c="el=",
         at="a las=, a la=",
         v="cada=, todos los=, todas las=",
@@ -320,6 +324,7 @@ _ES = _lexicon(
     ),
     past="fui fue era estaba tuve tenía hice vi había he",
     future="voy va vamos iré debo quiero será tengo",
+    present="recuérdame recuerdame recordarme prometo",
 )
 
 _IT_DAYS = "lunedì martedì mercoledì giovedì venerdì sabato domenica"
@@ -327,11 +332,7 @@ _IT = _lexicon(
     "it",
     "romance",
     _series("k", "lunedì/lunedi martedì/martedi mercoledì/mercoledi giovedì/giovedi venerdì/venerdi sabato domenica"),
-    _series(
-        "b",
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-        1,
-    ),
+    _series("b", "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre", 1),
     _series("s", "inverno primavera estate autunno"),
     _series("w", "un/una/uno due tre quattro cinque sei sette otto nove dieci undici dodici", 1),
     {f"{word} {day}": ("-", "") for word in ("il", "la", "di", "un") for day in _IT_DAYS.split()},
@@ -360,15 +361,8 @@ _IT = _lexicon(
 _PT = _lexicon(
     "pt",
     "romance",
-    _series(
-        "k",
-        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
-    ),
-    _series(
-        "b",
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        1,
-    ),
+    _series("k", "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo"),
+    _series("b", "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro", 1),
     _series("s", "inverno primavera verão outono"),
     _series("w", "um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze", 1),
     _table(
@@ -439,8 +433,8 @@ def _words(listing: str) -> frozenset[str]:
 
 
 FALSE_PAST = _words(
-    "need indeed married excited interested tired supposed scheduled planned speed breed exceed proceed succeed "
-    "agreed booked engaged bored worried scared hundred"
+    "need indeed married excited interested tired supposed scheduled planned promised speed breed exceed proceed "
+    "succeed agreed booked engaged bored worried scared hundred"
 )
 """English words in -ed that do not say that something is over."""
 

@@ -12,7 +12,8 @@ one of this week, unless the sentence points the other way. `last weekend` is th
 summer` the latest that has ended, `next summer` the first that has not begun, by meteorological seasons
 (southern zones known). `two weeks ago` is a calendar week. A weekday, a month or a date without a year
 needs a sentence that looks back or ahead, and a date without a year is left open where the other side of
-today is less than six weeks away; `03/04/2026` needs a zone that decides.
+today is less than six weeks away; `03/04/2026` needs a zone that decides. `by the end of` a month or a year is
+its last day; the end of a week, Friday for some and Sunday for others, is left open.
 """
 
 from __future__ import annotations
@@ -147,6 +148,7 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"
 _COMMON = (
     ("skip", r"v[gmjnwz]{0,3}[kubsepWdP]|[nw]u[rF]g?[mjz]?[kdbpD]|[nw]ua(?:[mz]?k|d)|[nw]uB"),
+    ("end", r"Rg?[jmz]?(?:[use][jmzB]?|b[jmz]?(?:,?g?y)?|y)"),
     ("date", rf"[iqr]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
     ("month_of_year", r"[iqr]?g?b,?g?y"),
     ("season_of_year", r"[iq]?g?sg?y"),
@@ -174,7 +176,7 @@ _EITHER = (
     ("season", r"g?(?:[jm]s|sm)"),
     ("weekend", r"c?g?(?:[jm]e|em)"),
 )
-_OPEN = (("month_by_lean", r"[iqr]g?b"), ("weekday_by_lean", r"[crq]?g?k"))
+_OPEN = (("month_by_lean", r"[iqr]g?b"), ("weekday_by_lean", r"[crqR]?g?k"))
 _SIGNS = (
     ("skip", r"v[nw]?u"),
     ("date", r"yununu"),
@@ -218,7 +220,7 @@ def _scan(text: str, when: datetime, lexicon: Lexicon) -> Iterator[tuple[int, in
             continue
         if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
             continue
-        if rule == "weekday_by_lean" and letters[first] == "k" and not _opens(row, first):
+        if rule == "weekday_by_lean" and letters[first] == "k" and not _opens(row, first) and lexicon.name != "fr":
             continue
         stretch = MAKERS[rule](_reading(row, first, last, when, lexicon))
         if stretch is None:
@@ -229,6 +231,9 @@ def _scan(text: str, when: datetime, lexicon: Lexicon) -> Iterator[tuple[int, in
         while row[first].letter in "qr":
             first += 1
         start, end = row[first].start, row[last - 1].end
+        if row[first].letter == "R":  # its `by` stays before the day
+            start += len(row[first].word)
+            start += text[start] == " "
         yield start, end, Interval(stretch.start, stretch.end, stretch.granularity, text[start:end])
 
 
@@ -247,7 +252,10 @@ def _is_no_year(row: Sequence[Token], after: int) -> bool:
 
 
 def _opens(row: Sequence[Token], place: int) -> bool:
-    """Whether a bare weekday stands at the head of its clause; elsewhere (`a lazy Sunday`) it may be a kind of day."""
+    """Whether a bare weekday stands at the head of its clause; elsewhere (`a lazy Sunday`) it may be a kind of day.
+
+    Not in French, where a weekday without an article is always a certain one.
+    """
     return place == 0 or row[place - 1].word in _STOPS or row[place - 1].letter == ","
 
 
@@ -260,7 +268,9 @@ def _reading(row: Sequence[Token], first: int, last: int, when: datetime, lexico
         right += 1
     words = [token.word for token in row[left:right]]
     letters = {token.letter for token in row[first:last]}
-    lean = 1 if "r" in letters else -1 if "q" in letters else _lean(words, lexicon)
+    lean = -1 if "q" in letters else _lean(words, lexicon)
+    if "r" in letters:  # `I sent it by March` may be of either year
+        lean = int(lean >= 0)
     return Reading(row[first:last], when, lexicon, lean, annual=not ANNUAL.isdisjoint(words))
 
 

@@ -113,14 +113,16 @@ _CUT = re.compile(
     rf"|\s{_JOIN}\s+(?={_SUBJECT})"
     r"|,?\s+and\s+(?=(?:so far|(?:i )?need help|(?:i )?could use|looking for|was wondering|am looking"
     r"|since then|everything|things)\b)|,\s+(?=(?:things|everything)\b)"
+    r"|\sand\s(?=(?P<shared>live in|work (?:as|at|for|in|from|remotely|part|full)|study|have (?:an?|two|three|four))\b)"
     r"|;\s|\s[-–—]+\s|—|\s\(|\)|,?\s(?:but|because|although|though|whereas|unless)\s|,?\s'cause\s"
     r"|,\s(?=(?:which|who|where|when|maybe|perhaps|since|as|while|so|too|right|even"
     r"|especially|how|what|do|have|thanks|just|would you|can you|believe it)\b)"
     r"|,?\s(?:otherwise|apart from that|other than that|sonst|ansonsten|sinon|por lo demás)[\s,]"
     r"|(?<! now on)(?<!forward)(?<!future),\s(?=(?:please|always|never|don't|let's)\b)"
     rf"|,\s(?:(?:and|but|so)\s)?(?={_SPLICE})|,\sand\s(?=(?:[\w'-]+\s){{1,4}}(?:is|are|was|were)\b)"
-    r"|,?\s(?:und|aber)\s(?=(?:ich|wir|meine?)\b)|,\s(?=(?:seit|weil|obwohl|damit|denn|sondern|dabei|aber)\b)|,?\s(?:et|mais)\s(?=(?:je|mon|ma|mes)\b|j')"
-    r"|,?\s(?:y|pero)\s(?=(?:yo|me|mi|mis)\b)",
+    r"|,?\s(?:und|aber)\s(?=(?:ich|wir|meine?|wohne|lebe|arbeite|komme aus)\b)"
+    r"|,\s(?=(?:seit|weil|obwohl|damit|denn|sondern|dabei|aber)\b)|,?\s(?:et|mais)\s(?=(?:je|mon|ma|mes)\b|j')"
+    r"|,?\s(?:y|pero)\s(?=(?:yo|me|mi|mis|vivo|trabajo|soy|tengo|hablo)\b)",
     re.IGNORECASE,
 )
 
@@ -129,9 +131,19 @@ _PAIR = re.compile(r"(?:my|our)(?: [\w-]+){1,2}|[A-Z]\w+", re.IGNORECASE)
 """The first half of `my sister and I`, which is one subject."""
 
 
+_STATED = re.compile(
+    r"(?:i(?:'?m| am| live| work| study| have|'ve got| come)|my name(?:'s| is))\b"
+    r"(?:(?!\b(?:to|who|that|which|whose|they|people|if|not)\b)[^\n])+",
+    re.IGNORECASE,
+)
+"""A plain statement of the speaker's, after which a bare verb is theirs as well: `I'm 34 and live in Leeds`."""
+
+
 def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The clauses of the sentence `text[start:end]`, without the signs between them."""
     for found in _CUT.finditer(text, start, end):
+        if found["shared"] and not _STATED.fullmatch(text, start, found.start()):
+            continue
         if found.group().strip().casefold() == "and" and _PAIR.fullmatch(text, start, found.start()):
             continue
         if found.start() > start:
@@ -165,7 +177,7 @@ _MOCKERY = re.compile(
     re.IGNORECASE,
 )
 _UNFINISHED = re.compile(
-    r"(?:\.\.+|…|[-–—,:])[\"')]*$|\b(?:and|or|but|the|a|an|to|of|with|because|my|in|at)$", re.IGNORECASE
+    r"(?:\.\.+|…|[-–—,:])[\"')]*$|\b(?:and|or|but|the|a|to|of|with|because|my|in|at)$", re.IGNORECASE
 )
 
 
@@ -180,7 +192,14 @@ def refusal(sentence: str) -> str:
     return "not asserted" if _ALIEN.search(sentence) or _AFTERTHOUGHT.search(sentence) else ""
 
 
-_ASKED_FOR_GOOD = re.compile(r"(?:could|can|would|will) you (?:please |kindly )?(?=(?:always|never)\b)", re.IGNORECASE)
+_ASKED_FOR = re.compile(
+    r"(?:(?:and|also|so|oh|ok(?:ay)?|hey|hi|hello|thanks|great)[,!]? ){0,2}(?:(?:could|can|would|will) you"
+    r" (?:please |kindly |also )?(?=(?:always|never|keep your \w+s|set (?:me )?a reminder"
+    r"|remind me(?! (?:again )?(?:what|how|who|why|where|which|when|of)))\b)"
+    r"|(?:kannst|könntest|würdest) du (?=mich\b.* daran erinnern,)"
+    r"|(?:peux-tu|pourrais-tu|tu peux) (?=me rappeler d)|¿?(?:me )?(?:puedes|podrías) (?=recordar))",
+    re.IGNORECASE,
+)
 _ASIDE = re.compile(
     r",?\s(?:and |so |but )?(?:can|could|may|should|will|would|do|does|did|is|are|any|what|which|where|how|who)"
     r" (?:i|you|we|there|it|they|he|she|anyone|somebody|someone|anybody|would|do|can|should|is|are|else|much|many"
@@ -195,12 +214,13 @@ _ASKING = re.compile(
 
 
 def asserted(text: str, start: int, end: int) -> tuple[int, int]:
-    """The part of the sentence `text[start:end]` that asserts something before it asks, or asks for something for good.
+    """The part of the sentence `text[start:end]` that asserts something before it asks, or asks for a thing to be kept.
 
-    `I fly on Monday, can you wake me?` asserts its first half; `Could you always use metric units?` is an order.
+    `I fly on Monday, can you wake me?` asserts its first half; `Could you always use metric units?` is an order, and
+    `Can you remind me to call Anna?` a wish.
     Of any other sentence the whole, so that a question stays one.
     """
-    if found := _ASKED_FOR_GOOD.match(text, start, end):
+    if found := _ASKED_FOR.match(text, start, end):
         return found.end(), start + len(text[start:end].rstrip("? "))
     if "?" in text[start:end] and not _ASKING.match(text, start, end):
         found = _ASIDE.search(text, start, end)
@@ -280,6 +300,7 @@ _PERSON = {
     "we're": "they are",
     "we've": "they have",
     "we'll": "they will",
+    "we'd": "they would",
     "us": "them",
     "our": "their",
     "ours": "theirs",
@@ -316,8 +337,10 @@ _VERBS = {
 
 
 def conjugated(verb: str) -> str:
-    """A present verb for he, she or it: `study` → `studies`, `'ve` → `has`."""
-    verb = verb.casefold()
+    """A present verb for he, she or it: `study` → `studies`, `'ve` → `has`, `get up` → `gets up`."""
+    verb, blank, rest = verb.casefold().partition(" ")
+    if blank:
+        return f"{conjugated(verb)} {rest}"
     if verb in _VERBS:
         return _VERBS[verb]
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):

@@ -44,18 +44,20 @@ class Clause:
     """A clause with its surroundings: `text[start:end]` of the masked turn, and the sentence `before` it begins at.
 
     `earlier` is the turn before with the names in the reply to it: a pronoun may still mean somebody there.
+    `is_task` where the turn asks for a text, so that the people in it may be invented.
     """
 
     turn: Turn
     speaker: Speaker
     text: str
-    start: int
-    end: int
-    before: int
-    corrects: bool
-    dates: tuple[Span, ...]
+    start: int = 0
+    end: int = 0
+    before: int = 0
+    corrects: bool = False
+    dates: tuple[Span, ...] = ()
     lead: Lead | None = None
     earlier: str = ""
+    is_task: bool = False
 
     @property
     def words(self) -> str:

@@ -13,6 +13,9 @@ _ENGLISH = r"""
 name: fact sure name
     my (?:full |first )?name(?:'s| is)|i'm called|i am called
     = {p} name is {o}
+greeted: fact probable greeted
+    i(?:'?m| am)(?= <CAP>[a-z])(?! (?:<TONGUE>|<TRAIT>|[\w-]*(?:ish|ese|ch|eek|ic|ian|can))\b)
+    = {p} name is {o}
 call me: preference probable name to-bot
     (?:please |you can |just )?call me
     = {s} wants to be called {o}
@@ -28,6 +31,9 @@ married to: relationship sure open tag:relationship
 trait: fact sure trait
     <AM>(?P<w>(?:not )?<TRAIT>)(?!-)(?! (?:in|to|on) )
     = {s} is {w} {o}
+has been: fact sure trait
+    <HAVE>been (?P<w>(?:an? )?(?:<TRAIT>|(?:[\w-]+ ){0,2}?<JOB>))(?= (?:since|for)\b)
+    = {s} has been {w} {o}
 we are: relationship sure trait tag:relationship
     we(?:'re| are) (?P<w>engaged|married|getting married|divorced|getting divorced|expecting)
     = {s} is {w} {o}
@@ -40,6 +46,9 @@ goes wrong: fact probable thing tag:friction
 has problems: fact probable thing tag:friction
     <I>have (?P<w>(?:trouble|problems) with)
     = {s} has {w} {o}
+has illness: fact sure trait tag:health
+    i(?:(?: (?:also|still))? have|'ve got| suffer from) (?P<w><ILLNESS>)(?! about)
+    = {s} has {w} {o}
 has allergy: fact sure trait tag:health
     i(?: have|'ve got) (?P<w>(?:an? )?(?:\w+ ){1,2}allergy)
     = {s} has {w} {o}
@@ -50,7 +59,7 @@ cannot: fact sure trait
     i (?:can't|cannot|can not) (?P<w>swim|drive|cook|ski|skate|whistle|dance|ride a bike|ride a bicycle|read music)
     = {s} cannot {w} {o}
 does not eat: fact sure thing tag:diet
-    i (?:don't|do not) (?P<w>eat|drink)
+    i (?:don'?t|do not) (?P<w>eat|drink)
     = {s} does not {w} {o}
 job: fact sure trait
     <AM>(?P<w>an? (?:[\w-]+ ){0,4}?<JOB>)
@@ -61,6 +70,9 @@ as a: fact probable then-i
 works: fact sure open
     <I>(?P<v>work) (?P<w>as an?|as the|at|for|in|remotely|part[- ]time|full[- ]time|from home)
     = {s} works {w} {o}
+studies: fact sure open
+    <I>(?P<v>study|teach)(?= (?:[\w-]+ ){1,4}(?:at|in) (?:the )?<CAP>)
+    = {s} {v} {o}
 my job: fact probable trait
     my (?:job|work|profession|occupation) is(?: as)?(?= an?\b)
     = {p} job is {o}
@@ -98,13 +110,16 @@ kin name: relationship sure title tag:relationship
     my (?P<w>(?:<KIN>|<PET>)(?:'s|s') names?) (?:is|are)
     = {p} {w} is {o}
 has kin: relationship sure trait tag:relationship
-    i(?: have|'ve got) (?P<w><COUNT> (?:[\w-]+ ){0,2}?<KIN>s?)
-    = {s} has {w} {o}
+    (?:i(?: have|'ve got) (?P<w><COUNT> (?:[\w-]+ ){0,2}?<KIN>s?)|we(?: have|'ve got) (?P<x><COUNT> <CLOSE>))
+    = {s} has {w}{x} {o}
 has pet: relationship sure trait tag:pet
-    i(?: have|'ve got| own) (?P<w><COUNT> (?:[\w-]+ ){0,3}?<PET>)
+    (?:i|we)(?: have|'ve got| own) (?P<w><COUNT> (?:(?!with|about|of|for|in|on)[\w-]+ ){0,3}?<PET>)
     = {s} has {w} {o}
+drives: fact probable open
+    <I>(?P<v>own|drive|ride)(?= an? (?!lot|bit|little|while|hard))
+    = {s} {v} {o}
 has named: fact probable title
-    i(?: have|'ve got) (?P<w>an? (?:[\w-]+ ){1,3}(?:named|called))
+    (?:i|we)(?: have|'ve got) (?P<w>an? (?:[\w-]+ ){1,3}(?:named|called))
     = {s} has {w} {o}
 kin is: relationship sure person tag:relationship
     my (?P<w>(?:<KIN>|<PET>) is)(?: now)?(?= <CAP>[a-z])(?! (?:<TONGUE>|[\w-]*(?:ish|an|ese|ch|eek|ss|ic|im|i))\b)
@@ -119,7 +134,11 @@ kin: relationship probable any tag:relationship
     my (?P<w>(?:<KIN>|<PET>) (?:lives? (?:in|near|with)|works? (?:as|at|for|in)|was born
     |passed away|died|(?:is|are) (?:an? (?:[\w-]+ ){0,2}?<JOB>|called|named|allergic to
     |from <CAP>|vegan|vegetarian|pregnant|married|divorced|retired|autistic|diabetic)
-    |loves?|likes|hates?|studies|teaches|owns|got married|graduated|turned \d+|moved to|speaks|plays))
+    |loves?|likes|hates?|studies|teaches|owns|got married|graduated|turned \d+|moved to|speaks|plays
+    |(?:was|got|has been) diagnosed with|has <ILLNESS>|is in (?:the )?hospital))
+    = {p} {w} {o}
+kin ahead: commitment probable ahead
+    my (?P<w><KIN> (?:<GOES>|<IS> <GOING>))
     = {p} {w} {o}
 favourite: preference sure title tag:preference
     my (?P<w>(?:all[- ]time |absolute |current |two |three )?favou?rites? (?:[\w-]+ ){1,4}?(?:is|are))
@@ -131,7 +150,7 @@ no longer: preference sure thing tag:preference
     i no longer (?P<v>like|love|enjoy|drink|eat|use)
     = {s} no longer {v} {o}
 does not like: preference sure thing tag:preference
-    i (?:really |just )?(?:don't|do not)(?: really| particularly)? (?P<w>like|love|enjoy)
+    i (?:really |just )?(?:don'?t|do not)(?: really| particularly)? (?P<w>like|love|enjoy)
     = {s} does not {w} {o}
 has always: preference sure thing tag:preference
     i(?:'ve| have) always (?P<w>loved|liked|hated|enjoyed|preferred|disliked)
@@ -204,6 +223,15 @@ will: commitment probable ahead
 going to: commitment probable ahead
     <AM>(?:going to|gonna|planning to)(?! (?:an?|the|my|our|see|<CAP>))
     = {s} plans to {o}
+remind: commitment sure reminder to-bot
+    (?:please,? )?(?:remind me|(?:don't|do not) let me forget|set (?:me )?a reminder)
+    = {s} wants to be reminded {o}
+must not forget: commitment probable open
+    i (?:mustn't|must not|can't|cannot|can not|better not) forget to(?= \w+ \w)
+    = {s} must not forget to {o}
+still must: commitment weak open
+    i (?:also |really )?still (?:have to|need to|must|gotta)(?= <TO_DO> \w+)
+    = {s} still has to {o}
 must: commitment probable ahead
     <I>(?:have to|need to|must|gotta)|<HAVE>got to
     = {s} has to {o}
@@ -234,6 +262,12 @@ occasion: commitment probable ahead
 my occasion: commitment probable ahead
     (?:my|our) (?P<w>(?:[\w-]+ ){0,2}?(?:<OCCASION>|<DEPARTURE>) (?:is|starts|begins|leaves|departs))(?! later)
     = {p} {w} {o}
+is due: commitment probable ahead
+    (?:my|our) (?P<w>(?:[\w-]+ ){0,2}?[\w-]+ (?:is|are))(?= due\b(?! to\b))
+    = {p} {w} {o}
+that is due: commitment probable ahead
+    (?P<x>the (?:[\w-]+ ){0,2}?[\w-]+) (?P<w>is|are)(?= due\b(?! to\b))
+    = {x} {w} {o}
 the occasion: commitment probable ahead
     (?P<x>the (?:[\w-]+ ){0,2}?(?:exam|conference|wedding|concert|workshop|tournament|surgery|<DEPARTURE>))
      (?P<w>is|starts|begins|takes place|leaves|departs|goes|arrives)(?! later)
@@ -277,6 +311,10 @@ doing: fact probable open as-of
 busy: fact weak open as-of
     <HAVE>been (?P<w><BUSY>)(?= .*\b(?:for|since) (?!a while|it|me|so long|ages|some time|long|what))
     = {s} has been {w} {o}
+keep answers: preference sure order to-bot tag:instruction
+    <ASKED>(?:keep|make) your (?P<w>answers|replies|responses|messages|explanations)
+    (?= (?:short|brief|concise|simple|plain|long|detailed|formal|informal|casual|friendly)\w*(?! (?:for|in|on|here)\b))
+    = {s} wants the assistant to keep its {w} {o}
 always: preference sure order to-bot tag:instruction
     <ASKED>always (?P<w><TO_BOT_VERB>)
     = {s} wants the assistant always to {w} {o}
@@ -293,6 +331,22 @@ please stop: preference probable order to-bot tag:instruction
 from now on: preference sure order to-bot tag:instruction
     (?=from now|going forward|in (?:the )?future)<ASKED>(?P<w>(?:only )?<TO_BOT_VERB>)
     = {s} wants the assistant to {w} {o}
+"""
+
+
+_SHARED = r"""
+also works: fact sure open
+    (?P<v>work) (?P<w>as an?|as the|at|for|in|remotely|part[- ]time|full[- ]time|from home)(?!.* (?:is|was|are|has)\b)
+    = {s} works {w} {o}
+also lives: fact sure place
+    live in
+    = {s} lives in {o}
+also studies: fact sure open
+    (?P<v>study)(?= [\w-]+)
+    = {s} {v} {o}
+also has: relationship sure trait
+    have (?P<w><COUNT> (?:[\w-]+ ){0,2}?(?:<KIN>s?|<PET>))
+    = {s} has {w} {o}
 """
 
 
@@ -359,10 +413,10 @@ other does: fact probable open
     |is married to|is engaged to)
     = {s} {w} {o}
 other ahead: commitment probable ahead
-    (?P<w>starts|moves|comes|arrives|leaves|returns|flies|travels|visits)
+    (?P<w><GOES>)
     = {s} {w} {o}
 other is going: commitment probable ahead
-    <IS> (?P<w>coming|moving|leaving|visiting|flying|starting|arriving|returning)
+    <IS> (?P<w><GOING>)
     = {s} is {w} {o}
 """
 
@@ -371,6 +425,12 @@ other is going: commitment probable ahead
 def english() -> tuple[Rule, ...]:
     """What speakers say of themselves; the patterns are compiled when first asked for."""
     return read_rules(_ENGLISH)
+
+
+@cache
+def shared() -> tuple[Rule, ...]:
+    """What speakers go on to say of themselves without another `I`: `I'm 34 and work at Siemens`."""
+    return read_rules(_SHARED)
 
 
 @cache

@@ -26,6 +26,7 @@ _TRAIL = re.compile(
     r"|at the moment|currently|lately|recently|please|pls|honestly|to be honest|tbh|thanks|thank you"
     r"|(?<=, )(?:(?:note|write|jot) (?:that|this|it) down|(?:remember|note) (?:that|this|it)|keep (?:that|this|it)"
     r" in mind)"
+    r"|bitte|s'il (?:te|vous) pla[iî]t|por favor"
     r"|i must say|i have to say|i admit|for what it's worth|for the record|fyi|obviously|basically|still)"
     r"(?=[\s.!,;]*$))+$",
     re.IGNORECASE,
@@ -137,12 +138,21 @@ _HOLLOW = re.compile(
     r"|subscribing\b(?! to)",
     re.IGNORECASE,
 )
+_REMINDER = re.compile(
+    r"(?!.{0,40}\b(?:how|what|why|where|who|which|whether)\b)"
+    r"(?:(?:again|later|please|also|tomorrow|today|tonight|(?:on|at|in|for|by|before|after|next|this|every) [\w:'.-]+"
+    r"(?: [\w:'.-]+){0,3}?),? ){0,2}"
+    r"(?:(?P<do>to (?!never\b|not\b|be\b|do (?:things|stuff|something)\b)\w{2})|about |of )",
+    re.IGNORECASE,
+)
+"""What somebody wants to be reminded to do, or about where they name a time; a question for what is known is none."""
 _JOINED = re.compile(r"(?:and|or|but|like|as)\b")
 NAME_ONLY = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
 _PERSON = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?(?:,? (?:on|in|at|from|near|by|of)\b[^,;]*)?\Z")
 _FORMS = {
     "number": re.compile(rf"(?:\d{{1,3}}|{GROUPS['NUMBER']})\b", re.IGNORECASE),
     "name": NAME_ONLY,
+    "greeted": NAME_ONLY,
     "person": _PERSON,
     "place": _PLACE,
 }
@@ -154,6 +164,9 @@ def fits(wants: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
         return bool(raw)
     if wants == "trait":
         return not raw or _TAIL.match(raw) is not None
+    if wants == "reminder":
+        found = _REMINDER.match(raw)
+        return found is not None and (when.end > spoken if when else found["do"] is not None)
     if wants in _FORMS:
         return _FORMS[wants].match(raw) is not None
     if not raw:

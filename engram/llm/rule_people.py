@@ -58,7 +58,7 @@ class Other:
 
 
 _KIN_NAMED = re.compile(
-    rf"\bmy (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
+    rf"\b(?:my|our) (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
 )
 _KIN_CALLED = re.compile(
     rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{_TITLED})(?=[.,!]|$)",
@@ -109,6 +109,29 @@ def relatives(texts: Iterable[str]) -> frozenset[str]:
 
 def _is_many(kin: str) -> bool:
     return kin.casefold() in {"children", "kids", "fish"} or (kin.endswith("s") and not kin.endswith("boss"))
+
+
+_TOLD = re.compile(
+    rf"(?:(?:he|she|it)(?:'s| is) (?:called|named)|(?:his|her|its) name(?:'s| is)) (?P<name>{NAME})[.! ]*\Z",
+    re.IGNORECASE,
+)
+_HAD = re.compile(
+    r"\b(?:(?:i|we)(?: have|'ve got| got| adopted| bought| own)(?: just| also)? an? (?:[a-z-]+ ){0,3}?|my )"
+    rf"(?P<kin>{PET}|{KIN})\b",
+    re.IGNORECASE,
+)
+
+_KIN_OR_PET = re.compile(rf"\b(?:{PET}|{KIN})\b", re.IGNORECASE)
+
+
+def name_told(text: str, before: int, start: int, end: int) -> str:
+    """`dog is called Rex` of `We got a dog. He's called Rex.`, where one animal or relative is spoken of; else ''."""
+    told = _TOLD.match(text[start:end])
+    had = _HAD.search(text, before, start) if told else None
+    if told is None or had is None or _is_many(had["kin"]) or _A_NAME.search(amid(text[before:start])):
+        return ""
+    several = len(_KIN_OR_PET.findall(text, before, start)) > 1
+    return "" if several else f"{had['kin'].lower()} is called {told['name']}"
 
 
 # What they are to each other.

@@ -4,9 +4,9 @@ A rule stands on three lines or more: its name with category, strength, the test
 and what else holds (`tag:`, `to-bot` for words spoken to an assistant, `as-of` for what is true at a
 date); its pattern, continued on lines of the same depth; and after `=` the statement. A pattern is matched
 at the beginning of a clause, without regard to case; `<KIN>` is a group of words below. What follows the match
-is the object `{o}`; `{s}` is the subject's name, `{p}` the speaker's possessive, `{v}` the present verb matched
-by the group `v`, conjugated, `{w}` and `{x}` the words matched by `w` and `x`. The first
-rule that matches a clause and whose object passes decides.
+is the object `{o}`, which a rule whose test is `none` leaves out with the time it names; `{s}` is the subject's
+name, `{p}` the speaker's possessive, `{v}` the present verb matched by the group `v`, conjugated, `{w}` and `{x}`
+the words matched by `w` and `x`. The first rule that matches a clause and whose object passes decides.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ADVERB
 I
     i\s+<ADVERB>
 AM
-    i(?:'m|\s+am)\s+<ADVERB>
+    i(?:'?m|\s+am)\s+<ADVERB>
 HAVE
     i(?:'ve|\s+have)\s+<ADVERB>
 KIN
@@ -55,6 +55,13 @@ PET
     (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|hamsters?|parrots?|birds?|fish|goldfish|turtles?|tortoises?
     |horses?|pon(?:y|ies)|guinea pigs?|snakes?|lizards?|geckos?|chickens?|ferrets?|retrievers?|labradors?
     |poodles?|beagles?|pets?)
+CLOSE
+    (?:(?:small|little|young|grown-up|adult|teenage|\d{1,2}[- ](?:year|month)s?[- ]old)[ -])?(?:kids?
+    |children|sons?|daughters?|twins|baby)
+ILLNESS
+    (?:(?:type [12] )?diabetes|asthma|(?:celiac|coeliac)(?: disease)?|epilepsy|adhd|migraines?|arthritis
+    |high blood pressure|hypertension|(?:chronic )?depression|anxiety|eczema|psoriasis|ibs|endometriosis|lupus|dyslexia
+    |insomnia|hay fever|tinnitus|cancer|crohn's(?: disease)?|multiple sclerosis|a (?:bad|weak) (?:back|knee|heart))
 NUMBER
     (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen
     |eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)
@@ -128,10 +135,18 @@ FUTURE_DOING
     |flying|travel+ing|moving|starting|meeting|visiting|leaving|hosting|running|attending|having (?:a|an|my)
     |getting married|taking|launching|opening|performing|joining|presenting|competing|giving (?:a|my)
     |seeing (?:a|my|the)|participating|throwing (?:a|my))
+TO_DO
+    (?:call|phone|ring|email|text|write to|send|mail|post|book|reserve|buy|order|pick up|drop off|collect|bring back
+    |return|pay|renew|cancel|apply for|register|sign|submit|hand in|file|schedule|arrange|make an appointment|clean|wash
+    |repair|fix|replace|print|pack|visit|talk to|prepare)
 OCCASION
     (?:appointment|meeting|interview|exam|test|flight|deadline|party|wedding|concert|audition|competition
     |tournament|surgery|operation|presentation|conference|date|class|lesson|race|marathon|trip|holiday|vacation
     |reservation|recital|talk|lecture|hearing|course|rehearsal|show|game|match|check-?up|gig|performance|workshop)
+GOES
+    (?:starts|moves|comes|arrives|leaves|returns|flies|travels|visits)
+GOING
+    (?:coming|moving|leaving|visiting|flying|starting|arriving|returning|getting married|having (?:a baby|surgery))
 DEPARTURE
     (?:train|night train|ferry|flight|bus|plane|ship|boat)
 TONGUE
@@ -139,6 +154,23 @@ TONGUE
     |Russian|Ukrainian|Greek|Turkish|Arabic|Hebrew|Persian|Farsi|Hindi|Urdu|Bengali|Tamil|Mandarin|Cantonese
     |Chinese|Japanese|Korean|Vietnamese|Thai|Indonesian|Tagalog|Swahili|Romanian|Hungarian|Catalan|Irish|Welsh
     |Latin)
+SEIN
+    (?:Vater|Bruder|Sohn|Mann|Ehemann|Freund|Onkel|Opa|Großvater|Cousin|Neffe|Schwager|Chef|Kollege|Nachbar|Vermieter
+    |Mitbewohner|Lehrer|Arzt|Zahnarzt|Hund|Kater)
+IHRE
+    (?:Mutter|Schwester|Tochter|Frau|Ehefrau|Freundin|Tante|Oma|Großmutter|Cousine|Nichte|Schwägerin|Chefin|Kollegin
+    |Nachbarin|Vermieterin|Mitbewohnerin|Lehrerin|Ärztin|Zahnärztin|Katze|Hündin)
+SON
+    (?:père|frère|fils|mari|copain|cousin|chef|patron|collègue|voisin|chien|chat)
+SA
+    (?:mère|sœur|soeur|fille|femme|copine|tante|cousine|cheffe|patronne|collègue|voisine|chienne|chatte)
+SUYO
+    (?:padre|hermano|hijo|marido|esposo|novio|amigo|tío|primo|jefe|vecino|profesor|perro|gato)
+SUYA
+    (?:madre|hermana|hija|mujer|esposa|novia|amiga|tía|prima|jefa|vecina|profesora|perra|gata)
+TUT
+    (?:ist|hat|war|wohnt|lebt|arbeitet|studiert|kommt|spielt|mag|liebt|hasst|wird|macht|geht|fährt|heiratet|besucht|isst
+    |zieht|feiert)
 TRAIT
     (?:vegan|vegetarian|pescatarian|lactose[- ]intolerant|gluten[- ]intolerant|gluten-free|diabetic|celiac
     |coeliac|left-handed|right-handed|colou?r-?blind|deaf|blind|dyslexic|autistic|married|single|engaged

@@ -21,10 +21,11 @@ _GOVERNED = re.compile(
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(?:by|since|until|till|before|after|due)\s+$", re.IGNORECASE)
+_END_OF = re.compile(r"(?:the )?end of\b", re.IGNORECASE)
 _BARE_DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
 _AND_VERB = re.compile(
     r"(\band (?:also |really |just |still |already |often |usually )?)(need|want|have|am|love|like|hope|plan|know|think"
-    r"|go to bed|wake up|get up|enjoy|prefer|hate|feel)\b"
+    r"|go to bed|wake up|get up|enjoy|prefer|hate|feel|live|own)\b"
 )
 _VAGUE = re.compile(
     r"\b((?:a few|a couple of|a couple|several|some|many) (?:days|weeks|months|years)) (?:ago|back)\b", re.IGNORECASE
@@ -51,7 +52,7 @@ def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> s
 def _dated(before: str, words: str, after: str, interval: Interval) -> str:
     """A date as it stands in a sentence: after its own preposition, or behind the words where they are an adjective."""
     preposition, date = in_words(interval)
-    if after == "'s" or (_BARE_DAY.match(words) and not _LIMIT.search(before)):
+    if after == "'s" or _END_OF.match(words) or (_BARE_DAY.match(words) and not _LIMIT.search(before)):
         return f"{words} ({date})"
     governed = _GOVERNED.search(before) and not re.match(r"(?:on|in|at)\b", words, re.IGNORECASE)
     return date if governed else f"{preposition} {date}"

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.dates import day_in_words, spans
@@ -37,11 +38,23 @@ from engram.core.grammar import (
 from engram.core.play import played
 from engram.core.records import Candidate, Extraction, Relation
 from engram.llm.rule_clauses import Clause, Speaker, clauses_of
-from engram.llm.rule_english import english, others
+from engram.llm.rule_english import english, others, shared
 from engram.llm.rule_objects import NAME_ONLY, bare, fits, is_apart, is_pointing, is_untied, is_whole, shortened
-from engram.llm.rule_people import Bond, Other, amid, bindings, bond, meant_by, mentioned, names, other, relatives
+from engram.llm.rule_people import (
+    Bond,
+    Other,
+    amid,
+    bindings,
+    bond,
+    meant_by,
+    mentioned,
+    name_told,
+    names,
+    other,
+    relatives,
+)
 from engram.llm.rule_table import REMEMBER, Rule
-from engram.llm.rule_tongues import FOREIGN_VERBS, tongues
+from engram.llm.rule_tongues import AHEAD, FOREIGN_VERBS, tongues
 from engram.llm.rule_wording import lowered, reworded, tidy
 
 if TYPE_CHECKING:
@@ -176,6 +189,7 @@ def _from_turn(
         return
     text = plain(turn.text)
     dates = spans(text.replace(MASK, " "), turn.occurred_at)
+    whole = Clause(turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text))
     said: list[_Said] = []
     begun, is_mocking = 0, False
     for first, last in sentences(text):
@@ -191,7 +205,7 @@ def _from_turn(
         if reason:
             _count(dropped, reason)
             continue
-        sentence = Clause(turn, speaker, text, start, end, before, corrects=False, dates=dates, earlier=earlier)
+        sentence = replace(whole, start=start, end=end, before=before)
         said = [
             one
             for clause in clauses_of(sentence)
@@ -209,13 +223,17 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
     if MASK in clause.words or is_doubtful(clause.words):
         return
     found = list(_first(clause, english(), clause.start, policy))
+    if not found and clause.text.endswith("and ", 0, clause.start):
+        found = list(_first(clause, shared(), clause.start, policy))
     person = None if found else other(clause.text, clause.start, clause.end) or _meant(clause)
-    if person and _SPEAKS_OF_SELF.search(clause.text + clause.earlier) and not is_task(clause.text):
+    if person and _SPEAKS_OF_SELF.search(clause.text + clause.earlier) and not clause.is_task:
         found = list(_of_other(clause, person, policy))
+    if not found and (whose := name_told(clause.text, clause.before, clause.start, clause.end)):
+        found = [_built(clause, _NAMED, f"{clause.speaker.possessive} {whose}", policy)]
     if not found:
         found = list(_asked_to_keep(clause, policy) if asked else _foreign(clause, policy))
     yield from found
-    if not is_task(clause.text):
+    if not clause.is_task:
         yield from (_kinship(clause, one, policy) for one in mentioned(clause.text, clause.start, clause.end))
 
 
@@ -240,9 +258,25 @@ def _first(
         found = rule.head.match(clause.text, place, clause.end)
         if not found or (rule.to_bot and not clause.speaker.to_bot):
             continue
-        if candidate := _candidate(clause, rule, found, policy, subject):
-            yield candidate
+        if said := _candidate(clause, rule, found, policy, subject) or _cut(clause, rule, found, policy, subject):
+            yield said
             return
+
+
+def _cut(clause: Clause, rule: Rule, found: re.Match[str], policy: ExtractionPolicy, subject: str) -> _Said | None:
+    """The statement up to an aside that cannot be read: `My favourite band is Muse, saw them live twice`."""
+    aside = _ASIDE.search(clause.text, found.end(), clause.end)
+    if aside is None:
+        return None
+    dates = tuple(date for date in clause.dates if date.end <= aside.start())
+    return _candidate(replace(clause, end=aside.start(), dates=dates), rule, found, policy, subject)
+
+
+_ASIDE = re.compile(
+    r", (?:whom?|where|including|especially|saw|had|got|been|loved?|nobody|everyone|pretty|so|such|\w+ing)\b[^\d,]*\Z",
+    re.IGNORECASE,
+)
+"""What is added after a comma and begins no list; a number may be another date."""
 
 
 def _of_other(clause: Clause, person: Other, policy: ExtractionPolicy) -> Iterator[_Said]:
@@ -319,7 +353,7 @@ def _built(
         quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
         about=tuple(dict.fromkeys(name for name in (*first, *named) if name))[: policy.max_entities],
         tags=rule.tags,
-        when=clause.when(),
+        when=None if rule.wants == "none" else clause.when(),
     )
     if tied is None:
         return _Said(one)
@@ -339,17 +373,21 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
         return bool(raw) and clause.corrects
     if rule.wants == "word":
         return len(raw.split()) <= 4 and not is_pointing(clause.words)
-    is_own_name = rule.wants == "name" and set(raw.casefold().split()) <= set(clause.speaker.name.casefold().split())
+    if rule.wants == "greeted" and not _GREETED.search(clause.text, clause.before, clause.start):
+        return False
+    is_name = rule.wants in {"name", "greeted"}
+    is_own_name = is_name and set(raw.casefold().split()) <= set(clause.speaker.name.casefold().split())
     return not is_own_name and fits(rule.wants, raw, when, clause.turn.occurred_at)
 
 
 _THEN_I = re.compile(r",?\s*i\b", re.IGNORECASE)
+_GREETED = re.compile(r"\b(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening))\b[^.?\n]{0,20}\Z", re.IGNORECASE)
 
 
 def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
     """`Remember that …` with a clause no other rule reads: kept as it was said, or as a wish where `I` do something."""
     raw = bare(clause.text, clause.start, clause.end)
-    if is_task(clause.text) or is_pointing(raw) or not is_whole(raw) or len(raw.split()) < _FEWEST:
+    if clause.is_task or is_pointing(raw) or not is_whole(raw) or len(raw.split()) < _FEWEST:
         return
     if bindings(raw, "", "") is None:
         return
@@ -369,18 +407,21 @@ _MINE = re.compile(r"(?:(?P<of>my|our)\s+|(?:i|we)\b)", re.IGNORECASE)
 _FEWEST = 3
 """Words worth keeping as they are."""
 _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
-_KINSHIP = Rule("kinship", "relationship", "sure", "any", REMEMBER, "{s} is {p} {o}", ("relationship",))
+_NAMED = Rule("named", "relationship", "probable", "none", REMEMBER, "", ("relationship",))
+_KINSHIP = Rule("kinship", "relationship", "sure", "none", REMEMBER, "{s} is {p} {o}", ("relationship",))
 
 
 def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """German, French, Spanish: the few patterns that need no rewriting of what follows."""
-    for tongue in tongues():
+    """German, French, Spanish: the few patterns that need little rewriting of what follows."""
+    when = clause.when()
+    for tongue in (one for one in tongues() if one.begins.match(clause.text, clause.start, clause.end)):
         for rule in tongue.rules:
             found = rule.head.match(clause.text, clause.start, clause.end)
-            if not found:
+            if not found or (rule.to_bot and not clause.speaker.to_bot):
                 continue
-            raw = shortened(rule.wants, bare(clause.text, found.end(), clause.end))
-            if not _fits_foreign(rule, raw) or tongue.refused.search(raw):
+            raw = tongue.turned(shortened(rule.wants, bare(clause.text, found.end(), clause.end)), rule.wants)
+            raw = "" if rule.wants == "none" else raw
+            if not _fits_foreign(rule, raw, when, clause) or tongue.refused.search(raw):
                 return
             verb, words = found.groupdict().get("v") or "", found.groupdict().get("w") or ""
             text = rule.says.format(
@@ -390,11 +431,26 @@ def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
                 w=words,
                 o=raw,
             )
+            if when and rule.wants in AHEAD:
+                text = f"{text} ({_in_figures(when)})"
             yield _built(clause, rule, text, policy, tied=bond(rule.name, clause.speaker.name, "", words, raw))
             return
 
 
-def _fits_foreign(rule: Rule, raw: str) -> bool:
+def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
     if rule.wants in {"name", "person"}:
         return NAME_ONLY.match(raw) is not None
-    return (bool(raw) or rule.wants == "any") and len(raw.split()) <= 10 and is_whole(raw)
+    if rule.wants in AHEAD:
+        is_ahead = when.end > clause.turn.occurred_at if when else rule.wants == "task"
+        return is_ahead and 2 <= len(raw.split()) <= _LONGEST_FOREIGN
+    return (bool(raw) or rule.wants in {"any", "none"}) and len(raw.split()) <= _LONGEST_FOREIGN and is_whole(raw)
+
+
+def _in_figures(when: Interval) -> str:
+    """A time in the figures of ISO 8601, which need no language: `2026-11-27`, `2026-11-30/2026-12-06`."""
+    first, last = when.start.date(), (when.end - timedelta(microseconds=1)).date()
+    return f"{first}" if last <= first else f"{first}/{last}"
+
+
+_LONGEST_FOREIGN = 10
+"""Words of an object that is taken as it stands."""

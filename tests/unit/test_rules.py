@@ -369,7 +369,6 @@ LEFT = [
     "I have an idea.",
     "I need help with my homework.",
     "I had a dream that I lived in Rome.",
-    "Can you remind me to call mum tomorrow?",
     "Ich mag das nicht.",
     "Vielleicht wohne ich in Berlin.",
     "Je ne vis pas à Paris.",

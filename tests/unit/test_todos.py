@@ -231,6 +231,19 @@ def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
 
 
 # row: E16
+# row: X14
+def test_a_promise_is_due_on_the_day_of_the_vaults_zone(memory):
+    """In Berlin the day begins while it is still the day before in London."""
+    say(memory, "I promise to call the agency on Wednesday.")
+    memory.flush()
+    (row,) = memory.call("todos", {})["todos"]
+    assert row["due"] == "2026-11-25T00:00:00+01:00"
+    assert row["due_until"] == "2026-11-26T00:00:00+01:00"
+    assert " · due 2026-11-25 · " in shown("todos", {"todos": [row]})
+    assert "- [observed, 2026-11-25, " in memory.call("context", {})["text"]
+
+
+# row: E16
 # row: E18
 def test_the_command_line_lists_settles_and_tells(memory):
     """A line for each promise; the context as an assistant gets it."""

@@ -1,0 +1,180 @@
+"""German, French and Spanish forms of the offline extractor: what is ahead, and whose people are named."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from engram.core.policy import ExtractionPolicy
+from engram.core.records import Turn
+from engram.llm.rule_tongues import tongues
+from engram.llm.rules import extract
+
+NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
+
+
+def facts(text):
+    return extract([Turn("t1", "s1", "user", text, NOW)], ExtractionPolicy()).candidates
+
+
+TO_DO = [
+    ("Ich rufe morgen Anna an", "Die Person ruft morgen Anna an (2026-11-22).", "2026-11-22"),
+    ("Ich rufe am Freitag meine Oma an.", "Die Person ruft am Freitag die Oma an (2026-11-27).", "2026-11-27"),
+    ("Ich muss bis Freitag zum Amt.", "Die Person muss bis Freitag zum Amt (2026-11-27).", "2026-11-27"),
+    (
+        "Ich muss vor dem 3. Mai die Steuer abgeben.",
+        "Die Person muss vor dem 3. Mai die Steuer abgeben (2027-05-03).",
+        "2027-05-03",
+    ),
+    (
+        "Ich muss mich bis Ende des Monats anmelden.",
+        "Die Person muss sich bis Ende des Monats anmelden (2026-11-30).",
+        "2026-11-30",
+    ),
+    ("Ich muss noch die Steuer machen.", "Die Person muss noch die Steuer machen.", None),
+    ("Ich habe morgen einen Arzttermin.", "Die Person hat morgen einen Arzttermin (2026-11-22).", "2026-11-22"),
+    (
+        "Ich treffe nächste Woche Anna.",
+        "Die Person trifft nächste Woche Anna (2026-11-23/2026-11-29).",
+        "2026-11-23",
+    ),
+    (
+        "Ich verspreche, Anna am Freitag anzurufen.",
+        "Die Person verspricht, Anna am Freitag anzurufen (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Erinnere mich bitte daran, am Freitag die Blumen zu gießen.",
+        "Die Person will daran erinnert werden, am Freitag die Blumen zu gießen (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Kannst du mich daran erinnern, morgen die Blumen zu gießen?",
+        "Die Person will daran erinnert werden, morgen die Blumen zu gießen (2026-11-22).",
+        "2026-11-22",
+    ),
+    (
+        "Erinner mich morgen an den Zahnarzttermin.",
+        "Die Person will morgen an den Zahnarzttermin erinnert werden (2026-11-22).",
+        "2026-11-22",
+    ),
+    ("Je dois appeler ma mère demain.", "La personne doit appeler sa mère demain (2026-11-22).", "2026-11-22"),
+    ("Je vais à Paris vendredi.", "La personne va à Paris vendredi (2026-11-27).", "2026-11-27"),
+    (
+        "Je dois payer le loyer avant la fin du mois.",
+        "La personne doit payer le loyer avant la fin du mois (2026-11-30).",
+        "2026-11-30",
+    ),
+    (
+        "Je promets d'appeler Anna demain.",
+        "La personne promet d'appeler Anna demain (2026-11-22).",
+        "2026-11-22",
+    ),
+    (
+        "Rappelle-moi d'acheter du lait demain, s'il te plaît.",
+        "La personne veut qu'on lui rappelle d'acheter du lait demain (2026-11-22).",
+        "2026-11-22",
+    ),
+    (
+        "Tengo que llamar a mi madre el viernes.",
+        "La persona tiene que llamar a su madre el viernes (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Debo pagar el alquiler antes de fin de mes.",
+        "La persona debe pagar el alquiler antes de fin de mes (2026-11-30).",
+        "2026-11-30",
+    ),
+    ("Prometo llamar a Ana mañana.", "La persona promete llamar a Ana mañana (2026-11-22).", "2026-11-22"),
+    (
+        "¿Puedes recordarme comprar leche mañana?",
+        "La persona quiere un recordatorio: comprar leche mañana (2026-11-22).",
+        "2026-11-22",
+    ),
+]
+
+
+# row: X13
+# row: X14
+@pytest.mark.parametrize(("text", "statement", "due"), TO_DO, ids=[case[0] for case in TO_DO])
+def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due):
+    """The words stay those of the speaker, so the day stands behind them as ISO 8601 has it."""
+    (one,) = facts(text)
+    assert (one.category, one.text) == ("commitment", statement)
+    assert (one.when.start.date().isoformat() if one.when else None) == due
+    assert one.quote in text
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("Ich heiße Jonas und wohne in Ulm.", ["Die Person heißt Jonas.", "Die Person wohnt in Ulm."]),
+        ("Ich bin Lehrerin.", ["Die Person ist Lehrerin."]),
+        ("Ich mag keinen Rosenkohl.", ["Die Person mag keinen Rosenkohl."]),
+        ("Ich vertrage keine Laktose.", ["Die Person verträgt keine Laktose."]),
+        ("Ich spiele jeden Mittwoch Volleyball.", ["Die Person spielt jeden Mittwoch Volleyball."]),
+        ("Meine Freundin Lena studiert in Jena.", ["Die Freundin der Person heißt Lena."]),
+        ("Unser Hund Bello ist gestern operiert worden.", ["Der Hund der Person heißt Bello."]),
+        ("Mon frère Paul habite à Nantes.", ["Le frère de la personne s'appelle Paul."]),
+        ("Ma sœur Julie adore le thé.", ["La sœur de la personne s'appelle Julie."]),
+        ("J'habite à Lyon avec mes deux chats.", ["La personne habite à Lyon avec ses deux chats."]),
+        ("Mi hermano Luis vive en Bilbao.", ["El hermano de la persona se llama Luis."]),
+        ("Mi hermana Lucía vive en Bilbao.", ["La hermana de la persona se llama Lucía."]),
+        ("Me llamo Ana y vivo en Cádiz.", ["La persona se llama Ana.", "La persona vive en Cádiz."]),
+    ],
+)
+def test_what_newcomers_say_of_themselves(text, statements):
+    found = facts(text)
+    assert [one.text for one in found] == statements
+    assert all(one.when is None for one in found)
+
+
+# row: X2
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich rufe ihn morgen an.",
+        "Ich rufe dich morgen an.",
+        "Ich muss morgen nicht arbeiten gehen.",
+        "Ich muss das bis Freitag machen.",
+        "Ich muss noch viel lernen.",
+        "Ich muss noch warten.",
+        "Ich werde morgen wahrscheinlich Anna besuchen.",
+        "Wenn es morgen regnet, muss ich den Bus nehmen.",
+        "Muss ich morgen die Steuer abgeben?",
+        "Er sagt, ich muss morgen zum Arzt.",
+        "„Ich rufe morgen Anna an“, sagte er.",
+        "Erinnere mich daran, was ich gesagt habe.",
+        "Kannst du mich daran erinnern, was wir gestern besprochen haben?",
+        "Erinnerst du dich daran, mich gestern angerufen zu haben?",
+        "Ich habe gestern einen Termin gehabt.",
+        "Ich bin müde und mein Vater Probleme hat.",
+        "Meine Mutter Freitag operiert wird.",
+        "Ich bin immer Zweiter.",
+        "Je dois l'appeler demain.",
+        "Je dois demander à Paul de m'aider demain.",
+        "Peux-tu me rappeler ce que j'ai dit ?",
+        "Mon frère et moi habitons à Lyon.",
+        "Tengo que llamarlo el viernes.",
+        "Voy a ver qué pasa mañana.",
+        "Recuérdame qué dije.",
+    ],
+)
+def test_what_is_open_others_or_of_nobody_named_is_no_promise(text):
+    """Doubt, denial, questions, quotations, pronouns that nobody can follow."""
+    assert facts(text) == ()
+
+
+def test_between_two_people_nobody_is_asked_to_remind():
+    text = "Erinner mich morgen an den Zahnarzttermin."
+    people = [Turn("a", "s1", "assistant", "Hallo!", NOW, "Ben"), Turn("b", "s1", "user", text, NOW, "Eva")]
+    assert extract(people, ExtractionPolicy()).candidates == ()
+
+
+def test_a_language_is_asked_only_where_a_clause_begins_like_its_own():
+    """Every clause of the tests above does, and an English one like none."""
+    begun = [one.name for one in tongues() if one.begins.match("I live in Leeds.")]
+    assert begun == []
