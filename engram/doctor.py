@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.records import Problem
 
-RETRY = "`engram flush` asks the model again"
+RETRY = "`engram flush` tries again and says why it fails"
 LAX = "other users of this machine may read the vault; `chmod 700` closes it"
 
 
@@ -35,6 +35,10 @@ def findings(
     found += [{"level": "error", "code": code, "what": what} for code, what in faults.items()]
     if settings.vault.stat().st_mode & 0o077:
         found.append({"level": "warning", "code": "mode", "where": str(settings.vault), "what": LAX})
+    if parked := backlog.counts()["parked_turns"]:
+        found.append(
+            {"level": "warning", "code": "parked", "what": f"turns that wait to be distilled: {parked}", "fix": RETRY}
+        )
     found += [
         {"level": "warning", "code": "dead-letter", "what": f"{len(batch.waiting)} turns: {why}", "fix": RETRY}
         for batch, why in backlog.dead
