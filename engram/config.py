@@ -249,7 +249,9 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     model = _model(values, env, problems)
     embeddings = _embeddings(values, env, problems)
     if problems:
-        raise ConfigError("; ".join(problems), fix="Mend these and start again; `engram config` explains each key.")
+        raise ConfigError(
+            "; ".join(problems), fix="Mend these and start again; `engram config explain KEY` tells more."
+        )
     vault_id = values["id"] or hashlib.sha256(str(folder).encode()).hexdigest()[:26]
     state, cache, runtime = _folders(vault_id, env)
     return Settings(

@@ -459,8 +459,19 @@ def test_a_setting_is_explained(answers, capsys):
         told = json.loads(capsys.readouterr().out)
         assert (told["meaning"], told["default"]) == (key.meaning, key.default)
     assert commands.run(["config", "explain", "colour"]) == NotFoundError.exit_code
+    assert "model.name" in capsys.readouterr().err
     assert commands.run(["config", "show", "--json"]) == 0
     assert '"recall.k": 10' in capsys.readouterr().out
+
+
+def test_a_setting_is_explained_while_the_configuration_is_broken(tmp_path):
+    """Just then somebody asks, and the fault has sent them there."""
+    (tmp_path / "engram.toml").write_text("zone = 5\n")
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": str(tmp_path)}
+    assert b"`engram config explain KEY`" in engram("stats", env=env).stderr
+    told = json.loads(engram("config", "explain", "zone", "--json", env=env).stdout)
+    assert told["meaning"].startswith("time zone")
+    assert "zone must be of type str" in told["value"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
