@@ -179,6 +179,28 @@ def test_a_long_hit_is_cut_for_a_person_and_whole_for_a_program():
     assert json.loads(shown("recall", result, as_json=True)) == result
 
 
+def test_no_words_steer_a_terminal():
+    """Whoever said them; a program gets them as they are."""
+    result = RECALLED | {"hits": [HIT | {"text": "a\x1b]52;c;aGk=\x07b\rc\x9bd\te\x7f", "quote": "\x1b[2J"}]}
+    assert not set(shown("recall", result)) & set("\x1b\x07\r\x9b\x7f")
+    assert json.loads(shown("recall", result, as_json=True)) == result
+    assert "\x1b" not in fault_shown(NotFoundError("there is no such memory", where="\x1b[2J"))
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("forecast", {"days": 9, "coming": [{"at": "2026-11-20", "what": "stale", "why": "old", "path": "p"}]}),
+        ("todos", {"todos": [{"id": "1", "stage": "open", "due": None}]}),
+    ],
+)
+def test_a_statement_in_a_list_has_one_line(name, rows):
+    """However many it has in its note."""
+    for row in (*rows.get("coming", ()), *rows.get("todos", ())):
+        row["text"] = "one\ntwo\n\nthree"
+    assert "one two three" in shown(name, rows)
+
+
 # row: X4
 @pytest.mark.parametrize(
     ("answer", "words"),
