@@ -290,13 +290,13 @@ def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str,
         chosen = vault
     elif user.get("vault"):
         chosen = Path(user["vault"])
-    elif (Path.cwd() / "engram.toml").is_file():
+    elif Path("engram.toml").is_file():
         chosen = Path.cwd()
     else:
         chosen = _home(env) / "Engram"
     try:
         return chosen.expanduser().resolve()
-    except (RuntimeError, ValueError) as fault:
+    except (OSError, RuntimeError, ValueError) as fault:  # also in a folder that is gone
         problems.append(f"vault: {str(chosen)!r} names no folder ({fault})")
         return _home(env)
 

@@ -791,6 +791,16 @@ def test_without_a_vault_every_command_says_how_to_begin(tmp_path, command):
     assert (done.returncode, f"`engram init '{tmp_path / 'my notes'}'`" in done.stderr.decode()) == (66, True)
 
 
+def test_a_folder_that_is_gone_is_a_place_to_stand_in(tmp_path):
+    """The vault is elsewhere; only a relative name leads nowhere."""
+    gone = tmp_path / "gone"
+    line = f"mkdir {gone}; cd {gone}; rmdir {gone}; {sys.executable} -P -m engram"
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for more, code in (("stats", 66), ("stats --vault here", 78)):
+        done = subprocess.run(["sh", "-c", f"{line} {more}"], env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, "unexpected" in done.stderr) == (code, False)
+
+
 def test_a_path_meets_the_same_fault_wherever_it_is_named():
     """What may not be read is told by who reads it, not by the command library."""
     paths = [param.type for _, command in leaves() for param in command.params if isinstance(param.type, click.Path)]
