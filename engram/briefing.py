@@ -10,6 +10,7 @@ from engram import ingest
 from engram.core import lifecycle, ranking, todos
 from engram.core.actions import GUIDELINES, guiding
 from engram.core.markdown import original
+from engram.core.records import REMEMBERED
 from engram.core.talks import STATE, curated, rows
 from engram.errors import BadRequestError
 
@@ -192,7 +193,8 @@ def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
-    said = ", ".join(filter(None, ["observed" if hit["source"] else "seeded", hit["standing"]]))
+    heard = hit["source"] and hit["session"] != REMEMBERED
+    said = ", ".join(filter(None, ["observed" if heard else "seeded", hit["standing"]]))
     return f"- [{said}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {' '.join(hit['text'].split())}"
 
 

@@ -249,7 +249,9 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     model = _model(values, env, problems)
     embeddings = _embeddings(values, env, problems)
     if problems:
-        raise ConfigError("; ".join(problems), fix="Mend these and start again; `engram config` explains each key.")
+        raise ConfigError(
+            "; ".join(problems), fix="Mend these and start again; `engram config explain KEY` tells more."
+        )
     vault_id = values["id"] or hashlib.sha256(str(folder).encode()).hexdigest()[:26]
     state, cache, runtime = _folders(vault_id, env)
     return Settings(
@@ -288,13 +290,13 @@ def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str,
         chosen = vault
     elif user.get("vault"):
         chosen = Path(user["vault"])
-    elif (Path.cwd() / "engram.toml").is_file():
+    elif Path("engram.toml").is_file():
         chosen = Path.cwd()
     else:
         chosen = _home(env) / "Engram"
     try:
         return chosen.expanduser().resolve()
-    except (RuntimeError, ValueError) as fault:
+    except (OSError, RuntimeError, ValueError) as fault:  # also in a folder that is gone
         problems.append(f"vault: {str(chosen)!r} names no folder ({fault})")
         return _home(env)
 

@@ -29,7 +29,7 @@ FIXES = {
 BATCHES: Mapping[State, tuple[str, str]] = {
     "stuck": ("stuck", "It is kept and tried again by itself once the fault is mended."),
     "parked": ("parked", "It is kept and tried again by itself; `engram flush` tries at once."),
-    "dead": ("dead-letter", "The rules have read it; `engram flush` asks the model again."),
+    "dead": ("dead-letter", "The rules have read it; `engram flush` asks the model again and says why it fails."),
 }
 """The code of a batch that is held up, and what to do."""
 

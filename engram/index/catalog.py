@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engram.index.rows import Unit
     from engram.vault.places import Seen
 
-VERSION = 5
+VERSION = 6
 """Version of the rows and of what is read into them."""
 
 

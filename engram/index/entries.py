@@ -38,7 +38,8 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file understood. Only one file may hold a `claim`: a fact's id, a session file's stem, a note's path.
+    """A file understood. Only one file may hold a `claim`: a fact's id, conversation and id of a session file, a note's
+    path.
 
     `units` is None where there is nothing to index, and the last good version stays; `conflict` says why
     such a file is for a person to decide.
@@ -95,7 +96,8 @@ def entry_of(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo
     else:
         conversation, problems = conversation_from(note, path, zone)
         if conversation is not None:
-            return _session(conversation, problems, path, sha, stat)
+            own = str(note.keys.get("id") or f"{conversation.persona or ''} {conversation.started.isoformat()}")
+            return _session(conversation, own, problems, path, sha, stat)
     merging = any(problem.code == "conflict" for problem in problems)
     return Entry(path, kind, stat, sha, problems=problems, conflict="merge-markers" if merging else "")
 
@@ -105,13 +107,16 @@ def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
     return Entry(path, kind_at(path), stat, problems=(Problem(code, message, path),))
 
 
-def _session(conversation: Conversation, problems: tuple[Problem, ...], path: str, sha: str, stat: Stat) -> Entry:
+def _session(
+    conversation: Conversation, own: str, problems: tuple[Problem, ...], path: str, sha: str, stat: Stat
+) -> Entry:
+    """`own` tells it from other files of its conversation, of which several may begin in one second."""
     turns, session, started = conversation.turns, conversation.session, conversation.started
     last = max((int(turn.block[1:]) for turn in turns), default=0)
     users = sum(filed.turn.role == "user" for filed in turns)
     told = (users, conversation.rolled, conversation.episodes, conversation.summarised)
     file = SessionFile(path, session, conversation.persona, started, conversation.ended, len(turns), last, *told)
-    return Entry(path, "session", stat, sha, f"{session} {started.isoformat()}", turns, file, problems)
+    return Entry(path, "session", stat, sha, f"{session} {own}", turns, file, problems)
 
 
 def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:

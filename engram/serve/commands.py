@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engram.errors import BadRequestError, EngramError, LockedError, NotFoundError
+from engram.errors import BadRequestError, ConfigError, EngramError, LockedError, NotFoundError
 from engram.operations import OPERATIONS, Operation, Param
 from engram.serve import client, wire
 from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
@@ -323,13 +323,20 @@ def config_explain(given: Given, key: str) -> None:
     """One setting: its meaning, value, default and place."""
     from engram.config import keys, user_file
 
-    settings = given.settings()
-    found = {item.name: item for item in keys()}.get(key)
+    known = {item.name: item for item in keys()}
+    found = known.get(key)
     if found is None:
-        raise NotFoundError(f"there is no setting {key!r}", fix="`engram config show` lists them.")
-    place = settings.vault / "engram.toml" if found.place == "vault" else user_file(os.environ)
-    words = {"key": key, "meaning": found.meaning, "value": _value(settings, found), "default": found.default}
-    given.show("config", {**words, "file": str(place), "environment": found.env, "choices": list(found.choices)})
+        raise NotFoundError(f"there is no setting {key!r}", fix=f"Use one of: {', '.join(known)}.")
+    words: dict[str, Any] = {"key": key, "meaning": found.meaning, "default": found.default}
+    place = str(user_file(os.environ)) if found.place == "user" else "engram.toml in the vault"
+    try:
+        settings = given.settings()
+    except ConfigError as fault:  # just then the meaning of a key is asked for
+        words |= {"value": f"not known: {fault.what}"}
+    else:
+        words |= {"value": _value(settings, found)}
+        place = place if found.place == "user" else str(settings.vault / "engram.toml")
+    given.show("config", {**words, "file": place, "environment": found.env, "choices": list(found.choices)})
 
 
 def _value(settings: Settings, key: Key) -> Any:

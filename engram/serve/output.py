@@ -21,6 +21,9 @@ HIT_CHARACTERS = 400
 """How much of a hit a person is shown; programs get all of it."""
 
 
+_NO_LETTERS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+"""Signs by which somebody's words could steer a terminal."""
+
 _SIDES = ((), ("",), ("newer: ", "older: "))
 
 
@@ -29,12 +32,12 @@ def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explai
     if as_json:
         return json.dumps(result, ensure_ascii=False, indent=2)
     if name == "recall":
-        return "\n".join(_recalled(result, explain=explain))
-    if name in {"review", "diff"}:
-        return "\n".join(_waiting(result, whole=name == "diff"))
-    if name in _LISTED:
-        return "\n".join(_LISTED[name](result))
-    return "\n".join(_tree(result))
+        lines = _recalled(result, explain=explain)
+    elif name in {"review", "diff"}:
+        lines = _waiting(result, whole=name == "diff")
+    else:
+        lines = _LISTED.get(name, _tree)(result)
+    return "\n".join(lines).translate(_NO_LETTERS)
 
 
 def surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
@@ -70,7 +73,7 @@ def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
         lines.append(f"  where: {fault.where}")
     if fault.fix:
         lines.append(f"  to do: {fault.fix}")
-    return "\n".join([*lines, f"  code:  {fault.code}"])
+    return "\n".join([*lines, f"  code:  {fault.code}"]).translate(_NO_LETTERS)
 
 
 def fault_fields(fault: EngramError) -> dict[str, str]:
@@ -174,7 +177,7 @@ def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
     if not result["coming"]:
         yield f"Nothing will happen within {result['days']} days."
     for row in result["coming"]:
-        yield f"{row['at'][:10]}  {row['what']}: {row['text'][:HIT_CHARACTERS]}"
+        yield f"{row['at'][:10]}  {row['what']}: {_short(row)}"
         felt = f" · feedback {row['feedback']:+.2f}" if row.get("feedback") else ""
         yield f"            {row['why']}{felt} · {row['path']}"
         if row.get("curve"):
@@ -192,7 +195,12 @@ def _todos(result: Mapping[str, Any]) -> Iterator[str]:
         yield "There is nothing of that kind."
     for row in result["todos"]:
         due = f" · due {row['due'][:10]}" if row["due"] else ""
-        yield f"{row['stage']:<9} {row['text'][:HIT_CHARACTERS]}{due} · {row['id']}"
+        yield f"{row['stage']:<9} {_short(row)}{due} · {row['id']}"
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    """The statement of a row on one line."""
+    return " ".join(row["text"].split())[:HIT_CHARACTERS]
 
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -77,6 +77,7 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     path = str(settings.socket)
     if wire.answers(path):
         return {"running": "it ran already", "socket": path}
+    template.check(settings.vault)
     log = settings.state / "daemon.log"
     files.make_folders(log.parent)
     files.append(log, b"")

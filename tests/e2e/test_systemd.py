@@ -124,14 +124,15 @@ def test_up_without_a_session_says_so_and_writes_nothing(tmp_path):
     """On a machine whose systemd does not serve this user."""
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "ENGRAM_HOME": str(tmp_path / "home")}
     command = [sys.executable, "-P", "-m", "engram", "up"]
+    (tmp_path / "engram.toml").touch()  # this folder is the vault
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 69
     assert "no session for this user" in done.stderr
     assert "engram daemon" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "engram.toml"]
     shown = subprocess.run([*command, "--dry-run"], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "ExecStart=" in shown.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "engram.toml"]
 
 
 def test_the_timer_is_set_going_and_stopped_as_the_only_unit(tmp_path):

@@ -181,6 +181,28 @@ def test_a_long_hit_is_cut_for_a_person_and_whole_for_a_program():
     assert json.loads(shown("recall", result, as_json=True)) == result
 
 
+def test_no_words_steer_a_terminal():
+    """Whoever said them; a program gets them as they are."""
+    result = RECALLED | {"hits": [HIT | {"text": "a\x1b]52;c;aGk=\x07b\rc\x9bd\te\x7f", "quote": "\x1b[2J"}]}
+    assert not set(shown("recall", result)) & set("\x1b\x07\r\x9b\x7f")
+    assert json.loads(shown("recall", result, as_json=True)) == result
+    assert "\x1b" not in fault_shown(NotFoundError("there is no such memory", where="\x1b[2J"))
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("forecast", {"days": 9, "coming": [{"at": "2026-11-20", "what": "stale", "why": "old", "path": "p"}]}),
+        ("todos", {"todos": [{"id": "1", "stage": "open", "due": None}]}),
+    ],
+)
+def test_a_statement_in_a_list_has_one_line(name, rows):
+    """However many it has in its note."""
+    for row in (*rows.get("coming", ()), *rows.get("todos", ())):
+        row["text"] = "one\ntwo\n\nthree"
+    assert "one two three" in shown(name, rows)
+
+
 # row: X4
 @pytest.mark.parametrize(
     ("answer", "words"),
@@ -461,8 +483,19 @@ def test_a_setting_is_explained(answers, capsys):
         told = json.loads(capsys.readouterr().out)
         assert (told["meaning"], told["default"]) == (key.meaning, key.default)
     assert commands.run(["config", "explain", "colour"]) == NotFoundError.exit_code
+    assert "model.name" in capsys.readouterr().err
     assert commands.run(["config", "show", "--json"]) == 0
     assert '"recall.k": 10' in capsys.readouterr().out
+
+
+def test_a_setting_is_explained_while_the_configuration_is_broken(tmp_path):
+    """Just then somebody asks, and the fault has sent them there."""
+    (tmp_path / "engram.toml").write_text("zone = 5\n")
+    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": str(tmp_path)}
+    assert b"`engram config explain KEY`" in engram("stats", env=env).stderr
+    told = json.loads(engram("config", "explain", "zone", "--json", env=env).stdout)
+    assert told["meaning"].startswith("time zone")
+    assert "zone must be of type str" in told["value"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -632,6 +665,8 @@ def test_turns_that_wait_for_the_model_are_told_with_the_reason(tmp_path):
     result = json.loads(done.stdout)
     assert (result["stored"], result["parked"]) == (1, 1)
     assert "model" in result["why"]
+    (found,) = json.loads(engram("doctor", "--json", env=env).stdout)["findings"]
+    assert (found["code"], found["what"]) == ("parked", "turns that wait to be distilled: 1")
 
 
 class Store:
@@ -756,6 +791,16 @@ def test_without_a_vault_every_command_says_how_to_begin(tmp_path, command):
     env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
     done = engram("--vault", tmp_path / "my notes", command, env=env)
     assert (done.returncode, f"`engram init '{tmp_path / 'my notes'}'`" in done.stderr.decode()) == (66, True)
+
+
+def test_a_folder_that_is_gone_is_a_place_to_stand_in(tmp_path):
+    """The vault is elsewhere; only a relative name leads nowhere."""
+    gone = tmp_path / "gone"
+    line = f"mkdir {gone}; cd {gone}; rmdir {gone}; {sys.executable} -P -m engram"
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for more, code in (("stats", 66), ("stats --vault here", 78)):
+        done = subprocess.run(["sh", "-c", f"{line} {more}"], env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, "unexpected" in done.stderr) == (code, False)
 
 
 def test_a_path_meets_the_same_fault_wherever_it_is_named():

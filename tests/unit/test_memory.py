@@ -646,6 +646,23 @@ def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
     assert not notes(memory, "sessions")
 
 
+# row: X18
+def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory):
+    """Each persona has its own, and what grows too long goes on in another; an import knows only the day."""
+    when = "2026-03-04T10:00:00"
+    observe(memory, *(turn(name, f"The word of {name} is tulip.", persona=name, occurred_at=when) for name in "ab"))
+    long = "pebble " * 30_000
+    observe(memory, *(turn(number, f"{long} {number}", occurred_at=when) for number in range(12)))
+    assert len(notes(memory, "sessions")) == 5
+    assert memory.call("doctor", {})["findings"] == []
+    assert memory.call("stats", {})["turns"] == 14
+    for name in "ab":
+        (hit, *_) = recalled(memory, "tulip", persona=name)["hits"]
+        assert hit["text"] == f"The word of {name} is tulip."
+    memory.reindex()
+    assert memory.call("stats", {})["turns"] == 14
+
+
 def test_a_blank_is_no_name_and_no_tag(memory):
     """As where a script has nothing to put there."""
     kept = memory.call("remember", {"text": "Oat milk is fine.", "about": ["", " "], "tags": ["", "food"]})

@@ -266,6 +266,9 @@ def test_facts_in_a_context_say_where_they_come_from(memory):
     labels = {line.partition("]")[2].strip(): line[3 : line.index(",")] for line in found["parts"]["foundation"]}
     assert {label for text, label in labels.items() if "walnuts" in text} == {"seeded"}
     assert {label for text, label in labels.items() if "Lisbon" in text} == {"observed"}
+    memory.call("remember", {"text": "The heron likes oats."})
+    (line,) = [line for line in memory.call("context", {"query": "heron"})["parts"]["relevant"] if "heron" in line]
+    assert line.startswith("- [seeded, ")
     facts = len(memory.index.catalog.facts())
     memory.call("observe", {"turns": [{"session": "trip", "text": found["text"]}]})
     assert len(memory.index.catalog.facts()) == facts
