@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
 from engram.core.thesaurus import akin
-from engram.core.words import FIRST_PERSON, content, fold, language, words
+from engram.core.words import FIRST_PERSON, content, fold, language, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -67,8 +67,9 @@ _MARK = "…"
 class Question:
     """What is asked: `words` carry it, those in `faint` only say how; the rest steers the boosts.
 
-    `about_role` is user or assistant where the question is about what that side said; `span` is the time
-    it names, against its own date; `akin` has other words in which some of its words may have been told.
+    `about_role` is user or assistant where the question is about what that side said, `about_self` whether it is about
+    who asks and not about somebody of theirs; `span` is the time it names, against its own date; `akin` has other words
+    in which some of its words may have been told.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Question:
     wants_time: bool = False
     wants_number: bool = False
     about_role: str = ""
+    about_self: bool = False
     span: Interval | None = None
     akin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -197,6 +199,7 @@ def ask(text: str, when: datetime) -> Question:
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
     carrying = content(found, code)
+    role = _about_role(folded, found)
     return Question(
         text=text,
         words=tuple(carrying or found),
@@ -204,7 +207,8 @@ def ask(text: str, when: datetime) -> Question:
         faint=frozenset(word for word in carrying if word in _FAINT or word in timed),
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
-        about_role=_about_role(folded, found),
+        about_role=role,
+        about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
         akin={word: akin(word) for word in carrying} if code in {"", "en"} else {},
     )

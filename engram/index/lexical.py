@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints, Places
 
-VERSION = "7"
+VERSION = "8"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"

@@ -386,6 +386,17 @@ def test_a_question_about_oneself_prefers_what_one_told_of_oneself():
     assert "telling" not in parts(lexical, "Where is the lamp?", "tells")
 
 
+def test_a_question_about_oneself_is_not_answered_by_what_one_tells_of_ones_sister():
+    """And one about her is."""
+    lexical = index(
+        turn("hers", "My sister lives in Porto.", thread="a", role="user"),
+        turn("own", "I live in Berlin.", thread="b", role="user"),
+    )
+    assert keys(search(lexical, "Where do I live?")) == ["own", "hers"]
+    assert keys(search(lexical, "Where does my sister live?")) == ["hers", "own"]
+    assert "telling" not in parts(lexical, "Where does my sister live?", "own")
+
+
 # row: X14
 def test_the_time_a_question_names_finds_what_was_said_then():
     """Even where no word matches; words come first."""
