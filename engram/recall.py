@@ -100,7 +100,7 @@ def recall(
     places, or on request (`C23`). Where no time is left, what would come next is left out, and the note says so.
     """
     policy, known = settings.policy.recall, known or Known()
-    question = ranking.ask(ask.query, ask.now.astimezone(settings.zone))
+    question = ranking.ask(ask.query, ask.now.astimezone(settings.zone), known.names.one)
     hurry = _Hurry(known.left)
     meant = cache(lambda text: embed(text, known.left())) if embed else None
     found = _found(index, settings, ask, question, known, meant, hurry)

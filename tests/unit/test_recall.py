@@ -82,6 +82,14 @@ def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
     assert "subject" not in parts(memory, "Does Anna take oat milk?", hers)
 
 
+def test_who_is_named_like_a_thing_is_not_asked_for_as_that_thing(memory, keep):
+    """As long as nobody is called so, the word is widened."""
+    keep("Our church is by the mill.")
+    assert order(memory, "What about Faith?")
+    entity(memory, "Faith", "[]")
+    assert order(memory, "What about Faith?") == []
+
+
 # row: A20
 def test_the_owner_is_no_subject(memory, keep):
     """Every second question would name them."""
