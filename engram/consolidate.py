@@ -318,7 +318,7 @@ class Consolidation:
         """Write files as they are to be, some at a time, durably; what failed, by path."""
         failures: dict[str, str] = {}
         for some in self._together(writes):
-            held, pending = dict[str, bytes](), files.FolderSyncs()
+            held, pending, unsure = dict[str, bytes](), files.FolderSyncs(), list[str]()
             for write in some:
                 try:
                     held |= history.put(self.vault, write.step, write.new, pending)
@@ -326,12 +326,12 @@ class Consolidation:
                     failures[_place(write)] = str(fault)
                     held |= (stands := history.settled(self.vault, [write.step]))  # must be known all the same
                     if not isinstance(fault, ConflictError):  # a person's edit is for a rescan to tell
-                        self.filing.look(path for path in _paths(write) if path not in stands)
-            for finish in (partial(files.sync, pending), partial(self.index.wrote, held)):
+                        unsure += [path for path in _paths(write) if path not in stands]
+            for finish in (partial(files.sync, pending), partial(self.filing.took, held, unsure)):
                 try:
                     finish()
                 except EngramError as fault:
-                    failures |= dict.fromkeys(map(_place, some), str(fault))
+                    failures = dict.fromkeys(map(_place, some), str(fault)) | failures
         return failures
 
     def _together(self, writes: Sequence[Write]) -> Iterator[Sequence[Write]]:

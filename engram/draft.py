@@ -15,10 +15,10 @@ from engram.errors import ConflictError, EngramError, unexpected
 from engram.passes import Ask, Bundle, Case, Faded, Kept, Made, Mark, Tie, Told, View
 from engram.vault import files, note, pages
 from engram.vault.edges import EDGES, edge_id
-from engram.vault.history import Step
+from engram.vault.history import Step, cost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from engram.births import Births
@@ -259,7 +259,7 @@ class Draft:
     def writes(self, edges: Edges, most: int) -> list[Write]:
         """The files as they are to be, state before notes; what would change nothing is left out.
 
-        What goes beyond `most` replaced bytes is put off: it could not be taken back.
+        What does not fit into `most` replaced bytes is put off: it could not be taken back.
         """
         found: list[Write] = []
         try:
@@ -280,9 +280,9 @@ class Draft:
             except EngramError as fault:
                 self.put_off[change.path] = fault.what
                 lost.add(key)
-        kept = list(_within(found, most))
-        self.put_off |= {write.step.before: "too much for one run" for write in found[len(kept) :]}
-        lost |= {write.key for write in found[len(kept) :]}
+        kept, over = _within(found, most)
+        self.put_off |= {write.step.before or write.step.after: "too much for one run" for write in over}
+        lost |= {write.key for write in over}
         while more := {key for key, together in self._bundles.items() if together & lost} - lost:
             lost |= more
         self.put_off |= {write.step.before or write.step.after: TORN for write in kept if write.key in lost}
@@ -327,12 +327,15 @@ def _step(before: str, after: str, raw: bytes, new: bytes) -> Step:
     return Step(before, after, was, now, len(new))
 
 
-def _within(found: Iterable[Write], most: int) -> Iterator[Write]:
+def _within(found: Iterable[Write], most: int) -> tuple[list[Write], list[Write]]:
+    """What fits into so many bytes, in order, and what would have gone beyond them."""
+    kept: list[Write] = []
+    over: list[Write] = []
     for write in found:
-        most -= len(write.raw) + len(write.step.before) + len(write.step.after) + 256
-        if most < 0:
-            return
-        yield write
+        size = cost(write.step, write.raw)
+        (kept if size <= most else over).append(write)
+        most -= size if size <= most else 0
+    return kept, over
 
 
 def _joined(first: Change | None, then: Change) -> Change:

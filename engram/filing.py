@@ -109,10 +109,9 @@ class Filing:
             self.vault.apply(changes, held, ready=ready)
         except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
             ours = {path: raw for path, raw in held.items() if self.vault.stands(path, raw)}
-            self.index.wrote(ours)
             theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
             made = [path for change in changes if isinstance(change, Create) or not theirs for path in _paths(change)]
-            self.look(path for path in made if path not in ours)
+            self.took(ours, [path for path in made if path not in ours])
             raise
         self.index.wrote(held)
         new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
@@ -122,9 +121,11 @@ class Filing:
             self.seed()
         self.explain(rows)
 
-    def look(self, paths: Iterable[str]) -> None:
-        """Take in what stands at these paths after a refusal, of which nobody could say what it left there."""
-        self.conflicts.found(self.index.refresh([*paths]).conflicts)
+    def took(self, held: Mapping[str, bytes], unsure: Collection[str]) -> None:
+        """Let the index know what we wrote, and look at the paths of which a refusal left nobody able to say it."""
+        self.index.wrote(held)
+        if unsure:
+            self.conflicts.found(self.index.refresh(unsure).conflicts)
 
     def untie(self, gone: Collection[Fact]) -> None:
         """Where engram lists or quotes memories, those whose note is gone keep their name without the link.

@@ -100,7 +100,7 @@ def recall(
     places, or on request (`C23`). Where no time is left, what would come next is left out, and the note says so.
     """
     policy, known = settings.policy.recall, known or Known()
-    question = ranking.ask(ask.query, ask.now.astimezone(settings.zone))
+    question = ranking.ask(ask.query, ask.now.astimezone(settings.zone), known.names.one)
     hurry = _Hurry(known.left)
     meant = cache(lambda text: embed(text, known.left())) if embed else None
     found = _found(index, settings, ask, question, known, meant, hurry)
@@ -293,6 +293,9 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
             why = lifecycle.hidden(unit, ask.now, archive=ask.archive)
     elif isinstance(unit, FiledTurn) and unit.key in buried:
         why = "forgotten"
+    persona = unit.turn.persona if isinstance(unit, FiledTurn) else unit.persona
+    if why is None and persona and persona != ask.persona:
+        why = "of another persona"
     if why is not None:
         filtered[why] += 1
     return why is not None
@@ -356,14 +359,15 @@ def _verified(
     index: Index, found: _Found, slots: Sequence[ranking.Slot], firm: Callable[[str], str], hurry: _Hurry
 ) -> list[Hit]:
     """The best `k` slots as hits that say what their files say now (`X19`); at least one, no more once time is up."""
-    standing = []
-    for one in islice(_standing(index, found.units, slots, found.ask, found.filtered), found.ask.k):
+    standing, by_key = [], {slot.key: slot for slot in slots}
+    seen: dict[str, bool] = {}
+    for one in islice(_standing(index, found.units, list(by_key), found.ask, found.filtered, seen), found.ask.k):
         standing.append(one)
         if hurry.skips("further hits"):
             break
-    sources = {unit.source for _, unit, _ in standing if isinstance(unit, Fact)} - index.tombstones
-    said = index.units(sorted(sources))
-    return [shown.as_hit(slot, unit, path, said, firm) for slot, unit, path in standing]
+    sources = sorted({unit.source for _, unit, _ in standing if isinstance(unit, Fact)})
+    said = {key: unit for key, unit, _ in _standing(index, {}, sources, found.ask, Counter(), seen)}
+    return [shown.as_hit(by_key[key], unit, path, said, firm) for key, unit, path in standing]
 
 
 def _standing_of(stability: float, policy: RecallPolicy) -> str:
@@ -374,21 +378,28 @@ def _standing_of(stability: float, policy: RecallPolicy) -> str:
 
 
 def _standing(
-    index: Index, units: Mapping[str, Unit], slots: Sequence[ranking.Slot], ask: Asked, filtered: Counter[str]
-) -> Iterator[tuple[ranking.Slot, Unit, str]]:
-    """The slots whose unit may be recalled as its file has it now, each with that unit and the file's path."""
-    seen: dict[str, bool] = {}
-    for start in range(0, len(slots), ask.k):
-        page = slots[start : start + ask.k]
-        places = index.places([slot.key for slot in page])
-        read = index.units([slot.key for slot in page if slot.key not in units])
-        for slot in page:
-            known, place = units.get(slot.key) or read.get(slot.key), places.get(slot.key, ("", ""))
+    index: Index,
+    units: Mapping[str, Unit],
+    keys: Sequence[str],
+    ask: Asked,
+    filtered: Counter[str],
+    seen: dict[str, bool],
+) -> Iterator[tuple[str, Unit, str]]:
+    """Those of `keys` that may be recalled as their files have them now, each with that unit and the file's path.
+
+    `units` are read already, `seen` is as `Index.current` takes it.
+    """
+    for start in range(0, len(keys), ask.k):
+        page = keys[start : start + ask.k]
+        places = index.places(page)
+        read = index.units([key for key in page if key not in units])
+        for key in page:
+            known, place = units.get(key) or read.get(key), places.get(key, ("", ""))
             unit = index.current(known, place, seen) if known else None
             if unit is None:
                 filtered["gone from its file"] += 1
-            elif unit is known or not _left_out(unit, ask, index.tombstones, filtered):
-                yield slot, unit, place[0]
+            elif not _left_out(unit, ask, index.tombstones, filtered):
+                yield key, unit, place[0]
 
 
 def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:

@@ -37,7 +37,7 @@ TOKEN = re.compile(rf"{_WORD}|{_NUMBER}|{_SINGLE}")
 
 # What `TOKEN` finds in ASCII of lower case, and where there are no digits.
 _ASCII_WORD, _ASCII_SINGLE = "[a-z]+(?:-[a-z]+)*'?", r"[^\w ]"
-_ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}", re.ASCII)
+_ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}")
 _NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
 _NO_NUMBER_ASCII = re.compile(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
 _DIGIT = re.compile(r"\d")

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 Action = Literal["create", "confirm", "skip", "review", "reinforce", "judge"]
+COMPARED = "state/compared.json"
+"""What a model said of pairs of statements: as true after a run is taken back as before."""
+
 RelationKind = Literal["same", "contradicts", "independent"]
 Deed = Literal["confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"]
 Place = Literal["active", "review", "superseded", ""]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
 from engram.core.thesaurus import akin
-from engram.core.words import FIRST_PERSON, content, fold, language, words
+from engram.core.words import FIRST_PERSON, content, fold, language, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -59,6 +59,7 @@ _ABOUT_ASSISTANT = re.compile(
 )
 _ABOUT_SELF = re.compile(rf"\bi (?:\w+ )?(?:{_SAID})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b")
 _SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+[\"'”’)\]]*\s*|\n+|$)")
+_NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
 _WIDE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _MARK = "…"
 
@@ -67,8 +68,9 @@ _MARK = "…"
 class Question:
     """What is asked: `words` carry it, those in `faint` only say how; the rest steers the boosts.
 
-    `about_role` is user or assistant where the question is about what that side said; `span` is the time
-    it names, against its own date; `akin` has other words in which some of its words may have been told.
+    `about_role` is user or assistant where the question is about what that side said, `about_self` whether it is about
+    who asks and not about somebody of theirs; `span` is the time it names, against its own date; `akin` has other words
+    in which some of its words may have been told.
     """
 
     text: str
@@ -78,6 +80,7 @@ class Question:
     wants_time: bool = False
     wants_number: bool = False
     about_role: str = ""
+    about_self: bool = False
     span: Interval | None = None
     akin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -186,10 +189,11 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 """Scorers by name (rows A15, A18, E7); balanced is measured, the others are those of the seeds."""
 
 
-def ask(text: str, when: datetime) -> Question:
+def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name: None) -> Question:
     """The question that `text` is when asked at `when`, an aware time (rows `X13`, `X14`).
 
-    `ask("When did Anna move?", now)` has the words anna and move and wants a time.
+    `ask("When did Anna move?", now)` has the words anna and move and wants a time. A name of somebody `known` has no
+    words akin to it: who asks for Faith asks for nobody's religion.
     """
     found = words(text)
     code = language(found)
@@ -197,6 +201,8 @@ def ask(text: str, when: datetime) -> Question:
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
     carrying = content(found, code)
+    names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)}
+    role = _about_role(folded, found)
     return Question(
         text=text,
         words=tuple(carrying or found),
@@ -204,9 +210,10 @@ def ask(text: str, when: datetime) -> Question:
         faint=frozenset(word for word in carrying if word in _FAINT or word in timed),
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
-        about_role=_about_role(folded, found),
+        about_role=role,
+        about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin={word: akin(word) for word in carrying} if code in {"", "en"} else {},
+        akin={word: akin(word) for word in carrying if word not in names} if code in {"", "en"} else {},
     )
 
 

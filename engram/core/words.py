@@ -33,6 +33,10 @@ _WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _ASCII_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+# What one does for a living is no place to live in.
+_TRADE = re.compile(
+    r"\b(for|earn(?:s|ed|ing)?|mak(?:es?|ing)|made) a living\b(?! (?:being|creature|room|space|thing|wage|will)s?\b)"
+)
 _APOSTROPHES = str.maketrans("’‘ʼ＇`´", "''''''")
 _CONTRACTED = frozenset(("s", "re", "ve", "ll", "d", "m"))
 
@@ -142,6 +146,25 @@ FIRST_PERSON = frozenset(
 )
 """The words by which people mean themselves, in the form `words` gives them."""
 
+MINE = frozenset(
+    """
+    my our mein meine meinen meinem meiner unser unsere mon ma mes mi mis meu minha meus minhas mijn мой моя мое мои
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+"""Those of them that only say whose somebody is."""
+
+_SOMEBODY_OF_MINE = re.compile(
+    rf"\b(?:{'|'.join(sorted(MINE))}) (?:\w+ )?"
+    r"(?:aunt|boss|boyfriend|brother|child|children|colleague|cousin|coworker|dad|daughter|doctor|father|flatmate|friend"
+    r"|girlfriend|grandfather|grandma|grandmother|grandpa|husband|kid|manager|mom|mother|mum|neighbou?r|nephew|niece"
+    r"|parent|partner|roommate|sister|son|teacher|uncle|wife"
+    r"|bruder|chefin|eltern|frau|freund|freundin|kind|kinder|mann|mutter|oma|opa|schwester|sohn|tochter|vater"
+    r"|amie?|enfant|femme|fille|fils|frère|mari|mère|père|sœur"
+    r"|amig[oa]|espos[oa]|herman[oa]|hij[oa]|madre|marido|mujer|novi[oa]|padre"
+    r"|брат|друг|жена|мама|мать|муж|отец|папа|подруга|сестра|сын|дочь)(?:e?n|s)?\b"
+)
+_LETTERS = re.compile(r"\w+")
+
 _IRREGULAR_FORMS = """
     arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; become became; begin began begun;
     bend bent; bet betted; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken;
@@ -181,8 +204,11 @@ def words(text: str, *, singles: bool = False) -> list[str]:
     Scripts without blanks give overlapping pairs; a lone character gives itself. With `singles` they give
     their characters too: what is stored then answers a question of one character as well.
     `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café", "绿茶", "茶好"]`
+    What somebody does "for a living" is their work.
     """
     folded = fold(text)
+    if "a living" in folded:
+        folded = _TRADE.sub(r"\1 work", folded)
     if folded.isascii() and "'" not in folded:
         return folded.translate(_ASCII_BLANKS).split()
     runs = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
@@ -222,6 +248,17 @@ def language(text_words: Sequence[str]) -> str:
     counts = Counter(chain.from_iterable(filter(None, map(_TELLS.get, text_words))))
     most = max(counts.values(), default=0)
     return next((code for code in STOP if counts.get(code) == most), "")
+
+
+def of_oneself(folded: str) -> bool:
+    """Whether who says this speaks of themselves, not of somebody of theirs alone.
+
+    `of_oneself("my car is old")`, not `of_oneself("my sister lives in porto")`
+    """
+    said = FIRST_PERSON.intersection(_LETTERS.findall(folded))
+    if said and said <= MINE:
+        said = FIRST_PERSON.intersection(_LETTERS.findall(_SOMEBODY_OF_MINE.sub(" ", folded)))
+    return bool(said)
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

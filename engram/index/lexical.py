@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints, Places
 
-VERSION = "7"
+VERSION = "8"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -410,10 +410,9 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return rows, counts.astype(np.int32)
 
     def _candidates(self, question: Question, terms: list[scoring.Term], visible: Bools) -> Places:
-        """Rows that hold a word of the question, rare words first up to a budget, and rows beside them.
+        """Rows that hold a word of the question, rare words first up to a budget, and those beside that say something.
 
-        What is left of the budget goes to words akin, in the same order. Rows of the time it names stand for
-        themselves, unless there are too many.
+        What is left of it goes to words akin. Rows of the time it names stand for themselves, unless too many do.
         """
         found = [np.zeros(0, np.intp)]
         spent = 0
@@ -424,17 +423,18 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             found.append(rows)
             spent += len(rows)
         columns, holding = self._rows.columns, np.concatenate(found)
+        wanted = np.zeros(self._rows.size, np.bool_)
         for direction in ("before", "after"):
             step = holding
             for _ in range(self.policy.radius):
                 step = columns[direction][step].astype(np.intp)
                 step = step[step > 0]
-                found.append(step)
-        then = np.flatnonzero(scoring.then(question, columns, self._rows.size))
-        if len(then) <= self.policy.postings:
-            found.append(then)
-        wanted = np.zeros(self._rows.size, np.bool_)
-        wanted[np.concatenate(found)] = True
+                wanted[step] = True
+        then = scoring.then(question, columns, self._rows.size)
+        if np.count_nonzero(then) <= self.policy.postings:
+            wanted |= then
+        wanted &= self._sieve.saying
+        wanted[holding] = True
         return np.flatnonzero(wanted & visible)
 
     def _scored(self, question: Question, where: Where, terms: list[scoring.Term], rows: Places, k: int) -> Found:

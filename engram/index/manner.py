@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.date_words import LEXICONS
 from engram.core.dates import ANCHORS, has_time_expression
-from engram.core.words import FIRST_PERSON
+from engram.core.words import FIRST_PERSON, MINE, of_oneself
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +38,12 @@ def manner(text: str, words: Sequence[str]) -> dict[str, bool]:
     said = _SAID.intersection(words if alike else _WORD.findall(text.casefold()))
     bare = alike and not digits and "-" not in text
     unspaced = not alike and _SELF_UNSPACED.search(text) is not None
+    own = FIRST_PERSON.intersection(said)
     return {
         "asks": _asks(text),
         "timed": not ANCHORS.isdisjoint(said) if bare else has_time_expression(text),
         "counted": digits or not _NUMBER_WORDS.isdisjoint(said),
-        "telling": (unspaced or not FIRST_PERSON.isdisjoint(said)) and _tells_of_self(text),
+        "telling": (unspaced or bool(own)) and _tells_of_self(text, own),
     }
 
 
@@ -51,12 +52,14 @@ def _asks(text: str) -> bool:
     return text.rstrip().endswith(_ASKING)
 
 
-def _tells_of_self(text: str) -> bool:
-    """Whether `text`, which speaks in the first person, does so in a sentence that is no question.
+def _tells_of_self(text: str, own: frozenset[str]) -> bool:
+    """Whether `text`, with the words `own` of the first person, tells of who says it in a sentence that is no question.
 
-    "I have three cats. Any advice?" does; "What should I do?" does not.
+    "I have three cats. Any advice?" does; "What should I do?" does not, nor does "My sister has three cats."
     """
-    if not any(mark in text for mark in _ASKING):
+    told = text
+    if any(mark in text for mark in _ASKING):
+        told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))
+    elif not own or not own <= MINE:
         return True
-    told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))
-    return not FIRST_PERSON.isdisjoint(_WORD.findall(told.casefold())) or bool(_SELF_UNSPACED.search(told))
+    return of_oneself(told.casefold()) or bool(_SELF_UNSPACED.search(told))

@@ -191,7 +191,7 @@ def boosts(
         found["when"] = policy.when * columns["timed"][rows]
     if question.wants_number:
         found["counted"] = policy.counted * columns["counted"][rows]
-    if role >= 0 and question.about_role == "user":
+    if role >= 0 and question.about_self:
         found["telling"] = policy.telling * (columns["telling"][rows] & (columns["role"][rows] == role))
     return found
 

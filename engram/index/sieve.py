@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ REASONS = ("", "status", "not valid then", "not known then")
 """Why a row that may be looked at is kept out of the answer."""
 
 _REMEMBERED = 8
+_NOD = 2
+"""Words, without stop words, in which nothing is told to somebody who did not ask."""
 
 
 class Sieve:
@@ -27,6 +30,21 @@ class Sieve:
     def __init__(self, rows: Rows, names: Mapping[str, Names]) -> None:
         self._rows, self._names = rows, names
         self._found: dict[object, Bools] = {}
+
+    @cached_property
+    def saying(self) -> Bools:
+        """Which rows may be found for what stands beside them: not those that only nod to what the other side told.
+
+        "Noted.", "Sounds good!" say nothing of any question. A word or two behind a question answer it, behind one's
+        own words they go on with them ("To Porto."), and a number or a time tells something of itself.
+        """
+        columns = self._rows.columns
+        rows = np.flatnonzero(columns["length"][: self._rows.size] <= _NOD)
+        before = columns["before"][rows]
+        same = np.logical_and.reduce([columns[name][rows] == columns[name][before] for name in ("role", "speaker")])
+        found = np.ones(self._rows.size, np.bool_)
+        found[rows] = same | (before == 0) | columns["asks"][before] | columns["counted"][rows] | columns["timed"][rows]
+        return found
 
     def visible(self, where: Where) -> Bools:
         """Which rows this question may look at all; remembered."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAME = "says the same as another"
-COMPARED = "state/compared.json"
 
 
 # -- what says the same ---------------------------------------------------------------------------
@@ -219,7 +218,7 @@ def _verdicts(view: View) -> dict[str, tuple[str, str, float]]:
     The file may come from anywhere: what is no verdict is none.
     """
     try:
-        held = json.loads(view.read(COMPARED)).items()
+        held = json.loads(view.read(dedup.COMPARED)).items()
         found = {str(names): (str(says), str(relation), float(sure)) for names, (says, relation, sure) in held}
     except (ValueError, TypeError, AttributeError):
         return {}
@@ -237,7 +236,7 @@ def _remembered(view: View, known: Mapping[str, tuple[str, str, float]], new: in
     active = {one.fact.id for one in view.active()}
     held = [(names, said) for names, said in sorted(known.items()) if active.issuperset(names.split())]
     lines = [f"{json.dumps(names)}: {json.dumps(said)}" for names, said in held[-view.policy.insight.verdicts :]]
-    return Mark(COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
+    return Mark(dedup.COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
 
 
 def _named(pair: Pair) -> str:

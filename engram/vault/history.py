@@ -11,11 +11,12 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+from engram.core.dedup import COMPARED
 from engram.errors import ConflictError, EngramError, NotFoundError, StorageError
 from engram.vault import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from engram.vault.store import Vault
@@ -69,8 +70,9 @@ class History:
             raise ConflictError("several runs begin like this", where=name, fix=f"Give more: {', '.join(found)}.")
         return found[0]
 
-    def keep(self, run: str, steps: Sequence[Step], contents: Mapping[str, bytes]) -> None:
+    def keep(self, run: str, steps: Iterable[Step], contents: Mapping[str, bytes]) -> None:
         """Write down a run, durably, before it begins; ConflictError where one of this id is kept already."""
+        steps = [step for step in steps if step.after != COMPARED]
         places, blob = {}, bytearray()
         for sha in sorted({step.was for step in steps if step.was}):
             places[sha] = (len(blob), len(contents[sha]))
@@ -121,6 +123,11 @@ class History:
 
     def _damaged(self, run: str) -> StorageError:
         return StorageError("what the run replaced cannot be read", where=str(self._path(run)), fix="Look in a backup.")
+
+
+def cost(step: Step, raw: bytes) -> int:
+    """About how many bytes it takes to keep a step that replaces `raw`."""
+    return 0 if step.after == COMPARED else len(raw) + len(step.before) + len(step.after) + 256
 
 
 # -- carrying out --------------------------------------------------------------------------------------
@@ -178,6 +185,8 @@ def back(vault: Vault, kept: Kept) -> Way:
     stays: dict[str, str] = {}
     replaced: dict[str, bytes] = {}
     for step in reversed(kept.steps):
+        if step.after == COMPARED:  # a commit has it, and so has what older versions kept
+            continue
         try:
             here, raw = _stands(vault, step)
         except EngramError as fault:

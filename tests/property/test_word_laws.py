@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.date_words import tokens
+from engram.core.date_words import TOKEN, tokens
 from engram.core.words import STOP, language, words
 
 WORDS = sorted({"quartz", "jazz"}.union(*STOP.values()))
@@ -26,5 +26,15 @@ def test_the_language_is_that_of_most_words(found):
 def test_plain_letters_give_the_words_that_any_script_gives(text):
     """The short way for ASCII is the long way, taken for a text with one foreign letter behind it."""
     assert words(f"{text}\n") == words(f"{text}\n ж")[:-1]
-    with_digit = list(tokens(f"{text} 7"))
-    assert list(tokens(f"{text} ")) == with_digit[:-1] or any(sign.isdigit() for sign in text)
+
+
+PARTS = ("5", "10:30", "2026-11-22", "pm", "a.m.", "uhr", "\x1c", "\x1f")
+
+
+# row: X13
+# row: X14
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.characters(max_codepoint=127) | st.sampled_from(PARTS), max_size=12).map("".join))
+def test_plain_letters_give_the_tokens_that_any_script_gives(text):
+    """Dates and times too, whatever control signs stand between them."""
+    assert list(tokens(text)) == [found[0].casefold() for found in TOKEN.finditer(text)]

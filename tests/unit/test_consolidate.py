@@ -218,6 +218,20 @@ def test_more_than_can_be_taken_back_waits_for_the_next_run(opened, settings):
     assert {name for name, _ in deeds(keeping.run())} >= {"archive"}
 
 
+# row: X6
+def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
+    """It alone waits; what is smaller and comes behind it has its turn in the same run."""
+    policy = replace(settings.policy.consolidation, history_bytes=65536)
+    keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
+    large = keeping.fact("Anna saw a red car. " * 4000, days=120, **FADING)
+    small = [keeping.fact(f"Anna saw car number {n}.", days=100, **FADING) for n in range(5)]
+    was = keeping.seen(large).path
+    report = keeping.run(only="archive")
+    assert report.put_off == {was: "too much for one run"}
+    assert {keeping.seen(name).status for name in small} == {"archived"}
+    assert keeping.seen(large).status == "active"
+
+
 # row: A19
 def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
     name = keeping.fact("Anna plays the violin.")

@@ -257,3 +257,37 @@ def test_a_note_that_a_refused_undo_left_in_its_old_place_is_recalled_from_there
         assert not (keeping.root / path).exists()
         assert keeping.memory.call("recall", {"query": "Who saw a red car?"})["hits"][0]["key"] == name
     assert keeping.seen(name).path.startswith("facts/")
+
+
+# row: X6
+def test_an_undo_tells_what_failed_also_where_the_catalogue_cannot_be_written(keeping, monkeypatch):
+    """Nothing of it passes for done, and it can be asked for again."""
+    first, second = (keeping.fact(f"Anna saw {what}.", days=100, **FADING) for what in ("a red car", "an owl"))
+    report, before = keeping.run(only="archive"), len(log_rows(keeping))
+    path = keeping.seen(first).path
+    database = keeping.memory.index.catalog.rows._db
+
+    class Failing(syscalls.Syscalls):
+        moved = False
+
+        def rename(self, old, new, folder, to, flags=0):
+            super().rename(old, new, folder, to, flags)
+            self.moved = self.moved or new == path.rpartition("/")[2]
+
+        def open(self, name, flags, mode=0o600, folder=None):
+            if self.moved and str(name).endswith(path.rpartition("/")[2]):
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super().open(name, flags, mode, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(syscalls, "SYS", Failing())
+        database.execute("PRAGMA query_only = ON")
+        undone = keeping.order.undo(report.run)
+        database.execute("PRAGMA query_only = OFF")
+    assert "the disk failed" in undone.failures[path]
+    assert len(undone.failures) == 2
+    assert not [row for row in log_rows(keeping)[before:] if row["action"] == "edit"]
+    assert keeping.order.history.unfinished() == ""
+    keeping.memory.rescan(None)
+    keeping.order.undo(report.run)
+    assert {keeping.seen(name).status for name in (first, second)} == {"active"}

@@ -223,6 +223,31 @@ def test_an_answer_is_found_by_the_words_of_the_question_before_it():
     assert near > parts(stating, "puppy name", "a")["neighbours"] > 0
 
 
+def test_a_nod_is_no_answer_and_does_not_stand_before_one():
+    """What stands beside it would put it above a turn that holds a word of the question."""
+    user, bot = {"role": "user"}, {"role": "assistant"}
+    told = [turn("a1", "We want the kitchen in sage green.", 1, **user), turn("a2", "Noted.", 2, **bot)]
+    weak = turn("b1", "The kitchen of the house by the mill has old tiles and a stove and a sink.", 1, "other", **user)
+    lexical = index(*told, weak)
+    assert keys(search(lexical, "kitchen green")) == ["a1", "b1"]
+    assert keys(search(lexical, "noted")) == ["a2", "a1"]
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "role"),
+    [
+        ("Where did you move to?", "Porto.", "user"),
+        ("You moved, and I want to know where to.", "House 12.", "user"),
+        ("You moved, and I want to know when.", "On Friday.", "user"),
+        ("I moved last week.", "To Porto.", "assistant"),
+    ],
+)
+def test_a_word_or_two_that_tell_something_are_found_for_what_stands_beside_them(before, said, role):
+    """An answer, a number, a time, and what goes on with one's own words."""
+    lexical = index(turn("t1", before, 1, role="assistant"), turn("t2", said, 2, role=role))
+    assert "t2" in keys(search(lexical, "move moved"))
+
+
 def test_the_window_ends_at_its_radius_and_at_the_session():
     """Nearer turns get more; gaps in the positions count as turns."""
     lexical = index(
@@ -359,6 +384,17 @@ def test_a_question_about_oneself_prefers_what_one_told_of_oneself():
     assert keys(search(lexical, "Where is my lamp?"))[0] == "tells"
     assert [key for key in keys(search(lexical, "my lamp")) if "telling" in parts(lexical, "my lamp", key)] == ["tells"]
     assert "telling" not in parts(lexical, "Where is the lamp?", "tells")
+
+
+def test_a_question_about_oneself_is_not_answered_by_what_one_tells_of_ones_sister():
+    """And one about her is."""
+    lexical = index(
+        turn("hers", "My sister lives in Porto.", thread="a", role="user"),
+        turn("own", "I live in Berlin.", thread="b", role="user"),
+    )
+    assert keys(search(lexical, "Where do I live?")) == ["own", "hers"]
+    assert keys(search(lexical, "Where does my sister live?")) == ["hers", "own"]
+    assert "telling" not in parts(lexical, "Where does my sister live?", "own")
 
 
 # row: X14

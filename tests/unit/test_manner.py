@@ -50,6 +50,9 @@ def test_a_number_is_a_digit_or_a_word_from_two_on(text, held):
         ("What should I do?", False),
         ("Cats sleep a lot. Do mine?", False),
         ("Iron is heavy.", False),
+        ("My sister has three cats.", False),
+        ("My sister has three cats. Do I?", False),
+        ("My sister has three cats, I have none.", True),
         ("", False),
     ],
 )
@@ -66,6 +69,7 @@ def test_a_long_text_without_an_end_is_no_burden():
 SAID = (
     *("yesterday", "Tuesday", "I", "mine", "three", "cats", "may", "half", "a", "dozen", "morning", "today's", "été"),
     *("mid-June", "I'll", "my_own", "in", "2026", "three-quarters", "?", ".", ",", "!", "`x`", "'x", "三"),
+    *("my", "sister"),
 )
 
 

@@ -16,6 +16,7 @@ from engram.serve import output
 from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import garbage, page, refusal, shape, status, truncated
+from tests.fakes.repository import Repository
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
 FILLER = ["Ben plays chess.", "The garden has a pond.", "Carla paints boats.", "Trains leave at noon."]
@@ -394,6 +395,34 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
     light(keeping, only="compare")
     assert tasks(fake) == ["compare"]
     assert keeping.everything() == before
+
+
+# row: X6
+@pytest.mark.parametrize("how", ["history", "git"])
+def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(asking, fake, settings, how):
+    """So it needs no place in the history, and nobody is asked about the pair again."""
+    repository = Repository(settings.vault) if how == "git" else None
+    keeping = asking()
+    names = compared(keeping, PORTO, LISBON)
+    if repository:
+        repository("add", ".")
+        repository("commit", "-q", "-m", "mine")
+    judging(fake, compare=every("same", 0.95))
+    run = light(keeping, only="compare")["run"]
+    path = keeping.root / "state" / "compared.json"
+    held = path.read_bytes()
+    assert sorted(statuses(keeping, names)) == ["active", "superseded"]
+    history = keeping.memory.upkeep.order.history
+    assert [step.after for step in history.load(run).steps if step.after.startswith("state/")] == []
+    if repository:
+        (history.folder / f"{run}.run").unlink()
+    undone = keeping.memory.call("undo", {"id": run})
+    assert statuses(keeping, names) == ["active", "active"]
+    assert undone["put_off"] == {}
+    assert path.read_bytes() == held
+    light(keeping, only="compare")
+    assert tasks(fake) == ["compare"]
+    assert statuses(keeping, names) == ["active", "active"]
 
 
 # row: C12

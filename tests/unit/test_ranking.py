@@ -112,6 +112,25 @@ def test_the_side_a_question_is_about_is_told(text, role):
     assert ask(text, NOW).about_role == role
 
 
+@pytest.mark.parametrize(
+    ("text", "widened"),
+    [
+        ("Where does Faith live?", {"live"}),
+        ("Where does Faith Miller live?", {"live"}),
+        ("Where does my friend, Faith, live?", {"friend", "live"}),
+        ("Is faith what keeps Anna going?", {"faith"}),
+        ("Faith or reason?", {"faith"}),
+        ("Does Hope go to church?", {"church"}),
+        ("Is Baker the name of the shop?", {"shop", "name"}),
+    ],
+)
+def test_a_name_of_somebody_known_has_no_words_akin(text, widened):
+    """Who asks for Faith asks for nobody's religion; a word at the beginning, or in small letters, is a word."""
+    known = {"Faith", "Faith Miller", "Hope", "Baker"}.__contains__
+    question = ask(text, NOW, known)
+    assert {word for word, others in question.akin.items() if others} == widened
+
+
 # row: X14
 def test_the_time_a_question_names_becomes_a_span():
     """Its words weigh little then, for the span says the same better."""

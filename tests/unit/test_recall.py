@@ -82,6 +82,14 @@ def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
     assert "subject" not in parts(memory, "Does Anna take oat milk?", hers)
 
 
+def test_who_is_named_like_a_thing_is_not_asked_for_as_that_thing(memory, keep):
+    """As long as nobody is called so, the word is widened."""
+    keep("Our church is by the mill.")
+    assert order(memory, "What about Faith?")
+    entity(memory, "Faith", "[]")
+    assert order(memory, "What about Faith?") == []
+
+
 # row: A20
 def test_the_owner_is_no_subject(memory, keep):
     """Every second question would name them."""
@@ -483,3 +491,53 @@ def test_only_what_is_returned_is_looked_at_on_the_disk(memory, keep):
     answer = lose(best[0])
     assert [hit["key"] for hit in answer["hits"]] == best[2:]
     assert answer["filtered"]["gone from its file"] == 2
+
+
+# What must not be shown.
+
+
+def edit(path, old, new):
+    """A person's edit that nobody has noticed yet."""
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def heron(memory, **more):
+    """A conversation from which a memory was made: its file and the memory's note."""
+    turn = {"id": "1", "session": "walk", "role": "user", "text": "Remember that the heron nests by the mill."}
+    memory.call("observe", {"turns": [turn | more]})
+    (session,), (note,) = (list(memory.settings.vault.glob(f"{folder}/**/*.md")) for folder in ("sessions", "facts"))
+    return session, note
+
+
+# row: X19
+def test_a_quote_says_what_its_turn_says_now(memory):
+    """The words behind a memory are those of the file; of what a person took out of it nothing is told."""
+    session, _ = heron(memory)
+    (hit,) = recalled(memory, "Where does the heron nest?")
+    assert (hit["kind"], hit["quote"]) == ("fact", "Remember that the heron nests by the mill.")
+    edit(session, "by the mill", "by the weir")
+    (hit,) = recalled(memory, "Where does the heron nest?")
+    assert hit["quote"] == "Remember that the heron nests by the weir."
+    session.unlink()
+    (hit,) = recalled(memory, "Where does the heron nest?")
+    assert (hit["kind"], hit["quote"], hit["session"]) == ("fact", "", "")
+
+
+def test_a_memory_made_everybodys_does_not_tell_the_conversation_of_a_persona(memory):
+    """Who may read the memory may not read what was said in private."""
+    _, note = heron(memory, persona="work")
+    edit(note, "persona: work\n", "")
+    memory.rescan(None)
+    (hit,) = recalled(memory, "Where does the heron nest?")
+    assert (hit["kind"], hit["quote"], hit["session"]) == ("fact", "", "")
+    (hit,) = recalled(memory, "Where does the heron nest?", persona="work")
+    assert hit["quote"] == "Remember that the heron nests by the mill."
+
+
+def test_what_was_given_to_a_persona_is_nobody_elses_at_once(memory):
+    """Also where nobody has noticed yet what the person wrote into the file."""
+    for path in heron(memory):
+        edit(path, "---\nid:", "---\npersona: work\nid:")
+    answer = memory.call("recall", {"query": "Where does the heron nest?"})
+    assert answer["hits"] == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.words import IRREGULAR, STOP, content, language, words
+from engram.core.words import IRREGULAR, STOP, content, fold, language, of_oneself, words
 from engram.index.stems import analysed
 
 
@@ -44,6 +44,39 @@ def test_words_are_folded_runs_of_letters_and_digits(text, found):
 def test_scripts_without_blanks_give_overlapping_pairs(text, found):
     """Each pair of neighbouring characters is a word, so any word of two or more is found."""
     assert words(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What does Anna do for a living?", "work"),
+        ("She’s earning a living.", "work"),
+        ("Anna paints for a living – жаль", "work"),
+        ("a sofa for a living room", "living"),
+        ("to make a living will", "living"),
+    ],
+)
+def test_what_one_does_for_a_living_is_work(text, found):
+    """It has nothing to do with where one lives."""
+    assert {"work", "living"}.intersection(words(text)) == {found}
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("I live in Berlin", True),
+        ("My car is an old Volvo", True),
+        ("My sister and I live in Berlin", True),
+        ("My older sister lives in Porto", False),
+        ("Our neighbours' cat", False),
+        ("Meine Schwester wohnt in Porto", False),
+        ("Моя сестра живёт в Порту", False),
+        ("Anna lives in Porto", False),
+    ],
+)
+def test_what_is_told_of_somebody_of_ones_own_is_not_told_of_oneself(text, own):
+    """Whose sister she is does not make it the speaker's home."""
+    assert of_oneself(fold(text)) is own
 
 
 def test_singles_add_the_characters_behind_the_pairs():
