@@ -223,7 +223,7 @@ def test_a_move_without_a_patch_keeps_the_very_file(vault, note):
 # row: X3
 def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
     """Made, changed or moved by us it rests; what a person saves does not, for a minute."""
-    now = datetime.fromtimestamp(note.stat().st_mtime, UTC)
+    now = datetime.fromtimestamp(int(note.stat().st_mtime), UTC)  # whole seconds, which no float rounds
     assert vault.rests("facts/x.md", now, 60)
     vault.rewrite("facts/x.md", lambda raw: raw + b"Ours.\n")
     assert vault.edited_at("facts/x.md") is None
