@@ -62,8 +62,8 @@ def findings(
     for state, batch, why in backlog.held_up:
         turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(batch.waiting)
     for (where, state, why), number in turns.items():
-        code, fix = BATCHES[state]
-        found.append({"level": "warning", "code": code, "where": where, "what": f"{number} turns: {why}", "fix": fix})
+        (code, fix), what = BATCHES[state], f"{number} turn{'s' * (number > 1)}: {why}"
+        found.append({"level": "warning", "code": code, "where": where, "what": what, "fix": fix})
     return found
 
 

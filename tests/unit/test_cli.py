@@ -666,7 +666,7 @@ def test_turns_that_wait_for_the_model_are_told_with_the_reason(tmp_path):
     assert (result["stored"], result["parked"]) == (1, 1)
     assert "model" in result["why"]
     (found,) = json.loads(engram("doctor", "--json", env=env).stdout)["findings"]
-    assert (found["code"], found["what"]) == ("parked", "turns that wait to be distilled: 1")
+    assert (found["code"], found["what"]) == ("parked", "1 turn: Cannot connect to the model")
 
 
 class Store:

@@ -37,8 +37,8 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(opened, 
     memory.backlog.put(first, "stuck", reason="the disk is full.")
     memory.intake.buried(second, "no key")
     assert found(memory, "parked") == []
-    assert found(memory, "stuck") == [(where, "1 turns: the disk is full.")]
-    assert found(memory, "dead-letter") == [(where, "1 turns: no key")]
+    assert found(memory, "stuck") == [(where, "1 turn: the disk is full.")]
+    assert found(memory, "dead-letter") == [(where, "1 turn: no key")]
     memory.call("flush", {})
     memory.backlog.drop(first)
     assert memory.call("doctor", {})["healthy"]
