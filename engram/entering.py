@@ -127,7 +127,7 @@ class Entering:
         """Take in the note as it is now."""
         try:
             stat = stat_of((self.settings.vault / path).lstat())
-            raw = self.vault.read(path)
+            raw = self._bytes(path)
         except (FileNotFoundError, NotFoundError):
             self._forget(path)
             return
@@ -147,6 +147,15 @@ class Entering:
         self.problems.pop(path, None)
         if problems:
             self.problems[path] = problems
+
+    def _bytes(self, path: str) -> bytes:
+        """What stands in a note; whoever is refused once asks again, for what waits does so until the next batch."""
+        try:
+            return self.vault.read(path)
+        except NotFoundError:
+            raise
+        except EngramError:
+            return self.vault.read(path)
 
     def _forget(self, path: str) -> None:
         self.names.drop(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -446,6 +447,25 @@ def test_a_note_that_cannot_be_read_holds_nothing_else_up(entering, monkeypatch)
     assert entering.names.one("Annie").name == "Anna"
     take(entering, bond("Anna", "colleague", "Ben"))
     assert entering.faults() == []
+    assert "boss" in notes(entering)["concepts/Anna.md"]
+
+
+def test_a_disk_that_refuses_once_leaves_nothing_owed(entering, monkeypatch):
+    """What waits for its note does so until the next batch, and there may be none."""
+
+    class Refusing(syscalls.Syscalls):
+        left = 1
+
+        def open(self, name, *more, **also):
+            if name == "Anna.md" and self.left:
+                self.left -= 1
+                raise OSError(errno.EIO, "Input/output error")
+            return super().open(name, *more, **also)
+
+    take(entering, about=["Anna"])
+    monkeypatch.setattr(syscalls, "SYS", Refusing())
+    take(entering, bond("Anna", "boss", "Ben"), about=["Anna"])
+    assert syscalls.SYS.left == 0
     assert "boss" in notes(entering)["concepts/Anna.md"]
 
 
