@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ALONE, CLIENTS, EACH, BATCHES, SCANS, IMPORTED = 200, 64, 20, 60, 1000, 10_000
 SLOW = 0.002
-"""Seconds that a sync takes on a disk without a cache of its own that survives a power cut, as in most laptops."""
+"""Seconds that each sync takes longer in the rows that tell of a slower disk."""
 BATCH = Policy().buffer.turns
 LARGEST = Policy().journal.turn_bytes
 SLOWLY = f", {SLOW * 1e3:g} ms a sync"
