@@ -134,7 +134,7 @@ class Year:
         self.daemon = Daemon(self.memory, Server, self._listeners.open(self.settings))
         self._bell = self.daemon._untidy = Bell()  # noqa: SLF001  whether that thread sleeps nobody else can tell
         self.daemon.start()
-        self.memory.on_turns = self.daemon.look  # whether order is due is looked at once the batch is filed
+        self.memory.on_turns = self.daemon.background.look  # whether order is due is looked at once the batch is filed
         _until(lambda: self.memory.ready and self._bell.asleep)
         self._touched = set[str]()
         self._counted = Counter[str]()
@@ -201,7 +201,7 @@ class Year:
 
     def _pass(self, moment: datetime) -> None:
         self.now = moment
-        self.daemon.look()
+        self.daemon.background.look()
         self._settle()
 
     def _settle(self) -> None:
@@ -241,7 +241,7 @@ class Year:
         if deed == "edit":
             path = self.settings.vault / chosen.path
             path.write_text(path.read_text().replace(f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"))
-            self.daemon.changed({path})
+            self.daemon.background.changed({path})
         elif deed == "correct":
             self.call("correct", id=chosen.id, text=f"{chosen.text.rstrip('.')}, as far as I know.")
         elif deed == "pin":
