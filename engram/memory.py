@@ -63,7 +63,11 @@ def utc_now() -> datetime:
 
 
 class Memory(Stream):
-    """One vault with its journal and index. `start` before use, `close` after."""
+    """One vault with its journal and index. `start` before use, `close` after.
+
+    `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by what a file that is gone is
+    waited for; all are handed in by tests and simulations.
+    """
 
     def __init__(
         self,
@@ -71,10 +75,12 @@ class Memory(Stream):
         *,
         clock: Callable[[], datetime] = utc_now,
         steady: Callable[[], float] = boottime,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
         self.clock = clock
         self.steady = steady
+        self._monotonic = monotonic
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
         self._warm = False
@@ -118,6 +124,7 @@ class Memory(Stream):
             settings,
             gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
             edited=lambda edits: self.deeds.edited(edits),  # noqa: PLW0108  as above
+            monotonic=self._monotonic,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = ingest.Intake(self.journal, self.index, settings, self.faults)

@@ -87,6 +87,18 @@ class Upkeep:
         if not report.frozen:
             self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
 
+    def next_due(self) -> datetime:
+        """When a run may become due next by time alone: now, if one is due that was not made.
+
+        The daemon need not know, it looks every minute; a simulation skips the minutes in between.
+        """
+        now = self.clock()
+        if self._due():
+            return now
+        times = [self.agenda.next(now), self.agenda.rested(now), self.order.sight.talks.next_over(now)]
+        times += [self._talks_after] if self._talks_after > now else []
+        return min(filter(None, times))
+
     def _due(self) -> list[tuple[Cadence, str]]:
         now = self.clock()
         ready = now >= self._talks_after and self.order.index.known and not self.order.frozen()
@@ -100,10 +112,10 @@ class Upkeep:
         """
         with self._one:
             fault, asked, policy = "", set[str](), self.settings.policy.consolidation
-            for _ in range(policy.rounds):
+            for _ in range(policy.rounds if self.settings.model else 0):
                 open_asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
                 asks = [ask for ask in open_asks if ask.key not in asked][: policy.questions]
-                if not asks or self.settings.model is None or fault not in {"", UNREAD}:
+                if not asks or fault not in {"", UNREAD}:
                     break
                 asked |= {ask.key for ask in asks}
                 fault = self._barred() or self._answered(asks) or fault

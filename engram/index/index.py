@@ -6,6 +6,7 @@ All of it is derived: deleting the cache folder changes no answer (row X20).
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -45,10 +46,12 @@ class Index:
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
+        policy = settings.policy.files
         self.catalog = Catalog(
-            settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
+            settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited
         )
         self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
