@@ -16,7 +16,7 @@ from engram import config
 from engram.errors import LockedError, NotFoundError
 from engram.testing import Simulation
 from tests.fakes.answers import ID
-from tests.fakes.openai_server import FakeServer
+from tests.fakes.openai_server import FakeServer, status
 from tests.fakes.stepped import SteppedDaemon, wait_for
 
 FRIDAY = datetime(2026, 3, 6, 8, 0, 20, tzinfo=UTC)
@@ -182,3 +182,164 @@ def test_the_same_script_makes_the_same_notes_as_with_the_daemon(tmp_path):
         assert ours == theirs, number
     assert len(ran) > 3
     assert "Munich" in "".join(simulated[-1].values())
+
+
+# -- on its own clock ---------------------------------------------------------------------------------------
+
+
+# row: C2
+def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_of_an_hour(begin, tmp_path):
+    sim = begin()
+    say(sim, "I live in Berlin.")
+    assert "Berlin" in facts(tmp_path / "vault")
+    say(sim, "Anna's sister has a cat.")
+    sim.advance(FRIDAY + 14 * MINUTE)
+    assert sim.call("stats")["waiting_turns"] == 1
+    sim.advance(FRIDAY + 15 * MINUTE)
+    assert sim.call("stats")["waiting_turns"] == 0
+    for number in range(5):
+        assert sim.call("stats")["waiting_turns"] == number
+        say(sim, f"The tram was number {number}.")
+    assert sim.call("stats")["waiting_turns"] == 0
+
+
+# row: D9
+def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(begin):
+    """Berlin goes to summer time on 29 March 2026, when the hour from two to three is left out."""
+    sim, ran = begin(datetime(2026, 3, 27, 12, tzinfo=UTC)), []
+    agenda = sim._memory.upkeep.agenda
+    known = agenda.ran
+    agenda.ran = lambda cadence, now: (ran.append(f"{cadence} {now:%d %H:%M}"), known(cadence, now))
+    sim.advance(datetime(2026, 3, 31, 12, tzinfo=UTC))
+    assert ran[:2] == ["nightly 27 12:01", "weekly 27 12:01"]  # they have never run
+    assert ran[2:] == [
+        "nightly 28 02:00",
+        "nightly 29 01:00",
+        "weekly 29 01:00",
+        "nightly 30 01:00",
+        "nightly 31 01:00",
+    ]
+
+
+def test_two_months_in_one_step_and_in_many_leave_the_same_vault(begin, tmp_path):
+    """Where the test stops the clock in between changes nothing."""
+    left = []
+    for name, step in (("one", timedelta(days=60)), ("many", timedelta(hours=7))):
+        sim = begin(name=name)
+        say(sim, "I live in Berlin and I need to call the bank next week.")
+        say(sim, "It was a long day at the zoo.")
+        while sim.now < FRIDAY + timedelta(days=60):
+            sim.advance(min(sim.now + step, FRIDAY + timedelta(days=60)))
+        left.append({**notes(tmp_path / name), "runs": runs(tmp_path / name)})
+    assert left[0] == left[1]
+
+
+def test_no_thread_is_started_and_nothing_sleeps(begin, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("it sleeps"))
+    before = threading.active_count()
+    sim = begin()
+    say(sim, "I live in Berlin.")
+    sim.call("flush")
+    next((tmp_path / "vault").glob("facts/**/*.md")).unlink()
+    sim.files_changed()
+    sim.advance(FRIDAY + timedelta(days=3))
+    assert threading.active_count() == before
+    assert sim.call("stats")["facts"] == 0
+
+
+def test_a_file_that_was_written_is_known_and_its_minute_of_quiet_is_over(begin, tmp_path):
+    """The minute belongs to the clock, and what is due in it is done."""
+    sim = begin()
+    say(sim, "Anna's sister has a cat.")
+    sim.advance(FRIDAY + 14.5 * MINUTE)
+    (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
+    sim.files_changed()
+    assert sim.now == FRIDAY + 15.5 * MINUTE
+    assert sim.call("stats")["waiting_turns"] == 0
+    assert "berth 27" in sim.call("recall", query="Where is the boat?")["hits"][0]["text"]
+
+
+def test_a_file_that_nobody_told_of_is_found_within_the_hour_after_something_was_done(begin, tmp_path):
+    sim = begin()
+    (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
+    assert not sim.call("recall", query="Where is the boat?")["hits"]
+    sim.advance(FRIDAY + timedelta(hours=1))
+    assert sim.call("recall", query="Where is the boat?")["hits"]
+
+
+def test_time_does_not_go_back_and_has_a_zone(begin, tmp_path):
+    sim = begin()
+    sim.advance(FRIDAY - timedelta(days=1))
+    assert sim.now == FRIDAY
+    with pytest.raises(ValueError, match="zone"):
+        sim.advance(datetime(2027, 1, 1))  # noqa: DTZ001  the point of it
+    with pytest.raises(ValueError, match="zone"):
+        Simulation(tmp_path, at=datetime(2027, 1, 1), home=tmp_path)  # noqa: DTZ001  as above
+
+
+def test_another_simulation_of_the_vault_is_a_restart_and_two_at_once_are_refused(begin, tmp_path):
+    with begin() as sim:
+        say(sim, "Anna's sister has a cat.")
+        with pytest.raises(LockedError):
+            begin()
+    again = begin(FRIDAY + timedelta(days=30))
+    again.advance(again.now + timedelta(days=1))
+    assert again.call("recall", query="Who has a cat?")["hits"]
+    assert again.call("status")["faults"] == {}
+
+
+def test_a_folder_that_is_no_vault_is_refused(tmp_path):
+    with pytest.raises(NotFoundError):
+        Simulation(tmp_path, at=FRIDAY, home=tmp_path / "home")
+
+
+# row: X2
+def test_a_model_that_is_away_is_asked_again_at_its_time(begin):
+    """The wait is the policy's, on the clock of the simulation; meanwhile `status` tells of it."""
+    with FakeServer() as model:
+        model.script(status(503), '{"facts": []}')
+        sim = begin(ENGRAM_MODEL="m", ENGRAM_BASE_URL=model.url, ENGRAM_API_KEY="none")
+        say(sim, "I live in Berlin, and I have done so for many years.")
+        assert "model" in sim.call("status")["faults"]
+        asked = len(model.requests)
+        assert sim.call("stats")["parked_turns"] == 1
+        sim.advance(FRIDAY + timedelta(hours=2))
+        assert len(model.requests) > asked
+        assert "model" not in sim.call("status")["faults"]
+        assert sim.call("stats")["parked_turns"] == 0
+
+
+def test_work_that_fails_stands_in_the_faults_until_it_succeeds(begin, tmp_path):
+    """A run that cannot be made is tried again, ever less often."""
+    sim = begin()
+    tried = []
+    tend = sim._memory.tend
+
+    def broken():
+        tried.append(sim.now)
+        raise ValueError("x")
+
+    sim._memory.tend = broken
+    sim.advance(FRIDAY + timedelta(days=2))
+    assert "consolidate" in sim.call("status")["faults"]
+    assert 20 < len(tried) < 100
+    sim._memory.tend = tend
+    sim.advance(FRIDAY + timedelta(days=3))
+    assert sim.call("status")["faults"] == {}
+
+
+def test_what_waits_is_distilled_when_it_is_closed(begin, tmp_path):
+    with begin() as sim:
+        say(sim, "Anna's sister has a cat.")
+    sim.close()
+    assert "cat" in "".join(notes(tmp_path / "vault").values())
+
+
+def test_to_import_it_loads_nothing_heavy():
+    script = (
+        "import sys, engram.testing\n"
+        "heavy = {'openai', 'numpy', 'pydantic', 'starlette', 'uvicorn', 'watchdog', 'apscheduler', 'sqlite3', 're2'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
