@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import links
 from engram.core.echo import own_words
-from engram.core.lifecycle import hidden
+from engram.core.lifecycle import ends, hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import source_class, voice
 from engram.errors import EngramError
@@ -360,7 +360,7 @@ def _doc(unit: Unit) -> Doc:
 
 
 def _expiry(fact: Fact) -> float | None:
-    return None if fact.pinned else _stamp(fact.expires)
+    return _stamp(ends(fact))
 
 
 def _stamp(moment: datetime | None) -> float | None:
