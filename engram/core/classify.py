@@ -63,8 +63,9 @@ _EPISODE_TAGS = frozenset({"bug", "fix", "deploy", "incident", "release", "merge
 _ACTIONS = _any("deployed, pushed, fixed, merged, reported, mentioned, said, happened, failed, completed, shipped")
 _EVENTS = re.compile(
     r"\b(?:went|came back|visited|watched|saw|met with|ate|cooked|baked|painted|cleaned|repaired|called|phoned|texted"
-    r"|lost|found|bought|sold|ordered|paid|forgot|arrived|departed|returned|flew|drove to|walked|hiked|swam|ran"
-    r"|played|won|attended|celebrated|slept|woke up|finished|broke|crashed|had (?:lunch|dinner|a (?:meeting|walk|talk)))\b"
+    r"|lost|found|bought|sold|ordered|paid|forgot|arrived|departed|returned|flew|drove to|walked|hiked|swam"
+    r"|ran|played|won|attended|celebrated|slept|woke up|finished|broke|crashed"
+    r"|had (?:lunch|dinner|a (?:meeting|walk|talk)))\b"
     r"|\b(?:war|waren|ging|gingen|fuhr|fuhren|kam|kamen|traf|trafen|sah|sahen|ass|aß|kaufte|kauften|verlor|fand)\b"
     r"|\b(?:hat|haben|ist|sind)\b.{0,80}\b(?:ge\w{2,}(?:t|en)|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)|\w+ge\w{2,}(?:t|en))$"
     r"|\b(?:est|sont) (?:allée?s?|venue?s?|partie?s?|arrivée?s?|rentrée?s?|sortie?s?)\b"

@@ -85,14 +85,14 @@ def ends(fact: Fact) -> datetime | None:
     """
     if not fact.expires or fact.pinned:
         return None
-    return None if _is_guess(fact.expires, fact) and protected(fact) else fact.expires
+    return None if ends_by_guess(fact) and protected(fact) else fact.expires
 
 
-def _is_guess(end: datetime, fact: Fact) -> bool:
+def ends_by_guess(fact: Fact) -> bool:
     """Whether a memory that was extracted ends whole days after it was said; on two sides of a clock change too."""
-    if fact.created is None or fact.origin in {"", *_ASKED_FOR}:
+    if fact.expires is None or fact.created is None or fact.origin in {"", *_ASKED_FOR}:
         return False
-    return not all(apart % _DAY for apart in (end - fact.created, _between(fact.created, end)))
+    return not all(apart % _DAY for apart in (fact.expires - fact.created, _between(fact.created, fact.expires)))
 
 
 # -- how far it is trusted ------------------------------------------------------------------------
@@ -200,7 +200,8 @@ def fades(fact: Fact, now: datetime, policy: Policy, said_by: str = "user") -> s
     """
     if fact.layer not in _LASTING:
         if fact.event_end and fact.event_end < now:
-            return "a plan whose day has passed"
+            ahead = fact.created is None or fact.created < fact.event_end
+            return "a plan whose day has passed" if ahead else "a moment"
         if fact.category == "moment" or fact.kind == "episode":
             return "a moment"
         if fact.layer:

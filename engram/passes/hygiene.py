@@ -62,8 +62,8 @@ def promote(view: View, now: datetime) -> list[Step]:
 def expire(view: View, now: datetime) -> list[Step]:
     """Settled commitments and unconfirmed speculations go to `.trash/`; what else is over is archived (C16, C17, B16).
 
-    What we wrote about the memory keeps its name without the link; where
-    a person's own note leads to it, it is archived instead.
+    A guessed end is taken from what a person keeps. What we wrote about a memory that goes keeps its name without the
+    link; where a person's own note leads to it, it is archived instead.
     """
     found: list[Step] = []
     for one in view.active():
@@ -76,6 +76,8 @@ def expire(view: View, now: datetime) -> list[Step]:
                 continue
             found.append(aside(fact, TRASH, {}, why, now, view.zone))
             found += [Amend(path, f"{name} goes to the trash", unlink=name) for path in linking]
+        elif one.kept and lifecycle.ends_by_guess(fact):
+            found.append(Edit(fact.path, fact.sha, {"expires": None}, f"{one.kept}: its guessed end counts no more"))
         elif why := lifecycle.expired(fact, now):
             found.append(archived(fact, why, now, view.zone))
     return found

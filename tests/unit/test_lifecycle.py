@@ -13,7 +13,6 @@ from engram.core.clock import Reading, clock_doubt
 from engram.core.lifecycle import (
     Coming,
     archived,
-    ends,
     expired,
     fate,
     hidden,
@@ -23,7 +22,6 @@ from engram.core.lifecycle import (
     nudge,
     precision,
     promoted,
-    protected,
     pruned,
     raised,
     restaged,
@@ -543,12 +541,12 @@ def fading(days):
 def test_a_forecast_names_the_first_day_and_the_reason():
     """First it is doubted, then put away; a longer look shows more."""
     stale = Coming(NOW + 65 * DAY, "stale", "decay 0.65 or more")
-    away = Coming(NOW + 86 * DAY, "archive", "old, unimportant, unused, faded")
+    away = Coming(NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded")
     fact = replace(OLD, created=NOW)
     assert when(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
     assert when(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
     assert when(replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY) == (stale, away)
-    older = Coming(NOW + 91 * DAY, "archive", "old, unimportant, unused, faded")
+    older = Coming(NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded")
     assert when(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
 
 
@@ -558,21 +556,19 @@ def test_a_forecast_names_the_first_day_and_the_reason():
     [
         (
             {"confidence": 0.4},
-            [(37, "stale", "decay 0.65 or more"), (89, "archive", "salience below 0.01")],
+            [(37, "stale", "decay 0.65 or more"), (89, "archive", "a moment, salience below 0.01")],
         ),
         (
             {"confidence": 0.9, "importance": 0.2},
-            [(37, "stale", "decay 0.65 or more"), (91, "archive", "old, unimportant, unused, faded")],
+            [(37, "stale", "decay 0.65 or more"), (91, "archive", "a moment, old, unimportant, unused, faded")],
         ),
-        (
-            {"confidence": 0.9},
-            [(37, "stale", "decay 0.65 or more"), (126, "prune", "confidence below 0.05")],
-        ),
+        ({"confidence": 0.9}, [(37, "stale", "decay 0.65 or more")]),
+        ({"confidence": 0.4, "text": "Anna moved to Porto."}, [(37, "stale", "decay 0.65 or more")]),
         ({"confidence": 0.9, "kind": "note"}, [(46, "stale", "decay 0.65 or more")]),
     ],
 )
 def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
-    """Under the law of fading as it is: tired in its second month, gone in its fourth; a note lasts."""
+    """Under the law of fading as it is: tired in its second month; only a moment that is unsure or unimportant goes."""
     fact = replace(FACT, **{"kind": "episode", "created": NOW} | changes)
     coming = when(fact, UNUSED, lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY), NOW, 365, POLICY)
     assert [((one.at - NOW) / DAY, one.what, one.why) for one in coming] == expected
@@ -582,8 +578,8 @@ def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
 def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
     """A note that says stale does not become it; what is due is due today; a pinned one has no future."""
     tired = replace(OLD, stage="stale", importance=0.9)
-    (pruning,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(prune_confidence=0.5))
-    assert pruning == Coming(NOW, "prune", "confidence below 0.5")
+    (away,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5))
+    assert away == Coming(NOW, "archive", "a moment, salience below 0.5")
     assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
     (doubt,) = when(replace(tired, stage=""), UNUSED, lambda _: FADED, NOW, 0, POLICY)
     assert doubt == Coming(NOW, "stale", "decay 0.65 or more")
