@@ -60,10 +60,10 @@ class Keeping:
     def made(self, text, *, days=0.0, **changes):
         """A memory that the rules took from what the user said."""
         created = self.clock() - timedelta(days=days)
-        given = {"kind": "episode", "created": created, "origin": "rules", "source": self._said()} | changes
+        given = {"kind": "episode", "created": created, "origin": "rules", "source": self.said()} | changes
         return Fact(ulid(created, text), text, **given)
 
-    def _said(self):
+    def said(self):
         """The key of a turn of the user's in the vault, which is no conversation."""
         if not self._turn:
             turn = Turn("kept", REMEMBERED, "user", "What was said.", datetime(2020, 1, 1, tzinfo=UTC))
