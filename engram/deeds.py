@@ -156,7 +156,8 @@ class Deeds:
         problems = [asdict(problem) for problem in self.index.problems(fact.path)]
         known = {"memory": shown.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
         said_by = trust.fact_class(fact, [said.turn for said in self._said(fact)])
-        return known | {"said_by": said_by, **self._standing(fact, said_by), "related": self._related(fact.id)}
+        kept = {"protected": lifecycle.protected(fact, self.filing.kept(fact))}
+        return known | {"said_by": said_by, **kept, **self._standing(fact, said_by), "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
@@ -164,6 +165,7 @@ class Deeds:
         since = {"reworded": REWORDED} if fact.source and facts.reworded(fact) else {}
         return {
             "memory": shown.plain(fact),
+            "protected": lifecycle.protected(fact, self.filing.kept(fact)),
             **since,
             "turns": [shown.plain_turn(turn) for turn in self._said(fact)],
             "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
