@@ -244,7 +244,7 @@ class Climb:
         if verdict.action == "create":
             return self._compare(fact, said, plan)
         if verdict.action == "confirm" and (known := plan.fact(verdict.met)):
-            plan.confirm(known)
+            plan.confirm(known, fact)
         elif verdict.action == "review":
             doubtful = plan.placed(replace(fact, status="review", end_reason=verdict.why))
             plan.add(doubtful, verdict.why, said.quote, asking=True)

@@ -104,6 +104,28 @@ def test_what_was_remembered_has_no_end_in_any_forecast(life, text):
     assert memory.call("why", {"id": kept["id"]})["protected"] == "the user asked to keep it"
 
 
+# row: C5
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory: memory.call("remember", {"text": "The user went to the cinema on 30 November 2026."}),
+        lambda memory: say(memory, "Please remember that I went to the cinema on 30 November 2026."),
+    ],
+)
+def test_what_is_known_already_is_protected_once_the_user_asks_to_keep_it(life, ask):
+    """By the command or in the conversation; what was said without that request stays as it was."""
+    memory, clock = life
+    say(memory, "I went to the cinema yesterday.", "I went to the museum yesterday.")
+    assert len(active(memory)) == 2
+    ask(memory)
+    kept, other = (
+        next(one for one in memory.index.catalog.facts() if word in one.text) for word in ("cinema", "museum")
+    )
+    assert (lifecycle.protected(kept), lifecycle.protected(other)) == ("the user asked to keep it", None)
+    nights(memory, clock, 360, step=90)
+    assert active(memory) == [kept.text]
+
+
 # row: A19
 # row: A24
 def test_a_moment_that_is_used_every_half_life_never_fades(life):
