@@ -12,7 +12,7 @@ from engram.core import todos, trust
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, Looking, View
+from engram.passes import Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
 from engram.vault.store import ACTIONS
@@ -77,7 +77,6 @@ class Sight(Looking):
             memories,
             look=self,
             edges=self.edges.all(),
-            trash=self.trash(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             stored=self.index.stored() if whole else {},
@@ -131,26 +130,13 @@ class Sight(Looking):
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
         for fact in facts:
             source = self._said_by(fact, ask=False)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact))
-
-    def kept(self, fact: Fact) -> str | None:
-        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
-        if fact.verification == "user_confirmed":
-            return "a person confirmed it"
-        if self.filing.told("restore", fact.id):
-            return "a person brought it back"
-        return "a person edited it" if self.filing.told("edit", fact.id) else None
+            kept = self.filing.kept(fact)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source)
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: None if self.vault.rests(path, now, rest) else "somebody is at it"
-
-    def trash(self) -> list[str]:
-        """The paths of what lies in the trash."""
-        folder = self.settings.vault / TRASH
-        found = folder.glob("????-??-??/*.md") if folder.is_dir() and not folder.is_symlink() else ()
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""

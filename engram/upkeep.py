@@ -16,6 +16,7 @@ from engram.agenda import CADENCES
 from engram.core import actions
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
+from engram.filing import purged
 from engram.sight import RUNS
 
 if TYPE_CHECKING:
@@ -192,6 +193,17 @@ class Upkeep:
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002  the argument's name is shown to people
         """Take a run back (X6)."""
         return self.order.undo(id, dry_run=dry_run).plain()
+
+    def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
+        """Give up what nobody can rely on any more: a person asks for it, and can take it back (`A24`)."""
+        least = self.settings.policy.lifecycle.prune_confidence if threshold is None else threshold
+        return self.order.prune(least, dry_run=dry_run).plain()
+
+    def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
+        """Remove for good what was put aside in `.trash/`, or with `dry_run` list it; nothing else does (C16, X8)."""
+        if not trash:
+            raise BadRequestError("nothing was named that is to be purged", fix="Use --trash to empty `.trash/`.")
+        return purged(self.order.filing, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """What will become of memories that nobody touches, with `curve` how they fade until then (X10)."""

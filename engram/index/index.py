@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import links
 from engram.core.echo import own_words
-from engram.core.lifecycle import hidden
+from engram.core.lifecycle import ends, hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import source_class, voice
 from engram.errors import EngramError
@@ -363,7 +363,7 @@ def _doc(unit: Unit) -> Doc:
 
 
 def _expiry(fact: Fact) -> float | None:
-    return None if fact.pinned else _stamp(fact.expires)
+    return _stamp(ends(fact))
 
 
 def _stamp(moment: datetime | None) -> float | None:

@@ -198,7 +198,7 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
 def forecast(given: Given, days: int, *, plot: bool) -> None:
-    """Show what will go stale, end, be archived or pruned if nobody touches it, and why."""
+    """Show what will go stale, end or be archived if nobody touches it, and why."""
     with given.line() as line:
         given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 

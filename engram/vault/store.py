@@ -176,6 +176,21 @@ class Vault:
         if path in self.own:
             self.own[to] = self.own.pop(path)
 
+    def trashed(self) -> list[str]:
+        """The paths of what was put aside in `.trash/YYYY-MM-DD/`; what else lies in `.trash/` is not ours."""
+        folder = self.root / ".trash"
+        found = folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/*") if not folder.is_symlink() else ()
+        ours = (path for path in found if path.is_file() and not path.parent.is_symlink())
+        return sorted(path.relative_to(self.root).as_posix() for path in ours)
+
+    def erase(self, path: str) -> None:
+        """Remove a file that was put aside, durably, and its folder where that is empty now; raises StorageError."""
+        target = files.safe_join(self.root, path)
+        self.before(path)
+        files.remove(target)
+        with suppress(OSError):
+            target.parent.rmdir()
+
     def _wrote(self, path: str) -> None:
         """Keep in mind that it was us who wrote this file last."""
         self.own.pop(path, None)
