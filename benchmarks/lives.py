@@ -44,9 +44,9 @@ BEFORE = timedelta(hours=2)
 ZONE = "Europe/Berlin"
 ACTS = (
     "config", "say", "import", "remember", "forget", "correct", "settle", "edit", "delete", "write", "write_many",
-    "night", "flush", "label", "ask", "todos", "context", "check",
+    "night", "flush", "ask", "todos", "context", "check", "label",
 )  # fmt: skip
-"""The events, by the key that tells them apart."""
+"""The events, by the key that tells them apart; of two the first, for a check may name a label."""
 DEEDS = frozenset({"import", "remember", "forget", "correct", "settle", "edit", "delete", "write", "write_many"})
 """Those that count as a check themselves: they are carried out."""
 OVER = frozenset({"superseded", "archived", "invalidated", "forgotten", "pruned"})
