@@ -247,3 +247,21 @@ def test_the_caller_says_what_it_is_only_over_the_socket(world):
     note.write_text("---\npersona: [\n---\nThe axolotl is called Mira.\n")
     until(lambda: wire.call(world.socket, "recall", {"query": "axolotl"}, owner=True)["hits"])
     assert wire.call(world.socket, "recall", {"query": "axolotl"})["hits"] == []
+
+
+def test_a_vault_may_stand_in_a_folder_of_any_name(tmp_path):
+    """Its path is told as bytes can be told in JSON, and serves as a path again."""
+    home = tmp_path / os.fsdecode(b"caf\xe9\nx")
+    home.mkdir()
+    world = World(home)
+    world.start()
+    try:
+        assert world.call("status")["vault"] == str(world.vault)
+        kept = world.call("remember", text="Anna drinks black tea.")
+        assert (world.vault / kept["path"]).exists()
+        assert "Anna drinks black tea." in world.engram("recall", "what does Anna drink?")
+        assert world.call("doctor")["healthy"]
+        assert "ready: yes" in world.engram("status")
+    finally:
+        world.process.kill()
+        world.process.wait()

@@ -200,6 +200,31 @@ def test_a_session_file_keeps_its_persona_and_says_its_turns_as_they_stand(memor
     assert "only the owner sees it" in hit["fault"]
 
 
+def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(memory, settings, clock):
+    """No summary, no turn; once it is mended, the conversation goes on in it."""
+    for number in range(6):
+        turn = {"text": f"The lighthouse has {number} steps.", "session": "s", "persona": "luna", "id": f"a{number}"}
+        memory.call("observe", {"turns": [turn]})
+    memory.call("flush", {})
+    (path,) = settings.vault.glob("sessions/*/*.md")
+    good = path.read_text()
+    path.write_text(good.replace("session:", "\tsession:"))
+    memory.rescan(None)
+    held = path.read_bytes()
+    memory.call("observe", {"turns": [{"text": "The harbour is wide.", "session": "s", "persona": "luna", "id": "b"}]})
+    memory.call("flush", {})
+    clock.advance(hours=2)
+    for cadence in ("light", "nightly", "weekly"):
+        assert memory.call("consolidate", {"cadence": cadence})["failures"] == {}
+    assert path.read_bytes() == held
+    assert "The harbour is wide." in [hit["text"] for hit in told(memory, "harbour", persona="luna")]
+    path.write_text(good)
+    memory.rescan(None)
+    memory.call("flush", {})
+    assert "The harbour is wide." in "".join(one.read_text() for one in settings.vault.glob("sessions/*/*.md"))
+    assert memory.call("status", {})["parked_turns"] == 0
+
+
 def test_crlf_and_a_byte_order_mark_break_nothing(memory, note):
     """Windows editors; and with them a broken key is broken all the same."""
     memory.rescan(None)
