@@ -252,7 +252,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         raise ConfigError(
             "; ".join(problems), fix="Mend these and start again; `engram config explain KEY` tells more."
         )
-    vault_id = values["id"] or hashlib.sha256(str(folder).encode()).hexdigest()[:26]
+    vault_id = values["id"] or hashlib.sha256(os.fsencode(folder)).hexdigest()[:26]
     state, cache, runtime = _folders(vault_id, env)
     return Settings(
         vault=folder,

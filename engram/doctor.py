@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem
 from engram.vault import sessions
-from engram.vault.places import walk
+from engram.vault.places import shown, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from engram.backlog import Backlog, State
@@ -43,12 +43,12 @@ def findings(
     what is degraded now, by name.
     """
     read = list(problems)
-    unread = unreadable(settings.vault, {problem.path for problem in read})
+    unread = unreadable(settings.vault, read)
     found: list[dict[str, Any]] = [
         {
             "level": "warning",
             "code": problem.code,
-            "where": problem.path,
+            "where": shown(problem.path),
             "line": problem.line,
             "what": problem.message,
             "fix": FIXES.get(problem.code, MEND),
@@ -67,13 +67,13 @@ def findings(
     return found
 
 
-def unreadable(vault: Path, known: set[str]) -> Iterator[Problem]:
+def unreadable(vault: Path, told: Collection[Problem]) -> Iterator[Problem]:
     """What the catalogue passes over, or believes as it was: links out, strange names, what no right allows to read.
 
-    Paths of `known` are told already. A change of rights leaves a file's stat alone, so that no scan tells of it.
+    What is `told` already is left out. A change of rights leaves a file's stat alone, so that no scan tells of it.
     """
     seen = walk(str(vault))
-    yield from seen.problems
-    for path in sorted(seen.files.keys() - known):
+    yield from [problem for problem in dict.fromkeys(seen.problems) if problem not in told]
+    for path in sorted(seen.files.keys() - {problem.path for problem in told}):
         if not os.access(vault / path, os.R_OK):
             yield Problem("unreadable", "the file cannot be read", path)

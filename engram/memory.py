@@ -7,10 +7,12 @@ thread at a time: the daemon's writer, or the caller where no daemon runs.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,7 @@ from engram.consolidate import Consolidation
 from engram.conversations import Conversations
 from engram.core import trust
 from engram.core.echo import Injected
+from engram.core.records import WHOSE_IS_UNKNOWN
 from engram.deeds import Deeds
 from engram.embedding import Embedding, embed_some
 from engram.embedding import calibrate as calibration
@@ -39,15 +42,20 @@ from engram.upkeep import Upkeep
 from engram.using import Using, uncounted
 from engram.vault import files, template
 from engram.vault.journal import Journal
+from engram.vault.places import shown as shown_path
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.core.records import Problem
 
+log = logging.getLogger("engram.memory")
+LOGGED = 20
+"""So many places of new problems are logged at once; `engram doctor` has all of them."""
 INJECTED = "injected.json"
 OWN = "own-writes.json"
 HANDING_IN = frozenset(("observe", "remember"))
@@ -218,9 +226,13 @@ class Memory(Stream):
     def call(self, name: str, params: dict[str, Any], standing: str = "chat") -> dict[str, Any]:
         """Carry out the operation `name`; its result fits JSON. Raises EngramError.
 
-        `standing` is who calls, as the token told (`X17`): a chat, an importer or a tool.
+        `standing` is who calls, as the token told (`X17`): a chat, an importer or a tool; or the owner's command line,
+        which counts as a chat and is also shown notes of which nobody knows whose they are.
         """
         arguments = checked(name, params)
+        if name == "recall" and standing == trust.OWNER and not arguments["persona"]:
+            arguments["unknown"] = True
+        standing = "chat" if standing == trust.OWNER else standing
         if barred := trust.bars_call(name, standing):
             raise ForbiddenError(barred, fix="Use the token of the chat.")
         if name in HANDING_IN:
@@ -261,6 +273,8 @@ class Memory(Stream):
         with self._reader():
             self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
+        if diff.problems:
+            log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
         done, idle = time.monotonic(), not (diff.added or diff.changed)
         self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
@@ -277,6 +291,13 @@ class Memory(Stream):
         self._obey(paths, now)
         self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
+
+    def _counted(self, problems: Sequence[Problem]) -> str:
+        """New problems in words: how many of each code, with their places where the log may hold content."""
+        counts = Counter(problem.code for problem in problems)
+        found = f"problems in files: {', '.join(f'{code} {number}' for code, number in sorted(counts.items()))}"
+        places = ", ".join(shown_path(problem.path) for problem in problems[:LOGGED])
+        return f"{found} ({places})" if self.settings.log_content else found
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
         """Carry out what a person ticked in review, everywhere or only below `paths` (`X9`)."""
@@ -309,12 +330,16 @@ class Memory(Stream):
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def recall(self, **wishes: Any) -> dict[str, Any]:
-        """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24)."""
+    def recall(self, *, unknown: bool = False, **wishes: Any) -> dict[str, Any]:
+        """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24).
+
+        With `unknown` also notes of which nobody knows whose they are, since their front matter is broken.
+        """
         now = self._time(wishes.pop("now")) or self.clock()
         wishes |= {
             name: ingest.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
         }
+        wishes |= {"persona": WHOSE_IS_UNKNOWN} if unknown else {}
         explain, query = wishes.pop("explain"), wishes.pop("query")
         until = time.monotonic() + recall.seconds(self.settings, wishes.pop("milliseconds"))
         ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)

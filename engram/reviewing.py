@@ -350,7 +350,7 @@ class Reviewing:
         read, sha = self._read(path)
         fact, faults = facts.fact_from(read, path, sha, self.settings.zone)
         if fact is None:
-            return Case(path, path, sha, faults[0].message, text=read.body)
+            return Case(path, path, sha, faults[0].message)  # whose words they are is not known
         if fact.status != "review":
             return None
         ticks = "; ".join(fault.message for fault in faults if fault.code == "two-ticks")

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from engram.index.rows import Unit
 
 
-def as_hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], firm: Callable[[str], str]) -> Hit:
-    """A slot as its unit fills it; the turns that facts came from are in `said`."""
+def as_hit(
+    slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], firm: Callable[[str], str], fault: str = ""
+) -> Hit:
+    """A slot as its unit fills it; the turns that facts came from are in `said`.
+
+    `fault` says what is wrong with its note.
+    """
     if isinstance(unit, Fact):
         source = said.get(unit.source)
         turn = source.turn if isinstance(source, FiledTurn) else None
@@ -42,6 +47,7 @@ def as_hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], 
             about=unit.about,
             standing=firm(unit.id),
             reworded=turn is not None and facts.reworded(unit),
+            fault=fault,
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
@@ -57,8 +63,9 @@ def as_hit(slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], 
             role=turn.role,
             source=unit.key,
             session=turn.session,
+            fault=fault,
         )
-    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed)
+    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed, fault=fault)
 
 
 QUOTE = 280
@@ -76,6 +83,7 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
         who = hit.speaker or hit.role or "a note"
         sure = f", confidence {hit.confidence:.2f}" if hit.kind == "fact" else ""
         sure += f", {hit.standing}" if hit.standing else ""
+        sure += f", {hit.fault}" if hit.fault else ""
         text = hit.text.replace("\n", "\n  ")
         lines.append(f"- [{hit.category or hit.kind}, {when}, {who}{sure}] {text}")
     return "\n".join([*lines, f"</memory-notes {mark}>"])

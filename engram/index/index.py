@@ -17,6 +17,7 @@ from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import source_class, voice
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
+from engram.index.entries import Entry, broken
 from engram.index.lexical import Doc, Lexical
 from engram.index.meaning import Meaning
 from engram.index.rows import key_of
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
+
+
+Looked = Entry | bool | None
+"""What a look at a file found: True, it is as the catalogue knows it; None, nothing; else the file as it is now."""
 
 
 class Index:
@@ -252,19 +257,30 @@ class Index:
         """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""
         return {key: filed for key in keys if (filed := self._pending.get(key))}
 
-    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
+    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, Looked]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
 
-        `place` is where the catalogue has it; `seen` remembers which files were found unchanged during one
-        question.
+        `place` is where the catalogue has it; `seen` remembers during one question which files were found unchanged
+        (True), gone (None), or changed, as they are now.
         """
         key = key_of(unit)
         if key in self._pending:
             return unit
         path, sha = place
         if path not in seen:
-            seen[path] = bool(path) and self.catalog.verify(path, sha) is not None
-        return unit if seen[path] else self.catalog.reread(key, path)
+            same = bool(path) and self.catalog.verify(path, sha) is not None
+            seen[path] = same or (self.catalog.reread(path) if path else None)
+        looked = seen[path]
+        if isinstance(looked, Entry):
+            return next((one for one in looked.units or () if key_of(one) == key), None)
+        return unit if looked else None
+
+    def faults(self, found: Iterable[tuple[Unit, str]], seen: Mapping[str, Looked]) -> list[str]:
+        """What is wrong with the note of each unit, as its reader is told, or ''; `current` found it at that path."""
+        pairs = list(found)
+        known = self.catalog.problems_of({path for _, path in pairs})
+        read = {path: looked.problems for path, looked in seen.items() if isinstance(looked, Entry)}
+        return [broken(unit, read.get(path, known.get(path, ()))) for unit, path in pairs]
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Path and hash of the files of the units with these keys; turns that wait for their file have none."""
@@ -310,7 +326,7 @@ class Index:
 
     def problems(self, path: str | None = None) -> list[Problem]:
         """What is wrong with files of the vault, or with one of them."""
-        return [problem for problem in self.catalog.problems() if path is None or problem.path == path]
+        return self.catalog.problems(path)
 
     @property
     def known(self) -> str:

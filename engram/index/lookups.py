@@ -13,7 +13,7 @@ from engram.errors import ConflictError, NotFoundError
 from engram.index.rows import ORIGIN, ROLE, SessionFile, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from engram.core.links import Way
     from engram.core.policy import LinkPolicy
@@ -197,10 +197,19 @@ class Lookups:
             counts[f"{table}s"] = rows[0][0] if rows else 0
         return counts
 
-    def problems(self) -> list[Problem]:
-        """What is wrong with files of the vault, by path and line."""
-        found = self.rows.ask("SELECT code, message, path, line FROM problem ORDER BY path, line")
+    def problems(self, path: str | None = None) -> list[Problem]:
+        """What is wrong with files of the vault, or with the one at `path`; by path and line."""
+        where = ("", ()) if path is None else ("WHERE path = ?", (path,))
+        found = self.rows.ask(f"SELECT code, message, path, line FROM problem {where[0]} ORDER BY path, line", where[1])  # noqa: S608  our own words
         return [Problem(*row) for row in found]
+
+    def problems_of(self, paths: Collection[str]) -> dict[str, list[Problem]]:
+        """What is wrong with these files, by path; files without a problem are left out."""
+        asked = "SELECT code, message, path, line FROM problem WHERE path IN (SELECT value FROM json_each(?))"
+        found: dict[str, list[Problem]] = {}
+        for row in self.rows.ask(f"{asked} ORDER BY line", (json.dumps(list(paths)),)):
+            found.setdefault(row[2], []).append(Problem(*row))
+        return found
 
     def _facts(self, where: str, *values: object) -> list[Fact]:
         question = f"SELECT record FROM unit WHERE kind = 'fact' AND ({where}) ORDER BY key LIMIT ?"  # noqa: S608

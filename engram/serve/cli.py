@@ -130,7 +130,7 @@ def _is_number(word: str) -> bool:
 
 def _through(path: str, asked: Asked) -> int:
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
-        return wire.call(path, name, params)
+        return wire.call(path, name, params, owner=True)
 
     if asked.name == "observe":
         from engram.serve.feed import exit_code, observe

@@ -36,21 +36,40 @@ LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
 class Remote:
     """The daemon behind a socket."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, owner: bool = False) -> None:
         self.path = path
+        self.owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the daemon; raises the EngramError that it answered with."""
-        return wire.call(self.path, name, params)
+        return wire.call(self.path, name, params, owner=self.owner)
 
     def close(self) -> None:
         """Nothing is held between calls."""
 
 
-def line(vault: Path | None) -> Line:
+class Owned:
+    """A memory in this process for the owner's command line."""
+
+    def __init__(self, held: memory.Memory) -> None:
+        self.held = held
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation."""
+        from engram.core.trust import OWNER
+
+        return self.held.call(name, params, OWNER)
+
+    def close(self) -> None:
+        """Let go of the vault."""
+        self.held.close()
+
+
+def line(vault: Path | None, *, owner: bool = False) -> Line:
     """The way to a vault: its daemon if one answers, else a memory in this process, with the vault's lock.
 
-    Raises ConfigError, NotFoundError (no vault there) or LockedError (another process goes on holding it).
+    `owner` says that the owner's command line asks, not a chatbot. Raises ConfigError, NotFoundError (no vault
+    there) or LockedError (another process goes on holding it).
     """
     from engram import config
 
@@ -59,12 +78,14 @@ def line(vault: Path | None) -> Line:
     last = time.monotonic() + LOCK_SECONDS
     while not wire.answers(path):
         try:
-            return embedded(settings)
+            held = embedded(settings)
         except LockedError:
             if time.monotonic() > last:
                 raise
             time.sleep(LOCK_LOOK_SECONDS)
-    return Remote(path)
+        else:
+            return Owned(held) if owner else held
+    return Remote(path, owner=owner)
 
 
 def embedded(settings: Settings) -> memory.Memory:

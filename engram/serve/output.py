@@ -115,6 +115,8 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     if quote := hit.get("quote"):
         since = ", before it was put in these words" if hit.get("reworded") else ""
         yield f"    “{quote}”" + (f" ({hit['source']})" if hit.get("source") else "") + since
+    if fault := hit.get("fault"):
+        yield f"    ! {fault}"
     if explain:
         parts = " ".join(f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items())
         yield f"    score {hit.get('score', 0):.3f} = {parts}"

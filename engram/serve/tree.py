@@ -53,7 +53,7 @@ class Given:
     @contextmanager
     def line(self) -> Iterator[client.Line]:
         """The way to the chosen vault, closed at the end."""
-        line = client.line(self.vault)
+        line = client.line(self.vault, owner=True)
         try:
             yield line
         finally:

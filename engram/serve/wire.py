@@ -122,10 +122,16 @@ class Address:
             os.close(self.folder)
 
 
-def call(path: str, name: str, params: Mapping[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-    """The result of operation `name`; raises the EngramError that the daemon answered with."""
+def call(
+    path: str, name: str, params: Mapping[str, Any], *, timeout: float | None = None, owner: bool = False
+) -> dict[str, Any]:
+    """The result of operation `name`; raises the EngramError that the daemon answered with.
+
+    `owner` says that the owner's command line asks, not a chatbot (`gate.Door`).
+    """
     method, target, body = request_of(name, params)
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
+    lines += ["Engram-Caller: owner"] if owner else []
     if method != "GET":
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     head = "\r\n".join([*lines, "", ""]).encode("ascii")

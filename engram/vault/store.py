@@ -17,7 +17,7 @@ from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import files, note
-from engram.vault.places import walk
+from engram.vault.places import shown, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -211,7 +211,7 @@ class Vault:
             try:
                 saved += self._settle(hidden, now, grace)
             except EngramError as fault:
-                self.stuck[hidden.relative_to(self.root).as_posix()] = str(fault)
+                self.stuck[shown(hidden.relative_to(self.root).as_posix())] = shown(str(fault))
         return saved
 
     def _settle(self, hidden: Path, now: datetime, grace: float) -> list[str]:
