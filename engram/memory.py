@@ -7,6 +7,7 @@ thread at a time: the daemon's writer, or the caller where no daemon runs.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import threading
@@ -15,7 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram import doctor, ingest, recall, shown
+from engram import doctor, ingest, location, recall, shown
 from engram.agenda import Agenda
 from engram.briefing import Briefing
 from engram.climb import Climb
@@ -28,7 +29,7 @@ from engram.core.echo import Injected
 from engram.deeds import Deeds
 from engram.embedding import Embedding, embed_some
 from engram.embedding import calibrate as calibration
-from engram.errors import ConflictError, EngramError, ForbiddenError, NotFoundError
+from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError, NotFoundError
 from engram.extraction import Extractor
 from engram.filing import Filing
 from engram.index.index import Index
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
 
+log = logging.getLogger("engram.memory")
+
+UNLOCKED = (
+    "the file system of the vault cannot lock folders ({why}); only the state folder keeps a second writer away, so "
+    "run no daemon with another ENGRAM_HOME or on another machine on this folder"
+)
 INJECTED = "injected.json"
 OWN = "own-writes.json"
 HANDING_IN = frozenset(("observe", "remember"))
@@ -90,14 +97,17 @@ class Memory(Stream):
     def start(self) -> None:
         """Take the lock, replay the journal, open the index: recall works from here on, marked incomplete.
 
-        Raises NotFoundError (no vault there), LockedError (another process owns it), StorageError.
+        Raises NotFoundError (no vault there), LockedError (another process owns it, or its state), StorageError.
         """
         settings = self.settings
         template.check(settings.vault)
         for folder in (settings.state, settings.cache):
             files.make_folders(folder)
-        self._lock = files.lock(settings.state / "lock")
+        self._lock = files.lock(settings.state / "lock", settings.vault)
+        if self._lock.unlocked:
+            self.faults["lock"] = UNLOCKED.format(why=self._lock.unlocked)
         try:
+            self._settle_in()
             self._open()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
@@ -108,6 +118,26 @@ class Memory(Stream):
                 self.index.catalog.close()
             self._lock.release()
             raise
+
+    def _settle_in(self) -> None:
+        """Record that the state is this folder's, unless another folder took it since the settings were loaded.
+
+        A folder that holds other files than the catalogue knows, as a backup that was put back, has another identity;
+        then the catalogue begins anew, and nothing passes for deleted.
+        """
+        settings, place = self.settings, self.settings.place
+        if place is None or str(settings.state) != place.state:  # a state folder of the caller's choice
+            return
+        now = location.chosen_again(place, str(settings.vault), settings.vault_id)
+        if now.leaf != place.leaf:
+            fix = "Try again: it gets a state of its own."
+            raise LockedError("another vault took this state meanwhile", where=place.state, fix=fix)
+        record = settings.state / location.RECORD
+        if not record.exists() or files.read(record) != place.record():
+            files.write_derived(record, place.record())
+            files.sync([record, settings.state])
+        if told := place.told():
+            log.warning("%s: %s", settings.vault, told)
 
     def _open(self) -> None:
         settings = self.settings
@@ -251,6 +281,9 @@ class Memory(Stream):
         """
         policy, began = self.settings.policy.files, time.monotonic()
         now = self.clock()
+        if self.vault.replaced:
+            fix = "Put the vault back, or start again with what stands there."
+            raise NotFoundError("another folder stands in the vault's place", where=str(self.settings.vault), fix=fix)
         with self._reader():
             self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
@@ -329,7 +362,8 @@ class Memory(Stream):
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.problems(), *self.climb.entering.faults()]
         findings = doctor.findings(self.settings, problems, self.backlog, self.faults)
-        return {"healthy": not findings, "findings": findings, **scale}
+        healthy = all(finding["level"] == doctor.NOTICE for finding in findings)
+        return {"healthy": healthy, "findings": findings, **scale}
 
     def stats(self) -> dict[str, Any]:
         """Counts and sizes."""
@@ -339,6 +373,7 @@ class Memory(Stream):
         """What this process is doing, and what is degraded."""
         return {
             "vault": str(self.settings.vault),
+            "place": self.settings.place.told() if self.settings.place else "",
             "pid": os.getpid(),
             "ready": self.ready,
             "uptime_seconds": round(time.monotonic() - self._began, 1),

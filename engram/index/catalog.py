@@ -12,6 +12,7 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from engram import location
 from engram.core.policy import FilePolicy
 from engram.core.text import HASH_VERSION
 from engram.errors import StorageError
@@ -66,7 +67,8 @@ class Catalog(Lookups):
         self.policy = policy or FilePolicy()
         self.clock = clock
         limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
-        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
+        # a folder that is another one, as a backup put back, lacks nothing: with it the catalogue begins anew
+        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {location.identity(self.root)}"
         super().__init__(Rows(cache / "catalogue.db", stamp), self.policy.units)
         self._scanning = threading.Lock()
         self._gone = gone

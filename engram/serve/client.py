@@ -34,14 +34,15 @@ LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
 
 
 class Remote:
-    """The daemon behind a socket."""
+    """The daemon behind a socket, which is asked for the vault in `folder` and refuses for another."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, folder: str | None = None) -> None:
         self.path = path
+        self.folder = folder
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the daemon; raises the EngramError that it answered with."""
-        return wire.call(self.path, name, params)
+        return wire.call(self.path, name, params, folder=self.folder)
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -54,17 +55,17 @@ def line(vault: Path | None) -> Line:
     """
     from engram import config
 
-    settings = config.load(vault, os.environ)
-    path = str(settings.socket)
     last = time.monotonic() + LOCK_SECONDS
-    while not wire.answers(path):
+    while True:
+        settings = config.load(vault, os.environ)  # anew each time: another vault may take a state that was free
+        if wire.answers(path := str(settings.socket)):
+            return Remote(path, str(settings.vault))
         try:
             return embedded(settings)
         except LockedError:
             if time.monotonic() > last:
                 raise
             time.sleep(LOCK_LOOK_SECONDS)
-    return Remote(path)
 
 
 def embedded(settings: Settings) -> memory.Memory:
