@@ -109,20 +109,17 @@ def choose(vault: str, vault_id: str, home: str, id_at: Callable[[str], str | No
 
     here = [record for record in known if _same(record.path, vault)]
     itself = [record for record in known if mine and record.folder == mine]
-    for record in itself:
-        if record in here:
-            return place(record.leaf, record.path)
-    for record in itself:
-        if not held(record) or identity(record.path) != mine:
-            return place(record.leaf, moved_from=record.path, kept=f"{home}/{here[0].leaf}" if here else "")
+    if stays := next((record for record in itself if record in here), None):
+        return place(stays.leaf, stays.path)
+    if came := next((record for record in itself if not held(record) or identity(record.path) != mine), None):
+        return place(came.leaf, moved_from=came.path, kept=f"{home}/{here[0].leaf}" if here else "")
     if here:
         return place(here[0].leaf, here[0].path)
-    if unrecorded:
+    if unrecorded or not known:
         return place(vault_id)
-    for record in known:
-        if not held(record):
-            return place(record.leaf, moved_from=record.path)
-    return place(_fresh(vault, vault_id, known) if known else vault_id)
+    if left := next((record for record in known if not held(record)), None):
+        return place(left.leaf, moved_from=left.path)
+    return place(_fresh(vault, vault_id, known))
 
 
 def chosen_again(place: Place, vault: str, vault_id: str) -> Place:

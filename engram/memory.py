@@ -84,8 +84,7 @@ class Memory(Stream):
         self.steady = steady
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
-        self._warm = False
-        self._reading = False
+        self._warm = self._reading = self._as_git_left = False
         self._read = threading.Condition()
         self._began = self._look_due = time.monotonic()
         self._model_faults = 0
@@ -148,6 +147,7 @@ class Memory(Stream):
             settings,
             gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
             edited=lambda edits: self.deeds.edited(edits),  # noqa: PLW0108  as above
+            git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = ingest.Intake(self.journal, self.index, settings, self.faults)
@@ -181,7 +181,8 @@ class Memory(Stream):
         unsure = self.rescan(None)
         if self.on_turns is None:
             self._look_again(unsure)
-        self.filing.seed()
+        if not self._as_git_left:  # then the list of hashes is that of this commit
+            self.filing.seed()
         self.commits.passing()
         self._warm = True
 
@@ -204,12 +205,13 @@ class Memory(Stream):
 
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
-        self.using.flush()
         self.index.save()
         self.upkeep.agenda.save()
         self._save_injected()
         self._save_own()
-        self.climb.boxing.save()
+        if not self.commits.away():
+            self.using.flush()
+            self.climb.boxing.save()
         self.commits.passing()
 
     def _save_injected(self) -> None:
@@ -232,7 +234,8 @@ class Memory(Stream):
                 self.upkeep.agenda.save()
                 self._save_injected()
                 self._save_own()
-                self.climb.boxing.save()
+                if not self.commits.away():
+                    self.climb.boxing.save()
             self.index.close()
         finally:
             self.journal.close()
@@ -270,7 +273,7 @@ class Memory(Stream):
 
     def frozen(self) -> str:
         """Why nothing may be believed gone or grown old just now, or ''."""
-        return self.clockwatch.doubt() or self.faults.get("frozen", "")
+        return self.clockwatch.doubt() or self.faults.get("frozen", "") or self.commits.away()
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -289,12 +292,15 @@ class Memory(Stream):
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         done, idle = time.monotonic(), not (diff.added or diff.changed)
         self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
+        self._as_git_left = diff.checked_out
+        if diff.checked_out:
+            self.climb.boxing.reload()
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine
             self.index.tombstones = self.vault.tombstones()
             self.climb.entering.refresh()
-            self.using.refresh(now)
+            self.using.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
         self.filing.untie(diff.deleted)

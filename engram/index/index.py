@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
+    from engram.vault.git import Git
 
 
 class Index:
@@ -45,10 +46,11 @@ class Index:
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
+        git: Git | None = None,
     ) -> None:
         self.settings = settings
         self.catalog = Catalog(
-            settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
+            settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited, git=git
         )
         self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
