@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from engram.backlog import Backlog, State
     from engram.config import Settings
 
+NOTICE = "notice"
+"""The level of what is to be known and needs no mending."""
 LAX = "other users of this machine may read the vault; `chmod 700` closes it"
+STATE = "Nothing needs to be done: turns, undo history and index of each folder are kept apart."
 MEND = "Mend it in an editor, or move the file away; engram leaves it as it is."
 FIXES = {
     "unreadable": "Give this user access to it; until then it counts as it was last read.",
@@ -56,6 +59,8 @@ def findings(
         for problem in (*read, *unread)
     ]
     found += [{"level": "error", "code": code, "what": what} for code, what in faults.items()]
+    if settings.place and (told := settings.place.told()):
+        found.append({"level": NOTICE, "code": "place", "where": str(settings.vault), "what": told, "fix": STATE})
     if settings.vault.stat().st_mode & 0o077:
         found.append({"level": "warning", "code": "mode", "where": str(settings.vault), "what": LAX})
     turns: Counter[tuple[str, State, str]] = Counter()

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram import doctor, ingest, recall, shown
+from engram import doctor, ingest, location, recall, shown
 from engram.agenda import Agenda
 from engram.briefing import Briefing
 from engram.climb import Climb
@@ -31,7 +31,7 @@ from engram.core.records import WHOSE_IS_UNKNOWN
 from engram.deeds import Deeds
 from engram.embedding import Embedding, embed_some
 from engram.embedding import calibrate as calibration
-from engram.errors import ConflictError, EngramError, ForbiddenError, NotFoundError
+from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError, NotFoundError
 from engram.extraction import Extractor
 from engram.filing import Filing
 from engram.index.index import Index
@@ -56,6 +56,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("engram.memory")
 LOGGED = 20
 """So many places of new problems are logged at once; `engram doctor` has all of them."""
+UNLOCKED = (
+    "the file system of the vault cannot lock folders ({why}); only the state folder keeps a second writer away, so "
+    "run no daemon with another ENGRAM_HOME or on another machine on this folder"
+)
 INJECTED = "injected.json"
 OWN = "own-writes.json"
 HANDING_IN = frozenset(("observe", "remember"))
@@ -91,8 +95,7 @@ class Memory(Stream):
         self._monotonic = monotonic
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
-        self._warm = False
-        self._reading = False
+        self._warm = self._reading = self._as_git_left = False
         self._read = threading.Condition()
         self._began = self._look_due = time.monotonic()
         self._model_faults = 0
@@ -104,14 +107,17 @@ class Memory(Stream):
     def start(self) -> None:
         """Take the lock, replay the journal, open the index: recall works from here on, marked incomplete.
 
-        Raises NotFoundError (no vault there), LockedError (another process owns it), StorageError.
+        Raises NotFoundError (no vault there), LockedError (another process owns it, or its state), StorageError.
         """
         settings = self.settings
         template.check(settings.vault)
         for folder in (settings.state, settings.cache):
             files.make_folders(folder)
-        self._lock = files.lock(settings.state / "lock")
+        self._lock = files.lock(settings.state / "lock", settings.vault)
+        if self._lock.unlocked:
+            self.faults["lock"] = UNLOCKED.format(why=self._lock.unlocked)
         try:
+            self._settle_in()
             self._open()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
@@ -123,6 +129,26 @@ class Memory(Stream):
             self._lock.release()
             raise
 
+    def _settle_in(self) -> None:
+        """Record that the state is this folder's, unless another folder took it since the settings were loaded.
+
+        A folder that holds other files than the catalogue knows, as a backup that was put back, has another identity;
+        then the catalogue begins anew, and nothing passes for deleted.
+        """
+        settings, place = self.settings, self.settings.place
+        if place is None or str(settings.state) != place.state:  # a state folder of the caller's choice
+            return
+        now = location.chosen_again(place, str(settings.vault), settings.vault_id)
+        if now.leaf != place.leaf:
+            fix = "Try again: it gets a state of its own."
+            raise LockedError("another vault took this state meanwhile", where=place.state, fix=fix)
+        record = settings.state / location.RECORD
+        if not record.exists() or files.read(record) != place.record():
+            files.write_derived(record, place.record())
+            files.sync([record, settings.state])
+        if told := place.told():
+            log.warning("%s: %s", settings.vault, told)
+
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
@@ -133,6 +159,7 @@ class Memory(Stream):
             gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
             edited=lambda edits: self.deeds.edited(edits),  # noqa: PLW0108  as above
             monotonic=self._monotonic,
+            git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = ingest.Intake(self.journal, self.index, settings, self.faults)
@@ -166,7 +193,8 @@ class Memory(Stream):
         unsure = self.rescan(None)
         if self.on_turns is None:
             self._look_again(unsure)
-        self.filing.seed()
+        if not self._as_git_left:  # then the list of hashes is that of this commit
+            self.filing.seed()
         self.commits.passing()
         self._warm = True
 
@@ -189,12 +217,13 @@ class Memory(Stream):
 
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
-        self.using.flush()
         self.index.save()
         self.upkeep.agenda.save()
         self._save_injected()
         self._save_own()
-        self.climb.boxing.save()
+        if not self.commits.away():
+            self.using.flush()
+            self.climb.boxing.save()
         self.commits.passing()
 
     def _save_injected(self) -> None:
@@ -217,7 +246,8 @@ class Memory(Stream):
                 self.upkeep.agenda.save()
                 self._save_injected()
                 self._save_own()
-                self.climb.boxing.save()
+                if not self.commits.away():
+                    self.climb.boxing.save()
             self.index.close()
         finally:
             self.journal.close()
@@ -259,7 +289,7 @@ class Memory(Stream):
 
     def frozen(self) -> str:
         """Why nothing may be believed gone or grown old just now, or ''."""
-        return self.clockwatch.doubt() or self.faults.get("frozen", "")
+        return self.clockwatch.doubt() or self.faults.get("frozen", "") or self.commits.away()
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -270,6 +300,9 @@ class Memory(Stream):
         """
         policy, began = self.settings.policy.files, time.monotonic()
         now = self.clock()
+        if self.vault.replaced:
+            fix = "Put the vault back, or start again with what stands there."
+            raise NotFoundError("another folder stands in the vault's place", where=str(self.settings.vault), fix=fix)
         with self._reader():
             self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
@@ -277,12 +310,15 @@ class Memory(Stream):
             log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
         done, idle = time.monotonic(), not (diff.added or diff.changed)
         self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
+        self._as_git_left = diff.checked_out
+        if diff.checked_out:
+            self.climb.boxing.reload()
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine
             self.index.tombstones = self.vault.tombstones()
             self.climb.entering.refresh()
-            self.using.refresh(now)
+            self.using.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
         self.filing.untie(diff.deleted)
@@ -361,7 +397,8 @@ class Memory(Stream):
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.problems(), *self.climb.entering.faults()]
         findings = doctor.findings(self.settings, problems, self.backlog, self.faults)
-        return {"healthy": not findings, "findings": findings, **scale}
+        healthy = all(finding["level"] == doctor.NOTICE for finding in findings)
+        return {"healthy": healthy, "findings": findings, **scale}
 
     def stats(self) -> dict[str, Any]:
         """Counts and sizes."""
@@ -371,6 +408,7 @@ class Memory(Stream):
         """What this process is doing, and what is degraded."""
         return {
             "vault": str(self.settings.vault),
+            "place": self.settings.place.told() if self.settings.place else "",
             "pid": os.getpid(),
             "ready": self.ready,
             "uptime_seconds": round(time.monotonic() - self._began, 1),

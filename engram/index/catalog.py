@@ -12,6 +12,7 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from engram import location
 from engram.core.policy import FilePolicy
 from engram.core.records import Problem
 from engram.core.text import HASH_VERSION
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from engram.index.diff import Edited
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
+    from engram.vault.git import Git
     from engram.vault.places import Seen
 
 VERSION = 7
@@ -47,7 +49,8 @@ class Catalog(Lookups):
     """The catalogue of the vault `root`, kept in the folder `cache`; dates without a zone are in `zone`.
 
     `clock` counts seconds and need not tell the time. `gone` is told of the facts a person deleted, `edited`
-    of those they changed, before the catalogue believes it; if that fails, the next scan tells them again.
+    of those they changed, before the catalogue believes it; if that fails, the next scan tells them again. What
+    `git`, the vault's repository, took away or changed is told to neither.
     Changes come from one writer thread at a time, look-ups from any.
     """
 
@@ -61,13 +64,16 @@ class Catalog(Lookups):
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
+        git: Git | None = None,
     ) -> None:
+        self.git = git
         self.root = os.path.realpath(root)
         self.zone = zone
         self.policy = policy or FilePolicy()
         self.clock = clock
         limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
-        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
+        # a folder that is another one, as a backup put back, lacks nothing: with it the catalogue begins anew
+        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {location.identity(self.root)}"
         super().__init__(Rows(cache / "catalogue.db", stamp), self.policy.units)
         self._scanning = threading.Lock()
         self._gone = gone
@@ -176,19 +182,49 @@ class Catalog(Lookups):
 
     def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
         log, generation = Log(), self.rows.generation
-        paths = paths if self._whole() else None
+        whole = self._whole()
+        paths = paths if whole and not (self.git and self.git.moved()) else None
         places = self._inside(paths)
         seen = self._look(places)
         known = seen.known
         self._keep_problems(places, seen.problems, log)
-        self._take(sorted(seen.files), log, known)
         lost = [path for path in known if path not in seen.files and not _below(path, seen.unseen)]
+        stamp = self.git.moved() if self.git else ""  # asked behind the look: what git did until then is in the stamp
+        if stamp and whole:
+            lost, log.checked_out = self._follow_git(seen, lost, log), True
+        self._take(sorted(seen.files), log, known)
         self._let_go(lost, log, accept=accept)
-        if paths is None and not seen.unseen and not self._whole():
-            self.rows.set("complete", "yes")
+        if paths is None and not seen.unseen:
+            if not whole and not self._whole():
+                self.rows.set("complete", "yes")
+            if self.git and stamp:
+                self.git.saw(stamp)
         if paths is None:
             self._walked = generation
         return log.diff()
+
+    def _follow_git(self, seen: Walk, lost: list[str], log: Log) -> list[str]:
+        """Take in what git brought and took away, and tell nobody: nobody edited or deleted it. What else is lost.
+
+        The files that git brought are taken out of `seen`.
+        """
+        assert self.git
+        by_git = self.git.checked_out([*seen.files, *lost])
+        if not by_git:
+            return lost
+        quiet = Log(ours=True)
+        self._take(sorted(by_git & seen.files.keys()), quiet, seen.known)
+        for path in by_git & seen.files.keys():
+            del seen.files[path]
+        gone = sorted(path for path in by_git.intersection(lost) if self._known(path))
+        with self.rows.change() as db:
+            for path in gone:
+                if not walk(self.root, path).files:
+                    drop(db, path, quiet)
+                self._missing.pop(path, None)
+        self._take(quiet.heirs, quiet)
+        log.pending |= quiet.pending | (by_git if self.git.at_work else set())
+        return [path for path in lost if path not in by_git]
 
     @property
     def known(self) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
+    from engram.vault.git import Git
 
 
 Looked = Entry | bool | None
@@ -52,11 +53,12 @@ class Index:
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        git: Git | None = None,
     ) -> None:
         self.settings = settings
         policy = settings.policy.files
         self.catalog = Catalog(
-            settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited
+            settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited, git=git
         )
         self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None

@@ -34,15 +34,16 @@ LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
 
 
 class Remote:
-    """The daemon behind a socket."""
+    """The daemon behind a socket, which is asked for the vault in `folder` and refuses for another."""
 
-    def __init__(self, path: str, *, owner: bool = False) -> None:
+    def __init__(self, path: str, folder: str | None = None, *, owner: bool = False) -> None:
         self.path = path
+        self.folder = folder
         self.owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the daemon; raises the EngramError that it answered with."""
-        return wire.call(self.path, name, params, owner=self.owner)
+        return wire.call(self.path, name, params, owner=self.owner, folder=self.folder)
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -73,10 +74,11 @@ def line(vault: Path | None, *, owner: bool = False) -> Line:
     """
     from engram import config
 
-    settings = config.load(vault, os.environ)
-    path = str(settings.socket)
     last = time.monotonic() + LOCK_SECONDS
-    while not wire.answers(path):
+    while True:
+        settings = config.load(vault, os.environ)  # anew each time: another vault may take a state that was free
+        if wire.answers(path := str(settings.socket)):
+            return Remote(path, str(settings.vault), owner=owner)
         try:
             held = embedded(settings)
         except LockedError:
@@ -85,7 +87,6 @@ def line(vault: Path | None, *, owner: bool = False) -> Line:
             time.sleep(LOCK_LOOK_SECONDS)
         else:
             return Owned(held) if owner else held
-    return Remote(path, owner=owner)
 
 
 def embedded(settings: Settings) -> memory.Memory:

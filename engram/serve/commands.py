@@ -406,9 +406,12 @@ def status(given: Given) -> None:
     from engram.vault import template
 
     try:
-        given.show("status", wire.call(given.socket(), "status", {}))
-    except wire.AbsentError:
-        template.check(given.settings().vault)
+        given.show("status", wire.call(given.socket(), "status", {}, folder=given.folder()))
+    except wire.AbsentError as fault:
+        settings = given.settings()
+        template.check(settings.vault)
+        if settings.place and (told := settings.place.told()):
+            fault.fix = f"{told[:1].upper()}{told[1:]}. {fault.fix}"
         raise
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engram.core.trust import OWNER
-from engram.errors import BadRequestError, EngramError, ForbiddenError, UnauthorisedError
+from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError, UnauthorisedError
 from engram.serve.output import fault_fields
+from engram.serve.wire import FOLDER_HEADER, folder_mark
 from engram.vault import files
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that a request of ours may have; another port of this machine is a stranger."""
+FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
 """The file of each standing's token, beside the others; the most trusted first."""
@@ -101,12 +104,16 @@ def token_of(path: Path) -> str:
 
 
 class Gate:
-    """Lets a request through to the application, with its standing as its state, or answers with the reason why not."""
+    """Lets a request through to the application, with its standing as its state, or answers with the reason why not.
 
-    def __init__(self, app: ASGIApp, door: Door, body_bytes: int) -> None:
+    `vault` is the folder that is served; a request that means another one is refused.
+    """
+
+    def __init__(self, app: ASGIApp, door: Door, body_bytes: int, vault: str = "") -> None:
         self.app = app
         self.door = door
         self.body_bytes = body_bytes
+        self.vault = vault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection; only HTTP is spoken."""
@@ -139,6 +146,12 @@ class Gate:
             return ForbiddenError("requests from other sites are not answered")
         if door.standing(headers) is None:
             return UnauthorisedError("the token is missing or wrong", fix="Send `Authorization: Bearer <token>`.")
+        if any(mark.decode("latin-1") != folder_mark(self.vault) for mark in _all(headers, FOLDER)):
+            return ConflictError(
+                "this daemon serves another folder; nothing was done",
+                where=self.vault,
+                fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
+            )
         if method in {"POST", "PATCH", "PUT"} and not _is_json(_all(headers, b"content-type")):
             return MediaTypeError("the body must be JSON", fix="Send `Content-Type: application/json`.")
         if any(not length.isdigit() or int(length) > self.body_bytes for length in _all(headers, b"content-length")):
