@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,22 +27,16 @@ def clock_doubt(readings: Sequence[Reading], policy: Policy) -> str | None:
     where the steady clock begins again, the wall clock alone does. It is trusted again once two readings
     ≥ 10 min apart agree.
     """
-    limits, since, jump = policy.lifecycle, 0, timedelta()
-    for number, (before, after) in enumerate(pairwise(readings), 1):
-        restarted = after.steady < before.steady
-        parted = _parted(before if restarted else readings[since], after)
-        if abs(parted) > timedelta(hours=limits.clock_jump_hours):
-            since, jump = number, parted
+    limits, since, jump = policy.lifecycle, 0, 0.0
+    walls, steady = [one.wall.timestamp() for one in readings], [one.steady for one in readings]
+    for after in range(1, len(readings)):
+        restarted = steady[after] < steady[after - 1]
+        before = after - 1 if restarted else since
+        parted = walls[after] - walls[before] - max(0.0, steady[after] - steady[before])
+        if abs(parted) > limits.clock_jump_hours * 3600:
+            since, jump = after, parted
         elif restarted:
-            since = number
-    if not jump or readings[-1].steady - readings[since].steady >= limits.clock_agree_minutes * 60:
+            since = after
+    if not jump or steady[-1] - steady[since] >= limits.clock_agree_minutes * 60:
         return None
-    return f"the clock jumped by {jump / timedelta(hours=1):+.1f} hours"
-
-
-def _parted(before: Reading, after: Reading) -> timedelta:
-    return (
-        after.wall.astimezone(UTC)
-        - before.wall.astimezone(UTC)
-        - timedelta(seconds=max(0.0, after.steady - before.steady))
-    )
+    return f"the clock jumped by {jump / 3600:+.1f} hours"

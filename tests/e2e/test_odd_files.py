@@ -157,7 +157,8 @@ def test_a_bad_name_is_mended_by_renaming_and_named_again_when_it_comes_back(wor
     assert "name 1" in world.log.read_text()
 
 
-# row: X3, X19
+# row: X3
+# row: X19
 def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(world):
     """Over the command line and over HTTP; mended, it is the same memory with nothing lost or added."""
     world.start()
@@ -193,7 +194,8 @@ def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(wo
     assert world.call("show", id=kept["id"])["usage"]["access"] > 1
 
 
-# row: X3, X20
+# row: X3
+# row: X20
 def test_without_last_good_keys_only_the_owners_command_line_sees_a_broken_note(world):
     """A broken `persona:` must not become public: not to a chatbot, a tool or an importer, nor to a persona."""
     note = world.vault / "facts" / "2026-11-01" / "fact-secret.md"

@@ -93,7 +93,8 @@ def told(memory, standing="chat", **wishes):
     return memory.call("recall", {"query": "Anna drinks tea milk René noted", "k": 20, **wishes}, standing)["hits"]
 
 
-# row: X3, X19
+# row: X3
+# row: X19
 @pytest.mark.parametrize(
     ("path", "good"), [(f"facts/{DAY}/preference-a-00000000.md", FACT), (f"sessions/{DAY}/{DAY}-s.md", SESSION)]
 )

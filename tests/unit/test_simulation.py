@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -333,6 +334,13 @@ def test_what_waits_is_distilled_when_it_is_closed(begin, tmp_path):
         say(sim, "Anna's sister has a cat.")
     sim.close()
     assert "cat" in "".join(notes(tmp_path / "vault").values())
+
+
+def test_the_example_of_the_page_for_users_holds(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text("utf-8")
+    names = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    names["test_an_allergy_is_known_a_year_later"](tmp_path)
 
 
 def test_to_import_it_loads_nothing_heavy():
