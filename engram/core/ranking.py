@@ -11,13 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
 from engram.core.thesaurus import akin
-from engram.core.words import FIRST_PERSON, content, fold, language, of_oneself, words
+from engram.core.words import ANY_STOP, FIRST_PERSON, STOP, content, fold, language, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -39,6 +42,24 @@ _FAINT = frozenset(
     recuerdas sabes
     """.split()  # noqa: SIM905  # a table of words reads better as lines
 )
+_RELATING = frozenset(
+    """
+    from with without before after against between since during until under above below
+    aus mit ohne vor nach gegen zwischen seit während bis unter über bei
+    avec sans avant après contre entre depuis pendant chez sous
+    con sin antes después contra desde durante hasta sobre da senza prima dopo com sem antes depois
+    van met zonder voor tegen tussen sinds из с без до после от под
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+_PHRASE = 4
+_NO_NAMES = frozenset(
+    """
+    i ok okay oh no yes yeah sie ihr ihre ihrem ihnen ihren ihrer du dein deine deinem deinen deiner dich dir euch euer
+    usted ustedes lei loro u
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+_RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_STARTS = re.compile(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
 _WHEN = frozenset(("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ"))
 _ASKS_TIME = re.compile(r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日")
 _ASKS_NUMBER = re.compile(
@@ -70,7 +91,9 @@ class Question:
 
     `about_role` is user or assistant where the question is about what that side said, `about_self` whether it is about
     who asks and not about somebody of theirs; `span` is the time it names, against its own date; `akin` has other words
-    in which some of its words may have been told.
+    in which some of its words may have been told. `names` are those of the words that are stop words in some language
+    and name somebody here; `small` are stop words that count because no other word is there, and with `whole` a unit
+    must hold all of the words.
     """
 
     text: str
@@ -83,6 +106,9 @@ class Question:
     about_self: bool = False
     span: Interval | None = None
     akin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    small: frozenset[str] = frozenset()
+    whole: bool = False
 
 
 class Parts(Mapping[str, float]):
@@ -110,11 +136,15 @@ class Parts(Mapping[str, float]):
 
 
 class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
-    """A unit's key and score; `parts` sum to the score (row `X4`)."""
+    """A unit's key and score; `parts` sum to the score (row `X4`).
+
+    `held` has a bit for each word of the question that the unit holds in its own text, faint words left out.
+    """
 
     key: str
     score: float
     parts: Mapping[str, float]
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,21 +230,50 @@ def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name
     folded = fold(text)
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
-    carrying = content(found, code)
-    names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)}
+    stop = STOP.get(code, STOP["en"])
+    given = _named(text, found, known, alone=stop.issuperset(found))
+    carrying = content(found, code) + [word for word in dict.fromkeys(found) if word in given and word in stop]
+    small = frozenset() if carrying else _RELATING.intersection(found)
+    whole = not carrying and not small and len(set(found)) >= _PHRASE
+    names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)} | given
     role = _about_role(folded, found)
     return Question(
         text=text,
-        words=tuple(carrying or found),
+        words=tuple(carrying or [word for word in found if word in small] or found),
         language=code,
-        faint=frozenset(word for word in carrying if word in _FAINT or word in timed),
+        faint=frozenset(word for word in carrying if (word in _FAINT or word in timed) and word not in given),
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
         akin={word: akin(word) for word in carrying if word not in names} if code in {"", "en"} else {},
+        names=given,
+        small=frozenset(found) if whole else small,
+        whole=whole,
     )
+
+
+def _named(text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool) -> frozenset[str]:
+    """The words of a question that are stop words in some language and name somebody in it.
+
+    They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its beginning the name must be
+    `known`, and what follows must be no question of the verb ("Will Anna come?"). Where stop words stand `alone`, so
+    do names that are known and written small.
+    """
+    ours = ANY_STOP.intersection(found) - _NO_NAMES
+    if not ours:
+        return frozenset()
+    raw = [(one, one[0].split("'")[0].split("’")[0]) for one in _RAW_WORD.finditer(text)]
+    inside = [word for one, word in raw if not _STARTS.search(text, 0, one.start())]
+    titled = text.isupper() or (len(inside) >= _PHRASE and all(word[0].isupper() for word in inside))
+    given = set() if titled else {fold(word) for word in inside if word[0].isupper()}
+    given |= {word for word in ours if alone and known(word)}
+    for (one, word), (_, following) in pairwise(raw):
+        owns, tells = one[0] != word, following[0].islower() and fold(following) not in ANY_STOP
+        if word[0].isupper() and (owns or tells) and known(word):
+            given.add(fold(word))
+    return frozenset(given & ours)
 
 
 def _about_role(folded: str, found: Sequence[str]) -> str:
@@ -254,7 +313,8 @@ def mixed(found: Sequence[Scored], near: Sequence[Near], weight: float, floor: f
     for key in keys:
         gain = share * worths.get(key, unknown)
         parts = dict(by_words[key].parts) if key in by_words else {}
-        together.append(Scored(key, scores[key] + gain, parts | {"vector": gain}))
+        held = by_words[key].held if key in by_words else 0
+        together.append(Scored(key, scores[key] + gain, parts | {"vector": gain}, held))
     return tuple(sorted(together, key=lambda one: (-one.score, one.key)))
 
 
@@ -268,9 +328,10 @@ def merged(
 ) -> tuple[Slot, ...]:
     """Facts and turns as one list, best first, ties by key.
 
-    A turn and the facts drawn from it take one slot, shown by its best fact, worth what the best of them is
-    worth: so facts never push out the turns they came from. The nudge of the fact that is shown comes to that, so
-    the words of a disputed one do not hold it up (`C28`).
+    Each fact has a slot of its own. A turn stands behind the best of the facts drawn from it, which is worth what the
+    better of the two is worth, so facts never push out the turns they came from; where the turn holds words of the
+    question that none of these facts holds, it has a slot of its own. The nudge of a fact comes to its own slot, so the
+    words of a disputed one do not hold it up, and what is doubted of a turn lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
     families: dict[str, list[_Member]] = {}
@@ -281,9 +342,9 @@ def merged(
         families.setdefault(unit.source or one.key, []).append((worth, unit, one, extras))
     slots = []
     for turn, family in families.items():
-        (worth, _, one, extras), shown, behind = _represented(turn, family)
-        parts = Parts(_parts, one.parts, best, preset.relevance, extras, shown.nudge)
-        slots.append(Slot(shown.key, worth + shown.nudge, parts, behind))
+        for (worth, _, one, extras), shown, nudge, behind in _places(turn, family):
+            parts = Parts(_parts, one.parts, best, preset.relevance, extras, nudge)
+            slots.append(Slot(shown, worth + nudge, parts, behind))
     slots.sort(key=_standing)
     return tuple(slots)
 
@@ -324,14 +385,24 @@ _Member = tuple[float, Unit, Scored, dict[str, float]]
 """One of a family: its worth, the unit, how it scored, and what it is worth besides."""
 
 
-def _represented(turn: str, family: list[_Member]) -> tuple[_Member, Unit, tuple[str, ...]]:
-    """The best of a family, the unit that is shown for it, and the keys of the others."""
-    if len(family) == 1:
-        return family[0], family[0][1], ()
-    ranked = sorted(family, key=lambda member: (-member[0], member[1].key))
-    facts = [member for member in ranked if member[1].key != turn]
-    shown = max(facts, key=lambda member: member[0] + member[1].nudge)[1] if facts else ranked[0][1]
-    return ranked[0], shown, tuple(unit.key for _, unit, *_ in ranked if unit.key != shown.key)
+def _places(turn: str, family: list[_Member]) -> Iterator[tuple[_Member, str, float, tuple[str, ...]]]:
+    """The slots of a family: whose worth counts, which key is shown, the nudge, and the keys that stand behind it."""
+    facts = [member for member in family if member[1].key != turn]
+    told = next((member for member in family if member[1].key == turn), None)
+    if told is None or not facts:
+        yield from ((member, member[1].key, member[1].nudge, ()) for member in family)
+        return
+    covered = reduce(or_, (one.held for _, _, one, _ in facts))
+    if told[2].held & ~covered:
+        yield told, turn, min(0.0, *(unit.nudge for _, unit, *_ in facts)), ()
+        yield from ((member, member[1].key, member[1].nudge, ()) for member in facts)
+        return
+    shown = min(facts, key=lambda member: (-member[0] - member[1].nudge, member[1].key))
+    for member in facts:
+        if member is shown:
+            yield max(told, shown, key=lambda one: one[0]), shown[1].key, shown[1].nudge, (turn,)
+        else:
+            yield member, member[1].key, member[1].nudge, ()
 
 
 def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:

@@ -125,6 +125,9 @@ STOP: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Stop words by language code; forms as `words` gives them, contractions whole."""
 
+ANY_STOP = frozenset().union(*STOP.values())
+"""The stop words of all languages: each is a name or a plain word in some other one (Will, Ben, Una, Sue, Den, Else)."""
+
 _TELLS_NOTHING = frozenset(
     """
     al car come dan die door ella era fare hat hem jan la las lo los man men met mia noi per pour sea sin
@@ -134,7 +137,7 @@ _TELLS_NOTHING = frozenset(
 
 _TELLS = {
     word: tuple(code for code, stop in STOP.items() if word in stop)
-    for word in frozenset().union(*STOP.values()) - _TELLS_NOTHING
+    for word in ANY_STOP - _TELLS_NOTHING
 }
 """The languages that each stop word tells of; a bare dict, for every word of every text is looked up in it."""
 
@@ -164,6 +167,7 @@ _SOMEBODY_OF_MINE = re.compile(
     r"|брат|друг|жена|мама|мать|муж|отец|папа|подруга|сестра|сын|дочь)(?:e?n|s)?\b"
 )
 _LETTERS = re.compile(r"\w+")
+_CAPITALISED = re.compile(r"\b[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я][^\W\d_]*")
 
 _IRREGULAR_FORMS = """
     arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; become became; begin began begun;
@@ -238,6 +242,14 @@ def _uncontracted(run: str) -> list[str]:
     elif parts[-1] == "t" and parts[-2].endswith("n"):
         parts[-2:] = [parts[-2][:-1]]
     return [part for part in parts if part]
+
+
+def capitalised(text: str) -> set[str]:
+    """The words of `text` that begin with a capital letter somewhere in it, as `words` gives them.
+
+    `capitalised("Will's art is for US") == {"will", "us"}`
+    """
+    return set(map(fold, _CAPITALISED.findall(text)))
 
 
 def language(text_words: Sequence[str]) -> str:

@@ -24,7 +24,8 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 class Term:
     """One word of the question: where it stands, and what it is worth there before saturation.
 
-    `meant` are also the rows of words akin to it, with what stands there in `worth`.
+    `meant` are also the rows of words akin to it, with what stands there in `worth`; a `faint` word says only how one
+    asks.
     """
 
     word: str
@@ -33,6 +34,7 @@ class Term:
     counts: Floats
     meant: Places
     worth: Floats
+    faint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
