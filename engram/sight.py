@@ -47,7 +47,7 @@ class Sight(Looking):
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
-        self._voices: dict[str, str] = {}
+        self._voices: dict[str, trust.Voice] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
@@ -131,7 +131,7 @@ class Sight(Looking):
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
         for fact in facts:
             source = self._said_by(fact, ask=False)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact))
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact), source)
 
     def kept(self, fact: Fact) -> str | None:
         """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
@@ -208,4 +208,4 @@ class Sight(Looking):
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)
-        return trust.said_by(fact, [self._voices[key] for key in keys if key in self._voices])
+        return trust.said_by(fact, [self._voices[key].source_class for key in keys if key in self._voices])

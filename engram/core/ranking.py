@@ -11,16 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from itertools import pairwise
-from operator import or_
 from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
 from engram.core.thesaurus import akin
-from engram.core.words import ANY_STOP, FIRST_PERSON, STOP, content, fold, language, of_oneself, words
+from engram.core.words import FIRST_PERSON, PHRASE, RELATING, STOP, content, fold, language, named, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -42,24 +39,6 @@ _FAINT = frozenset(
     recuerdas sabes
     """.split()  # noqa: SIM905  # a table of words reads better as lines
 )
-_RELATING = frozenset(
-    """
-    from with without before after against between since during until under above below
-    aus mit ohne vor nach gegen zwischen seit während bis unter über bei
-    avec sans avant après contre entre depuis pendant chez sous
-    con sin antes después contra desde durante hasta sobre da senza prima dopo com sem antes depois
-    van met zonder voor tegen tussen sinds из с без до после от под
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
-)
-_PHRASE = 4
-_NO_NAMES = frozenset(
-    """
-    i ok okay oh no yes yeah sie ihr ihre ihrem ihnen ihren ihrer du dein deine deinem deinen deiner dich dir euch euer
-    usted ustedes lei loro u
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
-)
-_RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_STARTS = re.compile(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
 _WHEN = frozenset(("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ"))
 _ASKS_TIME = re.compile(r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日")
 _ASKS_NUMBER = re.compile(
@@ -138,7 +117,8 @@ class Parts(Mapping[str, float]):
 class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
     """A unit's key and score; `parts` sum to the score (row `X4`).
 
-    `held` has a bit for each word of the question that the unit holds in its own text, faint words left out.
+    `held` has two bits for each word of the question that the unit's own text holds, faint words left out: the lower
+    one also for words akin to it.
     """
 
     key: str
@@ -231,10 +211,10 @@ def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
     stop = STOP.get(code, STOP["en"])
-    given = _named(text, found, known, alone=stop.issuperset(found))
+    given = named(text, found, known, alone=stop.issuperset(found))
     carrying = content(found, code) + [word for word in dict.fromkeys(found) if word in given and word in stop]
-    small = frozenset() if carrying else _RELATING.intersection(found)
-    whole = not carrying and not small and len(set(found)) >= _PHRASE
+    small = frozenset() if carrying else RELATING.intersection(found)
+    whole = not carrying and not small and len(set(found)) >= PHRASE
     names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)} | given
     role = _about_role(folded, found)
     return Question(
@@ -252,28 +232,6 @@ def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name
         small=frozenset(found) if whole else small,
         whole=whole,
     )
-
-
-def _named(text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool) -> frozenset[str]:
-    """The words of a question that are stop words in some language and name somebody in it.
-
-    They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its beginning the name must be
-    `known`, and what follows must be no question of the verb ("Will Anna come?"). Where stop words stand `alone`, so
-    do names that are known and written small.
-    """
-    ours = ANY_STOP.intersection(found) - _NO_NAMES
-    if not ours:
-        return frozenset()
-    raw = [(one, one[0].split("'")[0].split("’")[0]) for one in _RAW_WORD.finditer(text)]
-    inside = [word for one, word in raw if not _STARTS.search(text, 0, one.start())]
-    titled = text.isupper() or (len(inside) >= _PHRASE and all(word[0].isupper() for word in inside))
-    given = set() if titled else {fold(word) for word in inside if word[0].isupper()}
-    given |= {word for word in ours if alone and known(word)}
-    for (one, word), (_, following) in pairwise(raw):
-        owns, tells = one[0] != word, following[0].islower() and fold(following) not in ANY_STOP
-        if word[0].isupper() and (owns or tells) and known(word):
-            given.add(fold(word))
-    return frozenset(given & ours)
 
 
 def _about_role(folded: str, found: Sequence[str]) -> str:
@@ -329,9 +287,9 @@ def merged(
     """Facts and turns as one list, best first, ties by key.
 
     Each fact has a slot of its own. A turn stands behind the best of the facts drawn from it, which is worth what the
-    better of the two is worth, so facts never push out the turns they came from; where the turn holds words of the
-    question that none of these facts holds, it has a slot of its own. The nudge of a fact comes to its own slot, so the
-    words of a disputed one do not hold it up, and what is doubted of a turn lowers the turn too (`C28`).
+    better of the two is worth, so facts never push out the turns they came from; where none of these facts holds all
+    the words of the question that the turn holds, it has a slot of its own. The nudge of a fact comes to its own slot,
+    so the words of a disputed one do not hold it up, and what is doubted of a turn lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
     families: dict[str, list[_Member]] = {}
@@ -389,20 +347,14 @@ def _places(turn: str, family: list[_Member]) -> Iterator[tuple[_Member, str, fl
     """The slots of a family: whose worth counts, which key is shown, the nudge, and the keys that stand behind it."""
     facts = [member for member in family if member[1].key != turn]
     told = next((member for member in family if member[1].key == turn), None)
-    if told is None or not facts:
-        yield from ((member, member[1].key, member[1].nudge, ()) for member in family)
-        return
-    covered = reduce(or_, (one.held for _, _, one, _ in facts))
-    if told[2].held & ~covered:
-        yield told, turn, min(0.0, *(unit.nudge for _, unit, *_ in facts)), ()
-        yield from ((member, member[1].key, member[1].nudge, ()) for member in facts)
+    if told is None or not facts or all(told[2].held & ~one.held for _, _, one, _ in facts):
+        doubt = min((0.0, *(unit.nudge for _, unit, *_ in facts)))
+        yield from ((one, one[1].key, doubt if one is told else one[1].nudge, ()) for one in family)
         return
     shown = min(facts, key=lambda member: (-member[0] - member[1].nudge, member[1].key))
     for member in facts:
-        if member is shown:
-            yield max(told, shown, key=lambda one: one[0]), shown[1].key, shown[1].nudge, (turn,)
-        else:
-            yield member, member[1].key, member[1].nudge, ()
+        worth, behind = (max(told, shown, key=lambda one: one[0]), (turn,)) if member is shown else (member, ())
+        yield worth, member[1].key, member[1].nudge, behind
 
 
 def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:

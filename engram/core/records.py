@@ -387,7 +387,8 @@ class Hit:
     """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4).
 
     `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29). `reworded`:
-    the quote is older than the words of the statement.
+    the quote is older than the words of the statement. `said_by` is the source class, `provenance` names it in words
+    and `trust` (0–1) says how far it is believed (rows D6, X27); `role` and `speaker` are what the caller claimed.
     """
 
     key: str
@@ -409,6 +410,9 @@ class Hit:
     about: tuple[str, ...] = ()
     standing: str = ""
     reworded: bool = False
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from engram.index.vectors import digest
 from engram.vault.files import write_derived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.ranking import Question
@@ -45,7 +45,6 @@ _NAMED = ("kind", "status", "role", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
 _NOBODY = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
 _DEAD_ROWS = 1000
-_MOST_HELD = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +320,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             rank = np.zeros(self._rows.size, np.int32)
             order = self._rows.by_order_of_keys()
             rank[order] = np.arange(1, len(order) + 1)
-            counts = self._postings.document_counts(rank)
-            self._calc_idf({term: many for term, many in counts.items() if term[0] not in (SMALL, NAMED)})
+            self._calc_idf(self._postings.document_counts(rank, without=(SMALL, NAMED)))
         return float(self.epsilon * self.average_idf)
 
     # Search.
@@ -401,8 +399,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _variants(self, word: str, question: Question) -> tuple[Ints, Ints]:
         """Postings of `word` as any language in question would stem it: one term, its counts summed.
 
-        A question whose language nothing tells is taken for each that the index holds. A name is looked for among
-        capitalised stop words too, and what nothing else holds among all of them.
+        A question whose language nothing tells is taken for each in the index. A name may be a capitalised stop word.
         """
         code = question.language
         codes = {code} if code else {LANGUAGES[place] for place, units in self._languages.items() if units}
@@ -443,9 +440,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             wanted |= then
         wanted &= self._sieve.saying
         wanted[holding] = True
-        if question.whole:
-            for term in terms:
-                wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
+        for term in terms if question.whole else ():
+            wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
         return np.flatnonzero(wanted & visible)
 
     def _scored(self, question: Question, where: Where, terms: list[scoring.Term], rows: Places, k: int) -> Found:
@@ -475,12 +471,11 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             layers |= {"session": session[best], "span": span[best]}
             return layers | {name: (worth * boost)[best] for name, boost in boosts.items()}
 
-        carrying = [match.akin[best] > 0 for term, match in zip(terms, matches, strict=True) if not term.faint]
-        held = sum((some.astype(np.int64) << min(n, _MOST_HELD) for n, some in enumerate(carrying)), np.int64(0))
-        held = np.broadcast_to(held, len(best)).tolist()
+        held = scoring.held([match for term, match in zip(terms, matches, strict=True) if not term.faint], best)
         found = zip(self._keys(rows[best]), score[best].tolist(), held, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(_parts, parts, rank), holds) for rank, (key, value, holds) in enumerate(found)
+            Scored(key, value, Parts(scoring.at_rank, parts, rank), holds)
+            for rank, (key, value, holds) in enumerate(found)
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(REASONS))
@@ -497,10 +492,6 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         some = beside > 0
         near = np.bincount(links.places[some], links.weights[some] * beside[some], len(rows))
         return scoring.Match(term.weight, own, akin, dated, dated + near)
-
-
-def _parts(parts: Callable[[], Mapping[str, Floats]], rank: int) -> dict[str, float]:
-    return {name: value for name, values in parts().items() if (value := float(values[rank]))}
 
 
 def _folded(rows: Rows, postings: Postings) -> tuple[Rows, Postings]:

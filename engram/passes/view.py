@@ -31,7 +31,8 @@ T = TypeVar("T")
 class Living:
     """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None.
+    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
+    source class (`D6`).
     """
 
     fact: Fact
@@ -39,6 +40,7 @@ class Living:
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
+    said_by: str = "user"
 
 
 class Looking:
