@@ -286,10 +286,10 @@ def merged(
 ) -> tuple[Slot, ...]:
     """Facts and turns as one list, best first, ties by key.
 
-    Each fact has a slot of its own. A turn stands behind the best of the facts drawn from it, which is worth what the
-    better of the two is worth, so facts never push out the turns they came from; where none of these facts holds all
-    the words of the question that the turn holds, it has a slot of its own. The nudge of a fact comes to its own slot,
-    so the words of a disputed one do not hold it up, and what is doubted of a turn lowers the turn too (`C28`).
+    Each fact that the question itself finds has a slot of its own. A turn stands behind the best of its facts, which is
+    worth what the better of the two is, so facts never push out turns; where none of them holds all the words of the
+    question that the turn holds, it has its own slot. The nudge of a fact comes to its own slot, so the words of a
+    disputed one do not hold it up, and lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
     families: dict[str, list[_Member]] = {}
@@ -303,8 +303,7 @@ def merged(
         for (worth, _, one, extras), shown, nudge, behind in _places(turn, family):
             parts = Parts(_parts, one.parts, best, preset.relevance, extras, nudge)
             slots.append(Slot(shown, worth + nudge, parts, behind))
-    slots.sort(key=_standing)
-    return tuple(slots)
+    return tuple(sorted(slots, key=_standing))
 
 
 def _standing(slot: Slot) -> tuple[float, str]:
@@ -345,16 +344,18 @@ _Member = tuple[float, Unit, Scored, dict[str, float]]
 
 def _places(turn: str, family: list[_Member]) -> Iterator[tuple[_Member, str, float, tuple[str, ...]]]:
     """The slots of a family: whose worth counts, which key is shown, the nudge, and the keys that stand behind it."""
-    facts = [member for member in family if member[1].key != turn]
-    told = next((member for member in family if member[1].key == turn), None)
+    order = sorted(family, key=lambda member: (-member[0] - member[1].nudge, member[1].key))
+    found = [one for one in order if one[2].score > 0] or order[:1]  # ties alone lead to each fact of a turn
+    facts = [one for one in found if one[1].key != turn]
+    told = next((one for one in found if one[1].key == turn), None)
+    behind = tuple(one[1].key for one in order if one not in found)
     if told is None or not facts or all(told[2].held & ~one.held for _, _, one, _ in facts):
-        doubt = min((0.0, *(unit.nudge for _, unit, *_ in facts)))
-        yield from ((one, one[1].key, doubt if one is told else one[1].nudge, ()) for one in family)
+        for one in found:
+            nudge = min([0.0, *(unit.nudge for _, unit, *_ in facts)]) if one is told and facts else one[1].nudge
+            yield one, one[1].key, nudge, behind if one is found[0] else ()
         return
-    shown = min(facts, key=lambda member: (-member[0] - member[1].nudge, member[1].key))
-    for member in facts:
-        worth, behind = (max(told, shown, key=lambda one: one[0]), (turn,)) if member is shown else (member, ())
-        yield worth, member[1].key, member[1].nudge, behind
+    yield max(told, facts[0], key=lambda one: one[0]), facts[0][1].key, facts[0][1].nudge, (turn, *behind)
+    yield from ((one, one[1].key, one[1].nudge, ()) for one in facts[1:])
 
 
 def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:
