@@ -160,9 +160,10 @@ class Deeds:
         raw = self.vault.read(fact.path)
         problems = [asdict(problem) for problem in self.index.problems(fact.path)]
         known = {"memory": shown.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
-        said_by = trust.fact_class(fact, [said.turn for said in self._said(fact)])
+        came = self._provenance(fact)
         kept = {"protected": lifecycle.protected(fact, self.filing.kept(fact))}
-        return known | {"said_by": said_by, **kept, **self._standing(fact, said_by), "related": self._related(fact.id)}
+        standing = self._standing(fact, came["said_by"])
+        return known | {**came, **kept, **standing, "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
@@ -171,8 +172,9 @@ class Deeds:
         return {
             "memory": shown.plain(fact),
             "protected": lifecycle.protected(fact, self.filing.kept(fact)),
+            **self._provenance(fact),
             **since,
-            "turns": [shown.plain_turn(turn) for turn in self._said(fact)],
+            "turns": [shown.plain_turn(turn, self.settings.policy.trust) for turn in self._said(fact)],
             "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
         }
 
@@ -282,6 +284,10 @@ class Deeds:
         """The turns that a fact rests on, as far as they are in the vault."""
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
         return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+
+    def _provenance(self, fact: Fact) -> dict[str, Any]:
+        """Who said a fact, as its turns tell (rows D6, X27)."""
+        return shown.attributed(shown.provenance(self.index, [fact], self.settings.policy.trust)[fact.id])
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
         """How a memory was used and what it is worth now; none of it stands in the note (rows B4, C24, C30, D2)."""

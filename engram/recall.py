@@ -110,7 +110,7 @@ def recall(
         found = _found(index, settings, replace(ask, archive=True), question, known, meant, hurry)
     filtered, slots = found.filtered, _contained(index, found, settings)
     firm = cache(lambda name: _standing_of(known.usage(name).stability, policy))
-    hits = _verified(index, found, slots, firm, hurry)
+    hits = _verified(index, found, slots, firm, hurry, settings.policy.trust)
     chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
     if len(chosen) < min(len(hits), ask.k):
         filtered["over the token budget"] += min(len(hits), ask.k) - len(chosen)
@@ -353,18 +353,23 @@ def _outside(
 ) -> dict[str, str]:
     """The source class of what anybody may have said, by key (`X27`); a fact is never surer than its source's cap."""
     cap = max(policy.ingest, policy.tool)
-    shown = {slot.key: units.get(slot.key) for slot in slots}
-    facts = [one for one in shown.values() if isinstance(one, Fact) and one.source and one.confidence <= cap]
-    turns = [key for key, unit in shown.items() if unit is None or isinstance(unit, FiledTurn)]
-    voices = index.voices(sorted({*turns, *(key for fact in facts for key in (fact.source, *fact.also))}))
-    classes = {key: voices[key] for key in turns if key in voices}
+    ranked = {slot.key: units.get(slot.key) for slot in slots}
+    facts = [one for one in ranked.values() if isinstance(one, Fact) and one.source and one.confidence <= cap]
+    turns = [key for key, unit in ranked.items() if unit is None or isinstance(unit, FiledTurn)]
+    voices = index.voices(sorted({*turns, *shown.evidence(facts)}))
+    classes = {key: voices[key].source_class for key in turns if key in voices}
     for fact in facts:
-        classes[fact.id] = trust.said_by(fact, (voices[key] for key in (fact.source, *fact.also) if key in voices))
+        classes[fact.id] = trust.said_by(fact, (one.source_class for one in shown.voices_of(fact, voices)))
     return {key: said_by for key, said_by in classes.items() if said_by in trust.OUTSIDE}
 
 
 def _verified(
-    index: Index, found: _Found, slots: Sequence[ranking.Slot], firm: Callable[[str], str], hurry: _Hurry
+    index: Index,
+    found: _Found,
+    slots: Sequence[ranking.Slot],
+    firm: Callable[[str], str],
+    hurry: _Hurry,
+    policy: TrustPolicy,
 ) -> list[Hit]:
     """The best `k` slots as hits that say what their files say now (`X19`); at least one, no more once time is up."""
     standing, by_key = [], {slot.key: slot for slot in slots}
@@ -375,9 +380,10 @@ def _verified(
             break
     sources = sorted({unit.source for _, unit, _ in standing if isinstance(unit, Fact)})
     said = {key: unit for key, unit, _ in _standing(index, {}, sources, found.ask, Counter(), seen)}
+    came = shown.provenance(index, (unit for _, unit, _ in standing), policy)
     faults = index.faults(((unit, path) for _, unit, path in standing), seen)
     return [
-        shown.as_hit(by_key[key], unit, path, said, firm, fault)
+        shown.as_hit(by_key[key], unit, path, said, firm(key), came[key], fault)
         for (key, unit, path), fault in zip(standing, faults, strict=True)
     ]
 

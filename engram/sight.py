@@ -48,7 +48,7 @@ class Sight(Looking):
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
-        self._voices: dict[str, str] = {}
+        self._voices: dict[str, trust.Voice] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
@@ -201,4 +201,4 @@ class Sight(Looking):
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)
-        return trust.said_by(fact, [self._voices[key] for key in keys if key in self._voices])
+        return trust.said_by(fact, [self._voices[key].source_class for key in keys if key in self._voices])

@@ -392,7 +392,9 @@ class Hit:
 
     `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29). `reworded`:
     the quote is older than the words of the statement. `fault` says what is wrong with the note, and whose keys are
-    taken: `front matter broken (line 4): shown with its last good keys`.
+    taken: `front matter broken (line 4): shown with its last good keys`. `said_by` is the source class, `provenance`
+    names it in words and `trust` (0–1) says how far it is believed (rows D6, X27); `role` and `speaker` are what the
+    caller claimed.
     """
 
     key: str
@@ -415,6 +417,9 @@ class Hit:
     standing: str = ""
     reworded: bool = False
     fault: str = ""
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from engram.core import links
 from engram.core.echo import own_words
 from engram.core.lifecycle import ends, hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
-from engram.core.trust import source_class, voice
+from engram.core.trust import Voice
 from engram.errors import EngramError
 from engram.index.catalog import Catalog
 from engram.index.entries import Entry, broken
@@ -249,11 +249,11 @@ class Index:
         known = self.catalog.units(keys) | waiting
         return {key: known[key] for key in keys if key in known}
 
-    def voices(self, keys: Sequence[str]) -> dict[str, str]:
-        """The source classes of the turns with these keys, filed or waiting (`D6`)."""
-        waiting = self._waiting(keys)
-        found = {key: voice(*said) for key, said in self.catalog.voices(keys).items()}
-        return found | {key: source_class(filed.turn) for key, filed in waiting.items()}
+    def voices(self, keys: Sequence[str]) -> dict[str, Voice]:
+        """How the turns with these keys came in, filed or waiting (`D6`)."""
+        waiting = {key: filed.turn for key, filed in self._waiting(keys).items()}
+        found = self.catalog.voices(keys)
+        return found | {key: Voice(turn.role, turn.origin, turn.speaker) for key, turn in waiting.items()}
 
     def _waiting(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
         """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""

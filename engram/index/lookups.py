@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from engram.core import links
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
+from engram.core.trust import Voice
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import ORIGIN, ROLE, SessionFile, unpack
+from engram.index.rows import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -131,11 +132,11 @@ class Lookups:
                 del kept[key]
         return known | fresh
 
-    def voices(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Role and origin of the turns with these keys."""
-        question = f"SELECT key, {ROLE}, {ORIGIN} FROM unit WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
+    def voices(self, keys: Sequence[str]) -> dict[str, Voice]:
+        """Role, origin and speaker of the turns with these keys."""
+        question = f"SELECT key, {ROLE}, {ORIGIN}, {SPEAKER} FROM unit WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
         found = self.rows.ask(f"{question} AND kind = 'turn'", (json.dumps(keys),))
-        return {key: (role, origin) for key, role, origin in found}
+        return {key: Voice(*said) for key, *said in found}
 
     def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""
