@@ -223,8 +223,12 @@ def _staged(view: View, fact: Fact, usage: Usage, now: datetime) -> Fact:
 
 
 def _may_go(one: Living) -> bool:
-    """Whether a memory may give way to a conclusion: nothing protected, no habit (`X23`, `C27`, `E16`, model §0.12)."""
-    lasts = lifecycle.protected(one.fact, one.kept) or todos.HABIT in one.fact.tags
+    """Whether a memory may give way to a conclusion: nothing protected, no promise, kept or open, and no habit.
+
+    Rows X23, C27, E16; model §0.12.
+    """
+    lasts = lifecycle.protected(one.fact, one.kept) or one.fact.category in lifecycle.PROTECTED
+    lasts = lasts or todos.HABIT in one.fact.tags
     return not is_theirs(one) and not lasts and not one.fact.expires
 
 

@@ -196,6 +196,12 @@ def remove(path: Path, pending: set[Path] | None = None) -> None:
         durable(folder, path.parent, pending)
 
 
+def drop_folder(path: Path) -> None:
+    """Remove a folder where it is empty; one that is not, or that cannot go, stays."""
+    with suppress(OSError):
+        path.rmdir()
+
+
 def sync(pending: Iterable[Path]) -> None:
     """Make files and the names in folders durable, once each.
 

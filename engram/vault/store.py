@@ -191,8 +191,7 @@ class Vault:
         target = files.safe_join(self.root, path)
         self.before(path)
         files.remove(target)
-        with suppress(OSError):
-            target.parent.rmdir()
+        files.drop_folder(target.parent)
 
     def _wrote(self, path: str) -> None:
         """Keep in mind that it was us who wrote this file last."""
