@@ -94,7 +94,6 @@ def test_a_vault_moved_under_its_daemon_is_not_touched_through_it(world):
     world.engram("forget", known, "--vault", str(moved))
 
 
-# row: X19
 @pytest.mark.parametrize("way", ["daemon", "command"])
 def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world, way):
     world.start()
