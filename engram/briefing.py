@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from engram import ingest
 from engram.core import lifecycle, ranking, todos
 from engram.core.actions import GUIDELINES, guiding
+from engram.core.forgetting import Said
 from engram.core.markdown import original
-from engram.core.records import REMEMBERED
+from engram.core.records import REMEMBERED, Fact
 from engram.core.talks import STATE, curated, rows
 from engram.errors import BadRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from engram.conversations import Conversations
     from engram.core.echo import Injected
     from engram.core.policies.talking import TodoPolicy
-    from engram.core.records import Fact
 
 STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
@@ -50,7 +50,7 @@ class Briefing:
         if stage not in STAGES:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
         some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
-        found = [fact for fact in some if stage in {"all", todos.stage(fact)}]
+        found = [fact for fact in self._shown(some) if stage in {"all", todos.stage(fact)}]
         return {"todos": [_row(fact, self.settings.zone) for fact in found]}
 
     def context(
@@ -92,20 +92,21 @@ class Briefing:
         self, persona: str | None, session: str | None, now: datetime, every: Sequence[Fact]
     ) -> dict[str, list[str]]:
         policy, zone = self.settings.policy.todos, self.settings.zone
-        promises = self._promises(persona, every)
+        promises = list(self._shown(self._promises(persona, every)))
         latest = next(iter(self.talks.latest(persona)), {})
-        rolling = self.talks.rolling(persona, session)
+        rolling = self._cut(self.talks.rolling(persona, session))
         since = now - timedelta(hours=policy.win_hours)
         known = {todos.key(fact.text) for fact in promises}
-        open_loops = [loop for loop in _texts(latest.get("open_loops")) if todos.key(loop) not in known]
+        open_loops = [loop for loop in self._kept(latest.get("open_loops")) if todos.key(loop) not in known]
 
         def some(stage: str, most: int) -> list[str]:
             return [_line(fact, zone) for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
 
         threads = [*some(todos.THREAD, policy.threads), *(f"- [open] {loop}" for loop in open_loops)]
-        summary = [_texts(latest.get("one_liner")), _texts(latest.get("what_mattered"))]
+        summary = [self._kept(latest.get("one_liner")), self._kept(latest.get("what_mattered"))]
+        pinned = self._shown(fact for fact in every if fact.pinned and _may(fact, persona, now))
         return {
-            "foundation": [_line(fact, zone) for fact in every if fact.pinned and _may(fact, persona, now)],
+            "foundation": [_line(fact, zone) for fact in pinned],
             "promises": some("open", policy.commitments),
             "habits": some(todos.HABIT, policy.habits),
             "wins": [
@@ -118,6 +119,17 @@ class Briefing:
             "rolling": [f"- [this conversation so far] {rolling}"] if rolling else [],
             "summary": [f"- [last conversation] {text}" for texts in summary for text in texts],
         }
+
+    def _shown(self, some: Iterable[Fact]) -> Iterator[Fact]:
+        """The facts without what was forgotten."""
+        return (fact for fact in map(self.index.shown, some) if isinstance(fact, Fact))
+
+    def _cut(self, text: str) -> str:
+        return self.index.forgotten.shown(text, Said())
+
+    def _kept(self, value: object) -> list[str]:
+        """The texts in a key of a session file, without what was forgotten."""
+        return list(filter(None, map(self._cut, _texts(value))))
 
     def _curator(self, persona: str | None, every: Sequence[Fact]) -> dict[str, Any]:
         """When memories were last concluded from, and how many there were then (`E9`); nothing before that."""
