@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engram import ingest
 from engram.core import lifecycle, ranking, todos
 from engram.core.actions import GUIDELINES, guiding
-from engram.core.forgetting import Said
+from engram.core.forgetting import Spoken
 from engram.core.markdown import original
 from engram.core.records import REMEMBERED, Fact
 from engram.core.talks import STATE, curated, rows
@@ -83,7 +83,8 @@ class Briefing:
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.injected.note(thread, text)
-        state = rows(self.talks.read(STATE), "personas").get(name or "", {})
+        known_state = rows(self.talks.read(STATE), "personas").get(name or "", {})
+        state = {key: self._cut(value) if isinstance(value, str) else value for key, value in known_state.items()}
         live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name, every)
         shown = {part: lines for part, lines in parts.items() if lines}
         return {"text": text, "tokens": self._cost([text]), "parts": shown, "state": {**state, **live}}
@@ -125,7 +126,7 @@ class Briefing:
         return (fact for fact in map(self.index.shown, some) if isinstance(fact, Fact))
 
     def _cut(self, text: str) -> str:
-        return self.index.forgotten.shown(text, Said())
+        return self.index.forgotten.shown(text, Spoken())
 
     def _kept(self, value: object) -> list[str]:
         """The texts in a key of a session file, without what was forgotten."""

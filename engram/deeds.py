@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram import ingest, shown
 from engram.core import actions, classify, decay, dedup, lifecycle, links, salience, todos, trust
-from engram.core.forgetting import Said
+from engram.core.forgetting import Spoken
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
 from engram.core.text import ulid
@@ -85,7 +85,7 @@ class Deeds:
         raw = {"text": text, "session": REMEMBERED, "persona": persona}
         turn = ingest.turn_from(raw, now, self.settings, self._turn_id(text, now), standing)
         _allowed(turn, category, pinned=pinned)
-        if trust.source_class(turn) != "user" and self.index.forgotten.hides(turn.text, Said(now)):
+        if trust.source_class(turn) != "user" and self.index.forgotten.hides(turn.text, Spoken(now)):
             raise ForbiddenError(FORGOTTEN, fix="Let the user say it.")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
         if known := self.filing.twin(turn.text, turn.persona, now):
@@ -211,6 +211,7 @@ class Deeds:
             self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", f"{why}: it says the same")
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.filing.explain([deed(now, "hide", named, why) | hides])
+        self.forgetting.retell([named, *self._sources(unit), *hidden.turns])
         self.filing.seed()
         path = unit.path if isinstance(unit, Fact) else (self.index.places([named]).get(named) or ("",))[0]
         return {"id": named, "path": path, "status": "forgotten", "hides": hides}
@@ -219,6 +220,10 @@ class Deeds:
         """The memory or turn of this name; a change of a memory's note is taken in first."""
         unit = self.index.find_any(name)
         return unit if isinstance(unit, FiledTurn) else self._found(unit.id)
+
+    @staticmethod
+    def _sources(unit: Fact | FiledTurn) -> tuple[str, ...]:
+        return tuple(filter(None, (unit.source, *unit.also))) if isinstance(unit, Fact) else ()
 
     def _resting(self, turn: str) -> list[Fact]:
         """The memories that rest on this turn alone."""
@@ -331,7 +336,7 @@ class Deeds:
     def _known_row(self, row: dict[str, object]) -> dict[str, object]:
         """A row of the action log without a quotation that was forgotten."""
         quote = str(row.get("quote") or "")
-        return _unquoted(row) if quote and self.index.forgotten.hides(quote, Said()) else row
+        return _unquoted(row) if quote and self.index.forgotten.hides(quote, Spoken()) else row
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
         """How a memory was used and what it is worth now; none of it stands in the note (rows B4, C24, C30, D2)."""

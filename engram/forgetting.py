@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, trust
 from engram.core.echo import own_words
-from engram.core.forgetting import Said, row
+from engram.core.forgetting import Spoken, row
 from engram.core.gist import gists, says
 from engram.core.grammar import sentences
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import Edit, Fact, FiledTurn
+from engram.core.talks import STATE
 from engram.core.text import content_hash
+from engram.errors import EngramError
 from engram.filing import deed
 from engram.index import hiding
 from engram.index.lexical import Where
+from engram.passes import talks
+from engram.vault import note, sessions
+from engram.vault.files import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,7 +104,7 @@ class Forgetting:
         if heard.key in self.index.tombstones and any(one.memory == heard.key for one in self.index.forgotten.stones):
             return True
         own = trust.source_class(heard.turn) == "user"
-        return self.index.forgotten.hides(fact.text, Said(heard.turn.occurred_at, heard.key, own))
+        return self.index.forgotten.hides(fact.text, Spoken(heard.turn.occurred_at, heard.key, own))
 
     def hidden(self, text: str, named: str, now: datetime) -> Hidden:
         """What the tombstones hide now besides `named`: every such fact, and turns that share words with `text`."""
@@ -108,6 +115,23 @@ class Forgetting:
         units = self.index.units([one.key for one in found.hits if one.key != named])
         turns = (key for key, unit in units.items() if isinstance(unit, FiledTurn) and self._cut(unit))
         return Hidden(others, tuple(sorted(turns)))
+
+    def retell(self, turns: Iterable[str]) -> None:
+        """Cut the summaries that engram wrote of the conversations of these turns; a file that refuses is left.
+
+        When they are handed out they are cut anyway.
+        """
+        cut = partial(self.index.forgotten.shown, said=Spoken())
+        for name in sorted({key.partition("#")[0] for key in turns}):
+            with suppress(EngramError):
+                raw, told = self.vault.read(sessions.path(name)), self.vault.read(STATE)
+                held = note.read(raw, self.filing.settings.policy.files)
+                keys, body, state = talks.without(name, held.keys, held.body, told, cut)
+                if keys or body != held.body:
+                    change = Edit(sessions.path(name), sha256(raw), keys, FORGOTTEN, body)
+                    self.filing.write([change], [])
+                if state != told:
+                    self.vault.rewrite(STATE, lambda _, state=state: state)  # type: ignore[misc]
 
     def _cut(self, turn: FiledTurn) -> bool:
         return self.index.forgotten.hides(turn.turn.text, hiding.said(turn))

@@ -30,7 +30,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Spoken:
     """When words were said, in which turn (its key, '' for none), and whether by the user in the chat (`own`).
 
     `at` None: nobody knows when. `fact` marks the statement of a note.
@@ -61,7 +61,7 @@ class Stone:
     turns: bool = False
     whole: str = ""
 
-    def holds(self, said: Said) -> bool:
+    def holds(self, said: Spoken) -> bool:
         """Whether it hides words that were said like this."""
         if said.key and said.key in self.anew:
             return False
@@ -138,15 +138,15 @@ class Forgotten:
         """The tombstones that stand because `memory` was forgotten, its own and those set along with it."""
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
-    def met(self, sentence: str, said: Said) -> list[Stone]:
+    def met(self, sentence: str, said: Spoken) -> list[Stone]:
         """The tombstones that hide this sentence, said like this."""
         return [stone for stone in self._said_by(sentence, said.key) if stone.holds(said)]
 
-    def hides(self, text: str, said: Said) -> bool:
+    def hides(self, text: str, said: Spoken) -> bool:
         """Whether any sentence of `text` is hidden."""
         return self.shown(text, said) != text
 
-    def shown(self, text: str, said: Said) -> str:
+    def shown(self, text: str, said: Spoken) -> str:
         """`text` with `CUT` for each run of hidden sentences; '' where nothing is left, itself where none is hidden."""
         if not self.stones or not self._may(text, said.key):
             return text
@@ -163,7 +163,7 @@ class Forgotten:
         parts += filter(None, [text[done:].strip(" \t")])
         return "" if not any(part.strip(_NOTHING) for part in parts if part != CUT) else " ".join(parts)
 
-    def anew(self, text: str, said: Said, *, asked: bool = False) -> list[Stone]:
+    def anew(self, text: str, said: Spoken, *, asked: bool = False) -> list[Stone]:
         """The tombstones that the user lifts with these words: they state it after they had it forgotten.
 
         No question does that, no words that they only quote, and no denial of what was stated. With `asked` they
@@ -186,7 +186,7 @@ class Forgotten:
         """Whether a look at each sentence is needed."""
         return self._bare or key in self._within or not self._by_word.keys().isdisjoint(tokens(text))
 
-    def _across(self, text: str, said: Said) -> str:
+    def _across(self, text: str, said: Spoken) -> str:
         """A text without a full stop may be a single statement over several lines."""
         one = " ".join(text.split())
         return "" if "\n" in text and len(one) <= _STATEMENT and self.met(one, said) else text

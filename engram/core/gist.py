@@ -424,7 +424,7 @@ def _is_other(known: Gist, one: _Piece, behind: tuple[_Piece, ...], *, german: b
         return False
     if one.word in _OTHERS:
         return True
-    if one.word in _SELF or not (one.capital or (one.initial and one.word not in _STOPS)):
+    if one.word in _SELF | _WEAK or not (one.capital or (one.initial and one.word not in _STOPS)):
         return False
     verb = behind and (behind[0].word in _BEING or behind[0].token in _FRAMED or behind[0].word.endswith("s"))
     return (one.capital and not german) or bool(verb)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.forgetting import CUT, Said
+from engram.core.forgetting import CUT, Spoken
 from engram.core.records import Fact, FiledTurn
 from engram.core.trust import source_class
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from engram.index.rows import Unit
 
 
-def said(turn: FiledTurn) -> Said:
+def said(turn: FiledTurn) -> Spoken:
     """How the words of a turn count: own are those of the user in the chat."""
-    return Said(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
+    return Spoken(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
 
 
 def seen(unit: Unit, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, str]]) -> Unit | None:
@@ -34,18 +34,18 @@ def seen(unit: Unit, forgotten: Forgotten, voices: Callable[[Sequence[str]], Map
     if isinstance(unit, Fact):
         text = _stated(unit, forgotten, voices)
         return None if not text else unit if text == unit.text else replace(unit, text=text)
-    text = forgotten.shown(unit.text, Said(fact=True))
+    text = forgotten.shown(unit.text, Spoken(fact=True))
     return None if not text.strip() and unit.text.strip() else unit if text == unit.text else replace(unit, text=text)
 
 
 def _stated(fact: Fact, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, str]]) -> str:
     """What may be handed out of a statement: as long as any of the turns behind it may be."""
     keys = [key for key in (fact.source, *fact.also) if key]
-    text = forgotten.shown(fact.text, Said(fact.created, fact.source, own=not keys, fact=True))
+    text = forgotten.shown(fact.text, Spoken(fact.created, fact.source, own=not keys, fact=True))
     if text == fact.text or not keys:
         return text
     heard = voices(keys)
-    told = (forgotten.shown(fact.text, Said(fact.created, key, heard.get(key) == "user", fact=True)) for key in keys)
+    told = (forgotten.shown(fact.text, Spoken(fact.created, key, heard.get(key) == "user", fact=True)) for key in keys)
     return next((one for one in told if one == fact.text), text)
 
 
