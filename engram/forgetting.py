@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 FORGOTTEN = "the user had it forgotten"
 ANEW = "the user said it again"
 POOL = 100
-"""Turns like a statement that are looked at to tell which of them a wish to forget hides."""
+"""Facts, and turns, like a statement that are looked at to tell which of them a wish to forget hides."""
+FOUND = ("active", "archived", "superseded", "invalidated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,14 @@ class Forgetting:
         return self.index.forgotten.hides(fact.text, Spoken(heard.turn.occurred_at, heard.key, own))
 
     def hidden(self, text: str, named: str, now: datetime) -> Hidden:
-        """What the tombstones hide now besides `named`: every such fact, and turns that share words with `text`."""
-        facts = [one for one in self.index.catalog.facts() if one.id != named and one.status != "forgotten"]
-        others = tuple(one for one in facts if hiding.seen(one, self.index.forgotten, self.index.voices) != one)
+        """What the tombstones hide now besides `named`, of facts and turns that share most words with `text`."""
         question = ranking.ask(text, now)
-        found = self.index.search(question, Where(("turn",), persona=None), POOL)
-        units = self.index.units([one.key for one in found.hits if one.key != named])
-        turns = (key for key, unit in units.items() if isinstance(unit, FiledTurn) and self._cut(unit))
-        return Hidden(others, tuple(sorted(turns)))
+        wheres = (Where(("fact",), FOUND, persona=None), Where(("turn",), persona=None))
+        keys = [one.key for where in wheres for one in self.index.search(question, where, POOL).hits]
+        units = [unit for key, unit in self.index.units(keys).items() if key != named]
+        facts = (one for one in units if isinstance(one, Fact))
+        turns = sorted(one.key for one in units if isinstance(one, FiledTurn) and self._cut(one))
+        return Hidden(tuple(one for one in facts if self.index.shown(one) != one), tuple(turns))
 
     def retell(self, turns: Iterable[str]) -> None:
         """Cut the summaries that engram wrote of the conversations of these turns; a file that refuses is left.

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.gist import Gist, from_row, gists, is_denied, is_question, says, tokens
+from engram.core.gist import Gist, from_row, gists, is_denied, is_question, may, says, tokens
 from engram.core.grammar import sentences
-from engram.core.quoting import quoted
+from engram.core.quoting import parts
 from engram.core.text import content_hash
 
 if TYPE_CHECKING:
@@ -153,15 +153,15 @@ class Forgotten:
         spans = [(start, end) for start, end in sentences(text) if self.met(text[start:end], said)]
         if not spans:
             return self._across(text, said)
-        parts, done = list[str](), 0
+        kept, done = list[str](), 0
         for start, end in spans:
             if between := text[done:start].strip(" \t"):
-                parts.append(between)
-            if not parts or parts[-1] != CUT:
-                parts.append(CUT)
+                kept.append(between)
+            if not kept or kept[-1] != CUT:
+                kept.append(CUT)
             done = end
-        parts += filter(None, [text[done:].strip(" \t")])
-        return "" if not any(part.strip(_NOTHING) for part in parts if part != CUT) else " ".join(parts)
+        kept += filter(None, [text[done:].strip(" \t")])
+        return "" if not any(part.strip(_NOTHING) for part in kept if part != CUT) else " ".join(kept)
 
     def anew(self, text: str, said: Spoken, *, asked: bool = False) -> list[Stone]:
         """The tombstones that the user lifts with these words: they state it after they had it forgotten.
@@ -172,9 +172,11 @@ class Forgotten:
         if not self.stones or not said.own or said.at is None or not self._may(text, said.key):
             return []
         found: dict[tuple[str, str, str], Stone] = {}
+        for start, end in reversed(parts(text)):
+            text = text[:start] + "\n" + text[end:]
         for start, end in sentences(text):
             sentence = text[start:end]
-            if is_question(sentence) or quoted(text, sentence):
+            if is_question(sentence):
                 continue
             for stone in self._said_by(sentence, said.key):
                 later = (asked or said.at > stone.at) and said.key not in stone.anew
@@ -184,7 +186,10 @@ class Forgotten:
 
     def _may(self, text: str, key: str) -> bool:
         """Whether a look at each sentence is needed."""
-        return self._bare or key in self._within or not self._by_word.keys().isdisjoint(tokens(text))
+        if self._bare or key in self._within:
+            return True
+        held = tokens(text)
+        return any(may(one, held) for word in self._by_word.keys() & held for _, one in self._by_word[word])
 
     def _across(self, text: str, said: Spoken) -> str:
         """A text without a full stop may be a single statement over several lines."""

@@ -97,8 +97,8 @@ def test_forgetting_a_fact_hides_every_sentence_that_says_it_whoever_said_it(mem
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
     assert len(told["hides"]["turns"]) == 3
     assert not [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
-    assert f"I had soup today. {CUT} The soup was good." in texts(memory, "soup")
-    assert f"Noted! {CUT} Enjoy the soup." in texts(memory, "soup")
+    found = texts(memory, "soup", kinds=["turn"])
+    assert {f"I had soup today. {CUT} The soup was good.", f"Noted! {CUT} Enjoy the soup."} <= set(found)
 
 
 # row: X8
