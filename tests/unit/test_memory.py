@@ -228,7 +228,7 @@ def test_what_was_forgotten_does_not_come_back_by_itself(memory):
 
 # row: X8
 def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(memory, monkeypatch):
-    """The note says it and the disk did not confirm that: the answer is a fault, and an assistant brings nothing back."""
+    """The note says it and the disk did not confirm that: the answer is a fault, and nobody else brings it back."""
     observe(memory, turn(1, "I work as a marine biologist."))
     (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
     folder = notes(memory)[0].parent
