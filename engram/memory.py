@@ -180,7 +180,7 @@ class Memory(Stream):
         self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
         talks = Conversations(self.vault, self.index, settings)
         self.briefing = Briefing(talks, self.injected, self.clock, lambda **ask: self.call("recall", ask))
-        self.index.tombstones = self.vault.tombstones()
+        self.index.take_tombstones(self.vault)
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own.update(json.loads(files.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
@@ -316,7 +316,7 @@ class Memory(Stream):
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine
-            self.index.tombstones = self.vault.tombstones()
+            self.index.take_tombstones(self.vault)
             self.climb.entering.refresh()
             self.using.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:

@@ -417,7 +417,10 @@ def _standing(
             if unit is None:
                 filtered["gone from its file"] += 1
             elif not _left_out(unit, ask, index.tombstones, filtered):
-                yield key, unit, place[0]
+                if shown_unit := index.shown(unit):
+                    yield key, shown_unit, place[0]
+                else:
+                    filtered["forgotten"] += 1
 
 
 def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:

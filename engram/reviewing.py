@@ -327,14 +327,14 @@ class Reviewing:
         """Tombstones for statements, and for the turns that say them (`X8`)."""
         stones = [_stone(fact, now, why) | ({} if turns else {"turn": ""}) for fact in gone]
         self.vault.bury(stones)
-        self.index.tombstones = self.vault.tombstones()
+        self.index.take_tombstones(self.vault)
 
     def _lift(self, back: Sequence[Fact], now: datetime) -> None:
         """Take tombstones back, where there are any."""
         buried = [fact for fact in back if {content_hash(fact.text), fact.source} & self.index.tombstones]
         if buried:
             self.vault.bury([_stone(fact, now, YOU) | {"restored": True} for fact in buried])
-            self.index.tombstones = self.vault.tombstones()
+            self.index.take_tombstones(self.vault)
 
     # -- notes ------------------------------------------------------------------------------------
 
@@ -398,6 +398,7 @@ class Reviewing:
     def _words(self, fact: Fact) -> str:
         """What was said, from which a memory came."""
         source = self.index.unit(fact.source) if fact.source else None
+        source = self.index.shown(source) if source else None
         return source.turn.text if isinstance(source, FiledTurn) else ""
 
     def _read(self, path: str) -> tuple[Note, str]:

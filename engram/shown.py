@@ -140,7 +140,7 @@ def as_json(answer: Recalled, now: datetime, *, explain: bool) -> dict[str, Any]
     """The answer given at `now` as JSON; `explain` adds the parts of each score with their meaning (`X4`)."""
     hits = []
     for hit in answer.hits:
-        row = {name: getattr(hit, name) for name in _SHOWN}
+        row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
         if explain:
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}

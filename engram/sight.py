@@ -83,6 +83,7 @@ class Sight(Looking):
             stored=self.index.stored() if whole else {},
             whole=whole,
             buried=self.index.tombstones,
+            forgotten=self.index.forgotten,
             feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
             roots=self.settings.drift_roots,
             talks=talks,

@@ -8,14 +8,16 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engram.core import links
 from engram.core.echo import own_words
+from engram.core.forgetting import Forgotten, stones
 from engram.core.lifecycle import ends, hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import Voice
-from engram.errors import EngramError
+from engram.errors import EngramError, NotFoundError
+from engram.index import hiding
 from engram.index.catalog import Catalog
 from engram.index.entries import Entry, broken
 from engram.index.lexical import Doc, Lexical
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
     from engram.vault.git import Git
+    from engram.vault.store import Vault
 
 
 Looked = Entry | bool | None
@@ -63,6 +66,7 @@ class Index:
         self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
+        self.forgotten = Forgotten()
         self._pending: dict[str, FiledTurn] = {}
         self._untold: list[FiledTurn] = []  # of these, those that the lexical index has not heard of yet
         self._following = threading.Lock()
@@ -108,6 +112,10 @@ class Index:
                     lexical.remove([key])
                 elif waited and stands and stands != waited:  # a person's turn has the block
                     lexical.add([_doc(stands)])
+
+    def take_tombstones(self, vault: Vault) -> None:
+        """Believe what the tombstones of `vault` say now (`X8`)."""
+        self.tombstones, self.forgotten = vault.tombstones(), Forgotten(stones(vault.tombstone_rows()))
 
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
         """Make turns findable that wait for their file; the next question takes their words in, not who says them."""
@@ -255,6 +263,12 @@ class Index:
         found = self.catalog.voices(keys)
         return found | {key: Voice(turn.role, turn.origin, turn.speaker) for key, turn in waiting.items()}
 
+    def shown(self, unit: Unit) -> Unit | None:
+        """The unit without what was forgotten, None where nothing is left of it (rows A26, X8)."""
+        if isinstance(unit, FiledTurn) and unit.key in self.tombstones:
+            return None
+        return hiding.seen(unit, self.forgotten, self.voices)
+
     def _waiting(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
         """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""
         return {key: filed for key in keys if (filed := self._pending.get(key))}
@@ -304,6 +318,18 @@ class Index:
     def find(self, name: str) -> Fact:
         """The fact with this id, this beginning of an id, or this path; NotFoundError, ConflictError."""
         return self.catalog.fact(name)
+
+    def find_any(self, name: str) -> Fact | FiledTurn:
+        """As `find`, or the turn with this key or the only one whose key begins so, filed or waiting."""
+        unit = self.unit(name)
+        if isinstance(unit, FiledTurn):
+            return unit
+        try:
+            return self.find(name)
+        except NotFoundError:
+            if turn := self.catalog.turn_like(name, [key for key in list(self._pending) if key.startswith(name)]):
+                return self._pending.get(turn) or cast("FiledTurn", self.catalog.unit(turn))
+            raise
 
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with exactly this id."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from engram.index.rows import Rows, Unit
 
 _SHOWN = 5
+UNKNOWN = "Recall it, and use the id that is shown, such as 01KBH2Q0M6T4W2Y0B7C5D9E1FX or 2026-11-20-talk#^t2."
+"""What to do about an id that nobody knows."""
 _BESIDE = """
 SELECT name, cause, key, (
     SELECT json_group_array(key) FROM (
@@ -65,11 +67,23 @@ class Lookups:
         start = name.upper()
         found = self._facts("key >= ? AND key < ?", start, start + "\U0010ffff")
         if not found:
-            raise NotFoundError("there is no such memory", where=name, fix="Recall it, and use the id that is shown.")
+            raise NotFoundError("there is no such memory", where=name, fix=UNKNOWN)
         if len(found) > 1:
             ids = ", ".join(fact.id for fact in found)
             raise ConflictError("several memories begin like this", where=name, fix=f"Give more of the id: {ids}.")
         return found[0]
+
+    def turn_like(self, start: str, also: Sequence[str] = ()) -> str | None:
+        """The key of the only turn whose key begins like this, among those of `also` too; ConflictError for several."""
+        if not start:
+            return None
+        question = "SELECT key FROM unit WHERE kind = 'turn' AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+        filed = (key for (key,) in self.rows.ask(question, (start, start + "\U0010ffff", _SHOWN)))
+        found = sorted({*filed, *also})
+        if len(found) > 1:
+            keys = ", ".join(found[:_SHOWN])
+            raise ConflictError("several turns begin like this", where=start, fix=f"Give more of the id: {keys}.")
+        return found[0] if found else None
 
     def facts(self, *holding: str) -> list[Fact]:
         """Every fact, by path; with `holding` only those whose record holds one of these."""

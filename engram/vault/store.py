@@ -258,12 +258,16 @@ class Vault:
         A turn stays buried until everything that was removed of it is back.
         """
         holders: dict[str, set[str]] = {}
-        for row in self._rows(TOMBSTONES):
+        for row in self.tombstone_rows():
             digest, turn, memory = (str(row.get(name) or "") for name in ("hash", "turn", "memory"))
             for stone, holder in ((digest, digest), (turn, memory or digest)):
                 held = holders.setdefault(stone, set())
                 (held.discard if row.get("restored") else held.add)(holder)
         return {stone for stone, held in holders.items() if stone and held}
+
+    def tombstone_rows(self) -> list[dict[str, object]]:
+        """Every row of the tombstones, also those that were taken back, oldest first."""
+        return self._rows(TOMBSTONES)
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
         """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""
