@@ -25,6 +25,7 @@ from engram.core.standing import REMEMBER_TAG, asked_to_keep
 from engram.core.text import content_hash, ulid
 from engram.entering import Entering
 from engram.filing import deed
+from engram.forgetting import FORGOTTEN, Forgetting
 from engram.ladder import Ladder, pair_of
 from engram.plan import Plan
 
@@ -77,6 +78,7 @@ class Climb:
         self.entering = Entering(self.vault, self.settings)
         self.boxing = Boxing(self.vault, self.index, self.settings, filing.faults)
         self.ladder = Ladder(self.index, self.settings, self.entering.ref_of, lambda: self.vault.pairs(APART))
+        self.forgetting = Forgetting(filing)
         self._stale = False  # whether the list of hashes may hold what no active fact says any more
 
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
@@ -86,6 +88,7 @@ class Climb:
         ties and the box of the conversation.
         """
         filed = {item.filed.turn.id: item.filed for item in batch.waiting}
+        self.forgetting.lift(filed.values(), now)
         plan = Plan(self.settings, now, self.filing)
         became: list[tuple[str, str]] = []
         skipped: Counter[str] = Counter(extraction.dropped)
@@ -98,7 +101,9 @@ class Climb:
             fact_id = ulid(heard.occurred_at, seed)
             fact = self._fact(candidate, replace(evidence, turn=heard), fact_id, extraction.extractor)
             said = Said(evidence.turn, candidate.quote, heard, extraction.opinions.get(fact.text))
-            verdict = self._climbed(fact, said, plan, self._judge(fact, said, plan, batch.attempts))
+            gone = self.forgetting.barred(fact, replace(evidence, turn=heard))
+            judged = dedup.Verdict("skip", FORGOTTEN) if gone else self._judge(fact, said, plan, batch.attempts)
+            verdict = self._climbed(fact, said, plan, judged)
             became.append((verdict.action, verdict.met or fact.id))
             if verdict.action == "skip":
                 skipped[verdict.why] += 1
@@ -146,7 +151,7 @@ class Climb:
     def _bury(self, plan: Plan) -> None:
         if plan.stones:
             self.vault.bury(plan.stones)
-            self.index.tombstones = self.vault.tombstones()
+            self.index.take_tombstones(self.vault)
 
     def _apply(self, plan: Plan, first: Sequence[Change], then: Sequence[Change]) -> None:
         """Carry the changes out, log why, and keep the list of hashes true also where they were cut short."""
@@ -439,4 +444,6 @@ def _row(
     }
     if verdict.met:
         row["met"] = verdict.met
+    if verdict.why == FORGOTTEN:  # not in these words either
+        return row | {"reason": verdict.why, "turn": evidence.key, "by": extractor}
     return row | {"reason": verdict.why, "turn": evidence.key, "quote": candidate.quote, "by": extractor}

@@ -196,8 +196,12 @@ class Daemon:
 
     def faults(self) -> dict[str, str]:
         """What the daemon cannot do now, by name; a vault that was moved away is told before anybody needs it."""
-        gone = not os.access(self.settings.vault / "engram.toml", os.F_OK)  # also where it may not be looked at
+        gone = not self.memory.vault.stands_here
         return {**self.writer.faults, **({"vault": "the vault is gone"} if gone else {})}
+
+    def replaced(self) -> bool:
+        """Whether another vault stands at the path of ours; a path that is empty waits for ours to come back."""
+        return self.memory.vault.replaced and os.access(self.settings.vault / "engram.toml", os.F_OK)
 
     def state(self) -> dict[str, Any]:
         """The daemon's own figures."""
@@ -342,7 +346,8 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     settings = load()
     with sockets.Listeners() as listeners:
         while signals.told != "stop":
-            memory = _opened(settings, listeners, signals)
+            memory = _opened(settings, listeners, signals, load)
+            settings = memory.settings
             daemon = Daemon(memory, serve, listeners.open(settings))
             daemon.start()
             log.info("serving vault %s", settings.vault_id)
@@ -352,7 +357,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     log.info("stopped")
 
 
-def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) -> Memory:
+def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals, load: Callable[[], Settings]) -> Memory:
     """The started memory; a command that holds the vault is waited for, another daemon refuses at once."""
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
@@ -364,6 +369,7 @@ def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) 
             if signals.told == "stop" or time.monotonic() > last or listeners.elsewhere(settings):
                 raise
             signals.wait(policy.lock_look_seconds)
+            settings = load()  # another vault may have taken a state that was free
         else:
             return memory
 
@@ -378,6 +384,9 @@ def _serve(daemon: Daemon, signals: Signals, load: Callable[[], Settings]) -> Se
         lines = ["WATCHDOG=1"] * daemon.alive() + [summary] * (summary != told)
         told = summary
         sockets.notify(*lines)
+        if daemon.replaced():
+            log.warning("another folder stands at %s now; starting over with it", daemon.settings.vault)
+            signals.told = signals.told or "reload"
         if signals.told == "reload":
             signals.told = ""
             try:

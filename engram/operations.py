@@ -53,6 +53,13 @@ class Operation:
 
 
 _ID = Param("id", "text", "a memory's id, an unambiguous prefix of it, or its path", required=True, positional=True)
+_ANY_ID = Param(
+    "id",
+    "text",
+    "a memory's id, a turn's as recall shows it, an unambiguous prefix of either, or a memory's path",
+    required=True,
+    positional=True,
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -160,7 +167,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/memories/{id}",
         "pin, unpin, restore, promote or demote a memory",
         (
-            _ID,
+            _ANY_ID,
             Param("pinned", "bool", "pin or unpin"),
             Param("status", "text", "active: bring it back"),
             Param("layer", "text", "up or down: let it last, or let it pass like an episode"),
@@ -171,8 +178,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "forget",
         "DELETE",
         "/v1/memories/{id}",
-        "stop recalling a memory; the note stays, marked forgotten",
-        (_ID, Param("reason", "text", "why, for the record")),
+        "stop recalling a memory or a turn, and every sentence that says the same; files stay, notes marked forgotten",
+        (_ANY_ID, Param("reason", "text", "why, for the record")),
         writes=True,
     ),
     Operation(

@@ -15,10 +15,11 @@ from engram.llm.answers import Answers
 from engram.passes import Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
+from engram.vault.places import is_text
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
@@ -47,7 +48,7 @@ class Sight(Looking):
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
-        self._voices: dict[str, str] = {}
+        self._voices: dict[str, trust.Voice] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
@@ -82,6 +83,7 @@ class Sight(Looking):
             stored=self.index.stored() if whole else {},
             whole=whole,
             buried=self.index.tombstones,
+            forgotten=self.index.forgotten,
             feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
             roots=self.settings.drift_roots,
             talks=talks,
@@ -166,8 +168,12 @@ class Sight(Looking):
 
     def pages(self, folder: str) -> list[str]:
         """The paths of the notes in a folder of the vault."""
-        found = (self.settings.vault / folder).glob("[!.]*.md")
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return self._files((self.settings.vault / folder).glob("[!.]*.md"))
+
+    def _files(self, found: Iterable[Path]) -> list[str]:
+        """The paths of those that are files under a name that can be told."""
+        paths = (path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return sorted(filter(is_text, paths))
 
     def linking(self, name: str) -> list[str]:
         """The paths of the notes, other than memories and entities, that link to the note of this name.
@@ -179,7 +185,9 @@ class Sight(Looking):
         for path in sorted(self.settings.vault.rglob("*.md")):
             below = path.relative_to(self.settings.vault).as_posix()
             parts = below.split("/")
-            if parts[0] in _LINKED or any(part.startswith(".") for part in parts) or not path.is_file():
+            if parts[0] in _LINKED or any(part.startswith(".") for part in parts):
+                continue
+            if not (path.is_file() and is_text(below)):
                 continue
             if link.search(self.read(below).decode(errors="replace")):
                 found.append(below)
@@ -194,4 +202,4 @@ class Sight(Looking):
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)
-        return trust.said_by(fact, [self._voices[key] for key in keys if key in self._voices])
+        return trust.said_by(fact, [self._voices[key].source_class for key in keys if key in self._voices])

@@ -244,7 +244,7 @@ def _carded(known: Mapping[str, Sequence[Living]], policy: PortraitPolicy) -> di
 def _within(memories: Iterable[Living], most: int) -> tuple[Line, ...]:
     found: list[Line] = []
     for one in memories:
-        told = line(one.fact)
+        told = line(one)
         most -= len(told.text.split())
         if most < 0:
             break

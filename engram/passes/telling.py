@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +79,9 @@ def stem(fact: Fact) -> str:
     return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
-def line(fact: Fact) -> Line:
-    """The memory as a line of its own."""
-    return Line(" ".join(fact.text.split()), (stem(fact),))
+def line(one: Living) -> Line:
+    """The memory as a line of its own, with its source class where that is not the user."""
+    return Line(trust.marked(" ".join(one.fact.text.split()), one.said_by), (stem(one.fact),))
 
 
 def worth(one: Living) -> tuple[Any, ...]:
@@ -96,8 +96,13 @@ def day(view: View, when: datetime | None) -> str:
 
 
 def numbered(view: View, facts: Sequence[Fact], first: int = 1) -> list[dict[str, Any]]:
-    """Memories as a question shows them."""
-    return [{"n": n, "date": day(view, fact.created), "text": fact.text} for n, fact in enumerate(facts, first)]
+    """Memories as a question shows them; who said one is told where it was not the user."""
+    rows = []
+    for n, fact in enumerate(facts, first):
+        known = view.memories.get(fact.id)
+        others = {"said_by": known.said_by} if known and known.said_by != "user" else {}
+        rows.append({"n": n, "date": day(view, fact.created), "text": fact.text} | others)
+    return rows
 
 
 def asked(task: str, material: Mapping[str, Any], why: str) -> Ask:
@@ -156,12 +161,23 @@ class Telling:
         if answer is None:
             self.steps.append(ask)
             return True
-        lines = sentences(answer, sources) or have
+        lines = self._marked(sentences(answer, sources)) or have
         if lines != have:
             why = change.why + refused(answer)
             self.steps.append(Amend(change.path, why, change.keys, {block: lines}, title=change.title))
         self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
         return True
+
+    def _marked(self, lines: Iterable[Line]) -> tuple[Line, ...]:
+        """The lines, each with the least trusted source class it rests on where that is not the user."""
+        said = {stem(one.fact): one.said_by for one in self.view.memories.values() if one.said_by != "user"}
+        found = []
+        for one in lines:
+            classes = [said[name] for name in one.sources if name in said]
+            found.append(
+                replace(one, text=trust.marked(one.text, max(classes, key=trust.CLASSES.index, default="user")))
+            )
+        return tuple(found)
 
     def show(self, change: Amend, page: Page | None) -> None:
         """Have blocks and keys of a page be as in `change`, if they are not."""

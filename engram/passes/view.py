@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay
+from engram.core.forgetting import Forgotten
 from engram.core.records import Amend, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 from engram.passes import outcome
 from engram.passes.steps import TRASH, Answer, Faded, Kept, Made, Mark, Step, Tie
@@ -98,11 +99,12 @@ class View:
     `logs` are the paths of the logs that lose old rows; `answers` are a model's, by
     the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
     says how the vectors of memories are kept that have one of their own. `buried` are the hashes of statements that
-    must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`); `roots` are the
-    folders outside that a user named (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by
-    pass the notes that were made in this run so far, `ended` by status the memories that gave way to others. `talks`
-    are the conversations of which something is to be told, `messages` counts the turns by persona, and `summaries`
-    are those of the latest conversations that are nobody's in particular. `entities` are the notes of these by path.
+    must not come back, `forgotten` knows what else says so, `feedback` what became of the memories of a category
+    lately, −1…1 (`C30`); `roots` are the folders outside that a user named (`D10`). Where it is not `whole`, nothing
+    dear is to be done. `made` counts by pass the notes that were made in this run so far, `ended` by status the
+    memories that gave way to others. `talks` are the conversations of which something is to be told, `messages` counts
+    the turns by persona, and `summaries` are those of the latest conversations that are nobody's in particular.
+    `entities` are the notes of these by path.
     `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
     files that were asked for.
     """
@@ -116,6 +118,7 @@ class View:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     stored: Mapping[str, Stored] = field(default_factory=dict)
     buried: Collection[str] = ()
+    forgotten: Forgotten = field(default_factory=Forgotten)
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     whole: bool = True

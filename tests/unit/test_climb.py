@@ -329,8 +329,9 @@ def test_what_a_person_removed_does_not_return(held, clock, deed):
         held.rescan(None)
         held.index.catalog.clock = lambda: 1e9
         held.rescan(None)
-    for standing in ("chat", "import"):
-        assert tell(held, BERLIN, standing=standing).created == ()
+    for more in ({"role": "assistant"}, {"standing": "import"}):
+        clock.advance(days=1)
+        assert tell(held, BERLIN, **more).created == ()
     assert BERLIN not in texts(held)
     assert recalled(held, "Berlin") == []
 
@@ -510,7 +511,8 @@ def test_a_tool_does_not_bring_back_what_a_person_removed(held):
     """The user may."""
     (known,) = tell(held, BERLIN).created
     held.call("forget", {"id": known})
-    held.call("remember", {"text": BERLIN}, standing="tool")
+    with pytest.raises(ForbiddenError):
+        held.call("remember", {"text": BERLIN}, standing="tool")
     assert texts(held) == []
     held.call("remember", {"text": BERLIN})
     assert texts(held) == [BERLIN]
