@@ -31,8 +31,7 @@ T = TypeVar("T")
 class Living:
     """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
-    source class (`D6`).
+    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None.
     """
 
     fact: Fact
@@ -40,7 +39,6 @@ class Living:
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
-    said_by: str = "user"
 
 
 class Looking:
@@ -81,6 +79,10 @@ class Looking:
     def believed(self, fact: Fact) -> float:  # noqa: ARG002  the form
         """How far the source of a memory is believed, 0–1 (`D6`)."""
         return 1.0
+
+    def said_by(self, fact: Fact) -> str:  # noqa: ARG002  the form
+        """The source class of a memory (`D6`)."""
+        return "user"
 
     def outside(self, fact: Fact) -> bool:  # noqa: ARG002  the form
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
