@@ -104,7 +104,7 @@ class Sight(Looking):
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""
-        return trust.trust(self._said_by(fact), self.settings.policy.trust)
+        return trust.trust(self.said_by(fact), self.settings.policy.trust)
 
     def disk(self, path: str) -> bytes | None:
         """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).
@@ -131,7 +131,7 @@ class Sight(Looking):
         believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
         for fact in facts:
-            source = self._said_by(fact, ask=False)
+            source = self.said_by(fact, ask=False)
             kept = self.filing.kept(fact)
             yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source)
 
@@ -195,9 +195,9 @@ class Sight(Looking):
 
     def outside(self, fact: Fact) -> bool:
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
-        return self._said_by(fact) in trust.OUTSIDE
+        return self.said_by(fact) in trust.OUTSIDE
 
-    def _said_by(self, fact: Fact, *, ask: bool = True) -> str:
+    def said_by(self, fact: Fact, *, ask: bool = True) -> str:
         """The source class of a memory, as far as its turns were asked for already, unless it is to `ask`."""
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):

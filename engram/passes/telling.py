@@ -79,9 +79,9 @@ def stem(fact: Fact) -> str:
     return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
-def line(one: Living) -> Line:
+def line(view: View, fact: Fact) -> Line:
     """The memory as a line of its own, with its source class where that is not the user."""
-    return Line(trust.marked(" ".join(one.fact.text.split()), one.said_by), (stem(one.fact),))
+    return Line(trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)), (stem(fact),))
 
 
 def worth(one: Living) -> tuple[Any, ...]:
@@ -99,8 +99,8 @@ def numbered(view: View, facts: Sequence[Fact], first: int = 1) -> list[dict[str
     """Memories as a question shows them; who said one is told where it was not the user."""
     rows = []
     for n, fact in enumerate(facts, first):
-        known = view.memories.get(fact.id)
-        others = {"said_by": known.said_by} if known and known.said_by != "user" else {}
+        said_by = view.look.said_by(fact)
+        others = {} if said_by == "user" else {"said_by": said_by}
         rows.append({"n": n, "date": day(view, fact.created), "text": fact.text} | others)
     return rows
 
@@ -170,13 +170,12 @@ class Telling:
 
     def _marked(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """The lines, each with the least trusted source class it rests on where that is not the user."""
-        said = {stem(one.fact): one.said_by for one in self.view.memories.values() if one.said_by != "user"}
+        facts = {stem(one.fact): one.fact for one in self.view.memories.values()}
         found = []
         for one in lines:
-            classes = [said[name] for name in one.sources if name in said]
-            found.append(
-                replace(one, text=trust.marked(one.text, max(classes, key=trust.CLASSES.index, default="user")))
-            )
+            classes = [self.view.look.said_by(facts[name]) for name in one.sources if name in facts]
+            least = max(classes, key=trust.CLASSES.index, default="user")
+            found.append(replace(one, text=trust.marked(one.text, least)))
         return tuple(found)
 
     def show(self, change: Amend, page: Page | None) -> None:

@@ -41,7 +41,6 @@ class Living:
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
-    said_by: str = "user"
 
 
 class Looking:
@@ -82,6 +81,10 @@ class Looking:
     def believed(self, fact: Fact) -> float:  # noqa: ARG002  the form
         """How far the source of a memory is believed, 0–1 (`D6`)."""
         return 1.0
+
+    def said_by(self, fact: Fact) -> str:  # noqa: ARG002  the form
+        """The source class of a memory (`D6`)."""
+        return "user"
 
     def outside(self, fact: Fact) -> bool:  # noqa: ARG002  the form
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
