@@ -40,7 +40,7 @@ class Keeping:
         self.root = memory.settings.vault
         self.clock = memory.clock
         self.frozen = ""
-        self._turn = ""
+        self._turns = {}
         policy = memory.settings.policy
         self.using = Using(Uses(memory.vault, DEVICE, policy.usage), memory.index, policy)
         self.using.refresh(self.clock())
@@ -63,14 +63,15 @@ class Keeping:
         given = {"kind": "episode", "created": created, "origin": "rules", "source": self.said()} | changes
         return Fact(ulid(created, text), text, **given)
 
-    def said(self):
-        """The key of a turn of the user's in the vault, which is no conversation."""
-        if not self._turn:
-            turn = Turn("kept", REMEMBERED, "user", "What was said.", datetime(2020, 1, 1, tzinfo=UTC))
+    def said(self, day=0):
+        """The key of a turn of the user's, one a day from 2020-01-01 on, which is no conversation."""
+        if day not in self._turns:
+            at = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day)
+            turn = Turn(f"kept-{day}", REMEMBERED, "user", "What was said.", at)
             with self.memory.intake.place(turn) as place:
                 (evidence,) = self.memory.filing.file_turns([place])
-            self._turn = evidence.key
-        return self._turn
+            self._turns[day] = evidence.key
+        return self._turns[day]
 
     def plant(self, *made):
         """Notes for these memories, as engram writes them; their ids."""
