@@ -6,12 +6,12 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram import ingest
-from engram.core import lifecycle, ranking, todos
+from engram import ingest, shown
+from engram.core import lifecycle, ranking, todos, trust
 from engram.core.actions import GUIDELINES, guiding
 from engram.core.forgetting import Spoken
 from engram.core.markdown import original
-from engram.core.records import REMEMBERED, Fact
+from engram.core.records import Fact
 from engram.core.talks import STATE, curated, rows
 from engram.errors import BadRequestError
 
@@ -51,7 +51,8 @@ class Briefing:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
         some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
         found = [fact for fact in self._shown(some) if stage in {"all", todos.stage(fact)}]
-        return {"todos": [_row(fact, self.settings.zone) for fact in found]}
+        came = shown.provenance(self.index, found, self.settings.policy.trust)
+        return {"todos": [_row(fact, self.settings.zone) | shown.attributed(came[fact.id]) for fact in found]}
 
     def context(
         self, query: str | None, session: str | None, persona: str | None, budget: int | None
@@ -86,8 +87,8 @@ class Briefing:
         known_state = rows(self.talks.read(STATE), "personas").get(name or "", {})
         state = {key: self._cut(value) if isinstance(value, str) else value for key, value in known_state.items()}
         live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name, every)
-        shown = {part: lines for part, lines in parts.items() if lines}
-        return {"text": text, "tokens": self._cost([text]), "parts": shown, "state": {**state, **live}}
+        filled = {part: lines for part, lines in parts.items() if lines}
+        return {"text": text, "tokens": self._cost([text]), "parts": filled, "state": {**state, **live}}
 
     def _parts(
         self, persona: str | None, session: str | None, now: datetime, every: Sequence[Fact]
@@ -100,25 +101,31 @@ class Briefing:
         known = {todos.key(fact.text) for fact in promises}
         open_loops = [loop for loop in self._kept(latest.get("open_loops")) if todos.key(loop) not in known]
 
-        def some(stage: str, most: int) -> list[str]:
-            return [_line(fact, zone) for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
+        def some(stage: str, most: int) -> list[Fact]:
+            return [fact for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
 
-        threads = [*some(todos.THREAD, policy.threads), *(f"- [open] {loop}" for loop in open_loops)]
-        summary = [self._kept(latest.get("one_liner")), self._kept(latest.get("what_mattered"))]
         pinned = self._shown(fact for fact in every if fact.pinned and _may(fact, persona, now))
-        return {
-            "foundation": [_line(fact, zone) for fact in pinned],
+        facts = {
+            "foundation": list(pinned),
             "promises": some("open", policy.commitments),
             "habits": some(todos.HABIT, policy.habits),
             "wins": [
-                _line(fact, zone)
+                fact
                 for fact in promises
                 if todos.stage(fact) == todos.FULFILLED and fact.done and since <= fact.done <= now
             ],
-            "threads": threads[: policy.threads],
+            "threads": some(todos.THREAD, policy.threads),
             "frictions": some(todos.FRICTION, policy.frictions),
-            "rolling": [f"- [this conversation so far] {rolling}"] if rolling else [],
-            "summary": [f"- [last conversation] {text}" for texts in summary for text in texts],
+        }
+        chosen = (fact for some_facts in facts.values() for fact in some_facts)
+        came = shown.provenance(self.index, chosen, self.settings.policy.trust)
+        parts = {name: [_line(fact, came[fact.id].label, zone) for fact in found] for name, found in facts.items()}
+        parts["threads"] += [f"- [{trust.SUMMARY}, open] {loop}" for loop in open_loops]
+        parts["threads"] = parts["threads"][: policy.threads]
+        summary = [self._kept(latest.get("one_liner")), self._kept(latest.get("what_mattered"))]
+        return parts | {
+            "rolling": [f"- [{trust.SUMMARY}, this conversation so far] {rolling}"] if rolling else [],
+            "summary": [f"- [{trust.SUMMARY}, last conversation] {text}" for texts in summary for text in texts],
         }
 
     def _shown(self, some: Iterable[Fact]) -> Iterator[Fact]:
@@ -188,12 +195,11 @@ def _may(fact: Fact, persona: str | None, now: datetime) -> bool:
     return fact.persona in {None, persona} and lifecycle.hidden(fact, now) is None
 
 
-def _line(fact: Fact, zone: tzinfo) -> str:
-    """A fact with its day and where it comes from: seeded by the user, or observed in a conversation (`E18`)."""
-    origin = {"rules": "observed", "model": "observed"}.get(fact.origin, fact.origin) if fact.origin != "user" else ""
+def _line(fact: Fact, provenance: str, zone: tzinfo) -> str:
+    """A fact with who said it and its day (rows D6, E18)."""
     moment = fact.valid_from or fact.created
     when = f"{moment.astimezone(zone):%Y-%m-%d}" if moment else "undated"
-    return f"- [{origin or 'seeded'}, {when}, confidence {fact.confidence:.2f}] {' '.join(fact.text.split())}"
+    return f"- [{provenance}, {when}, confidence {fact.confidence:.2f}] {' '.join(fact.text.split())}"
 
 
 def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -206,8 +212,7 @@ def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
-    heard = hit["source"] and hit["session"] != REMEMBERED
-    said = ", ".join(filter(None, ["observed" if heard else "seeded", hit["standing"]]))
+    said = ", ".join(filter(None, [hit["provenance"], hit["standing"]]))
     return f"- [{said}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {' '.join(hit['text'].split())}"
 
 

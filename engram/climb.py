@@ -18,8 +18,10 @@ from engram.core.classify import event_end, importance_of, is_trivial, kind_of, 
 from engram.core.containment import contained
 from engram.core.dedup import Claim, Decision, Judgement
 from engram.core.entities import expiry
+from engram.core.lifecycle import protected
 from engram.core.quoting import parts
 from engram.core.records import CATEGORIES, Extraction, Fact, FiledTurn
+from engram.core.standing import REMEMBER_TAG, asked_to_keep
 from engram.core.text import content_hash, ulid
 from engram.entering import Entering
 from engram.filing import deed
@@ -247,7 +249,7 @@ class Climb:
         if verdict.action == "create":
             return self._compare(fact, said, plan)
         if verdict.action == "confirm" and (known := plan.fact(verdict.met)):
-            plan.confirm(known)
+            plan.confirm(known, fact)
         elif verdict.action == "review":
             doubtful = plan.placed(replace(fact, status="review", end_reason=verdict.why))
             plan.add(doubtful, verdict.why, said.quote, asking=True)
@@ -390,8 +392,11 @@ class Climb:
         if speculative:
             unconfirmed = turn.occurred_at + timedelta(days=policy.extraction.speculative_days)
             ends = min(ends or unconfirmed, unconfirmed)
-        kind = kind_of(candidate.text, category, candidate.tags)[0]
-        return Fact(
+        kind = kind_of(candidate.text, category, candidate.tags, candidate.when)[0]
+        tags = candidate.tags
+        if turn.role == "user" and turn.origin != "tool" and asked_to_keep(turn.text, candidate.quote):
+            tags = (*tags, *{REMEMBER_TAG}.difference(tags))
+        fact = Fact(
             id=fact_id,
             text=candidate.text,
             category=category,
@@ -400,14 +405,14 @@ class Climb:
             confidence=confidence,
             importance=round(importance, 2),
             about=self.entering.linked(candidate.about),
-            tags=candidate.tags,
+            tags=tags,
             source=evidence.key,
             origin=extractor.partition("/")[0],
-            expires=ends,
             valid_from=candidate.when.start if candidate.when else None,
             event_end=event_end(f"{candidate.text} {candidate.quote}", category, kind, candidate.when),
             persona=turn.persona,
         )
+        return fact if protected(fact) else replace(fact, expires=ends)  # a guess ends nothing that is to stay
 
 
 def _counted(filed: FiledTurn, logged: Sequence[Mapping[str, object]]) -> Turn:

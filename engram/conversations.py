@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.markdown import inside
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from engram.index.rows import SessionFile
     from engram.vault.store import Vault
 
+INSTANT = timedelta(microseconds=1)
+"""A talk is over once more than the gap has passed."""
+
 
 class Conversations:
     """What may be asked about talks, from any thread. Wants a catalogue that is up to date."""
@@ -47,6 +51,12 @@ class Conversations:
         known = note.read(self.read(SPINE)).keys.get("messages")
         since = sum(self.messages().values()) - (known if type(known) is int else 0)
         return [*found, *([SPINE] if since >= self.policy.spine_turns else [])]
+
+    def next_over(self, now: datetime) -> datetime | None:
+        """The first moment after `now` at which a talk will have been silent for long enough to be over (`E10`)."""
+        gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
+        ends = [stand.ended + gap + INSTANT for stand in self._stands().values()]
+        return min((end for end in ends if end > now), default=None)
 
     def view(self, now: datetime) -> tuple[Talk, ...]:
         """The talks of which something is to be told now, as many as one run takes."""

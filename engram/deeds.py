@@ -13,6 +13,7 @@ from engram.core import actions, classify, decay, dedup, lifecycle, links, salie
 from engram.core.forgetting import Spoken
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
+from engram.core.standing import REMEMBER_TAG
 from engram.core.text import ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
 from engram.filing import KNOWN, deed
@@ -92,7 +93,7 @@ class Deeds:
             keys = self.filing.confirmed(known)
             changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
             self.filing.write(changes, [deed(now, "confirm", known.id, "same statement")])
-            return self._again(known.id, KNOWN, pinned=pinned)
+            return self._again(known.id, KNOWN, turn, pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
         named = _written(about) or (guess.about if guess else ())
@@ -120,14 +121,18 @@ class Deeds:
         self.forgetting.lift([evidence], now, asked=True)
         verdict, asked = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
         if verdict.met:
-            return self._again(verdict.met, verdict.why, pinned=pinned)
+            return self._again(verdict.met, verdict.why, turn, pinned=pinned)
         path = self.index.find(fact.id).path
         became = "waits in review" if verdict.action == "review" else "created"
         told = {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
         return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
 
-    def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
-        """The answer where a statement is known already."""
+    def _again(self, known: str, why: str, turn: Turn, *, pinned: bool) -> dict[str, Any]:
+        """The answer where a statement is known already; from now on its note says that the user asked to keep it."""
+        fact = self._found(known)
+        heard = trust.source_class(turn) == "user" and fact.source and fact.origin != "user"
+        if heard and REMEMBER_TAG not in fact.tags:
+            self._change(fact, {"tags": [*fact.tags, REMEMBER_TAG]}, "keep", YOU_ASKED)
         if pinned:
             self.update(known, pinned=True)
         return {"id": known, "verdict": "confirmed", "why": why}
@@ -165,8 +170,10 @@ class Deeds:
         raw = self.vault.read(fact.path)
         problems = [asdict(problem) for problem in self.index.problems(fact.path)]
         known = {"memory": shown.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
-        said_by = trust.fact_class(fact, [said.turn for said in self._said(fact)])
-        return known | {"said_by": said_by, **self._standing(fact, said_by), "related": self._related(fact.id)}
+        came = self._provenance(fact)
+        kept = {"protected": lifecycle.protected(fact, self.filing.kept(fact))}
+        standing = self._standing(fact, came["said_by"])
+        return known | {**came, **kept, **standing, "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
@@ -177,8 +184,10 @@ class Deeds:
         since = {"reworded": REWORDED} if fact.source and facts.reworded(fact) else {}
         return {
             "memory": shown.plain(fact),
+            "protected": lifecycle.protected(fact, self.filing.kept(fact)),
+            **self._provenance(fact),
             **since,
-            "turns": [shown.plain_turn(turn) for turn in self._said(fact)],
+            "turns": [shown.plain_turn(turn, self.settings.policy.trust) for turn in self._said(fact)],
             "decisions": [actions.told(self._known_row(row)) for row in self.vault.actions(fact.id)],
         }
 
@@ -337,6 +346,10 @@ class Deeds:
         """A row of the action log without a quotation that was forgotten."""
         quote = str(row.get("quote") or "")
         return _unquoted(row) if quote and self.index.forgotten.hides(quote, Spoken()) else row
+
+    def _provenance(self, fact: Fact) -> dict[str, Any]:
+        """Who said a fact, as its turns tell (rows D6, X27)."""
+        return shown.attributed(shown.provenance(self.index, [fact], self.settings.policy.trust)[fact.id])
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
         """How a memory was used and what it is worth now; none of it stands in the note (rows B4, C24, C30, D2)."""

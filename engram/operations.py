@@ -266,10 +266,34 @@ OPERATIONS: tuple[Operation, ...] = (
         writes=True,
     ),
     Operation(
+        "prune",
+        "POST",
+        "/v1/prune",
+        "give up memories that nothing protects and hardly anybody could still believe; a run that can be undone",
+        (
+            Param(
+                "threshold", "float", "effective confidence below which one is pruned; 0.05 if absent", least=0, most=1
+            ),
+            Param("dry_run", "bool", "say what it would do, change nothing", default=False),
+        ),
+        writes=True,
+    ),
+    Operation(
+        "purge",
+        "POST",
+        "/v1/purge",
+        "remove for good what was put aside in `.trash/`",
+        (
+            Param("trash", "bool", "empty the trash; has to be given", default=False),
+            Param("dry_run", "bool", "list what would be removed, change nothing", default=False),
+        ),
+        writes=True,
+    ),
+    Operation(
         "forecast",
         "GET",
         "/v1/forecast",
-        "what will go stale, end, be archived or pruned if nobody touches it, and why",
+        "what will go stale, end or be archived if nobody touches it, and why",
         (
             Param("days", "int", "how far ahead", default=30, least=1, most=3650),
             Param("curve", "bool", "with the curve of what each will be worth", default=False),

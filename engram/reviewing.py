@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from engram import shown
 from engram.core import dedup
 from engram.core.classify import kind_of
 from engram.core.records import Edit, Fact, FiledTurn, Move
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.core import trust
     from engram.core.records import Change
     from engram.filing import Filing
     from engram.index.index import Index
@@ -111,7 +113,10 @@ class Reviewing:
 
     def listed(self, name: str | None = None) -> dict[str, Any]:
         """The cases, or one of them, as JSON."""
-        return {"cases": [_plain(case) for case in ([self.find(name)] if name else self.open_cases())]}
+        cases = [self.find(name)] if name else self.open_cases()
+        memories = (fact for case in cases for fact in case.memories)
+        came = shown.provenance(self.index, memories, self.settings.policy.trust)
+        return {"cases": [_plain(case, came) for case in cases]}
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -350,7 +355,7 @@ class Reviewing:
         read, sha = self._read(path)
         fact, faults = facts.fact_from(read, path, sha, self.settings.zone)
         if fact is None:
-            return Case(path, path, sha, faults[0].message, text=read.body)
+            return Case(path, path, sha, faults[0].message)  # whose words they are is not known
         if fact.status != "review":
             return None
         ticks = "; ".join(fault.message for fault in faults if fault.code == "two-ticks")
@@ -419,8 +424,8 @@ def _stone(fact: Fact, now: datetime, why: str) -> dict[str, object]:
     return {"at": at, "hash": content_hash(fact.text), "turn": fact.source, "memory": fact.id, "reason": why}
 
 
-def _plain(case: Case) -> dict[str, Any]:
-    """A case as JSON."""
+def _plain(case: Case, came: Mapping[str, trust.Provenance]) -> dict[str, Any]:
+    """A case as JSON; `came` says who said its memories."""
     statements = [
         {
             "id": fact.id,
@@ -429,6 +434,7 @@ def _plain(case: Case) -> dict[str, Any]:
             "when": fact.created.isoformat() if fact.created else None,
             "path": fact.path,
             "evidence": words,
+            **shown.attributed(came[fact.id]),
         }
         for fact, words in zip(case.memories, case.evidence, strict=True)
     ]

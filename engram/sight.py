@@ -12,13 +12,14 @@ from engram.core import todos, trust
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, Looking, View
+from engram.passes import Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
+from engram.vault.places import is_text
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
@@ -47,7 +48,7 @@ class Sight(Looking):
         self.edges = entering.edges
         self.talks = Conversations(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
-        self._voices: dict[str, str] = {}
+        self._voices: dict[str, trust.Voice] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
@@ -77,7 +78,6 @@ class Sight(Looking):
             memories,
             look=self,
             edges=self.edges.all(),
-            trash=self.trash(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             stored=self.index.stored() if whole else {},
@@ -104,7 +104,7 @@ class Sight(Looking):
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""
-        return trust.trust(self._said_by(fact), self.settings.policy.trust)
+        return trust.trust(self.said_by(fact), self.settings.policy.trust)
 
     def disk(self, path: str) -> bytes | None:
         """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).
@@ -131,27 +131,14 @@ class Sight(Looking):
         believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
         for fact in facts:
-            source = self._said_by(fact, ask=False)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact))
-
-    def kept(self, fact: Fact) -> str | None:
-        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
-        if fact.verification == "user_confirmed":
-            return "a person confirmed it"
-        if self.filing.told("restore", fact.id):
-            return "a person brought it back"
-        return "a person edited it" if self.filing.told("edit", fact.id) else None
+            source = self.said_by(fact, ask=False)
+            kept = self.filing.kept(fact)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source)
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: None if self.vault.rests(path, now, rest) else "somebody is at it"
-
-    def trash(self) -> list[str]:
-        """The paths of what lies in the trash."""
-        folder = self.settings.vault / TRASH
-        found = folder.glob("????-??-??/*.md") if folder.is_dir() and not folder.is_symlink() else ()
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
@@ -181,8 +168,12 @@ class Sight(Looking):
 
     def pages(self, folder: str) -> list[str]:
         """The paths of the notes in a folder of the vault."""
-        found = (self.settings.vault / folder).glob("[!.]*.md")
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return self._files((self.settings.vault / folder).glob("[!.]*.md"))
+
+    def _files(self, found: Iterable[Path]) -> list[str]:
+        """The paths of those that are files under a name that can be told."""
+        paths = (path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return sorted(filter(is_text, paths))
 
     def linking(self, name: str) -> list[str]:
         """The paths of the notes, other than memories and entities, that link to the note of this name.
@@ -194,7 +185,9 @@ class Sight(Looking):
         for path in sorted(self.settings.vault.rglob("*.md")):
             below = path.relative_to(self.settings.vault).as_posix()
             parts = below.split("/")
-            if parts[0] in _LINKED or any(part.startswith(".") for part in parts) or not path.is_file():
+            if parts[0] in _LINKED or any(part.startswith(".") for part in parts):
+                continue
+            if not (path.is_file() and is_text(below)):
                 continue
             if link.search(self.read(below).decode(errors="replace")):
                 found.append(below)
@@ -202,11 +195,11 @@ class Sight(Looking):
 
     def outside(self, fact: Fact) -> bool:
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
-        return self._said_by(fact) in trust.OUTSIDE
+        return self.said_by(fact) in trust.OUTSIDE
 
-    def _said_by(self, fact: Fact, *, ask: bool = True) -> str:
+    def said_by(self, fact: Fact, *, ask: bool = True) -> str:
         """The source class of a memory, as far as its turns were asked for already, unless it is to `ask`."""
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)
-        return trust.said_by(fact, [self._voices[key] for key in keys if key in self._voices])
+        return trust.said_by(fact, [self._voices[key].source_class for key in keys if key in self._voices])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.dates import resolve
 from engram.core.thesaurus import akin
-from engram.core.words import FIRST_PERSON, content, fold, language, of_oneself, words
+from engram.core.words import FIRST_PERSON, PHRASE, RELATING, STOP, content, fold, language, named, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -70,7 +70,9 @@ class Question:
 
     `about_role` is user or assistant where the question is about what that side said, `about_self` whether it is about
     who asks and not about somebody of theirs; `span` is the time it names, against its own date; `akin` has other words
-    in which some of its words may have been told.
+    in which some of its words may have been told. `names` are those of the words that are stop words in some language
+    and name somebody here; `small` are stop words that count because no other word is there, and with `whole` a unit
+    must hold all of the words.
     """
 
     text: str
@@ -83,6 +85,9 @@ class Question:
     about_self: bool = False
     span: Interval | None = None
     akin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    small: frozenset[str] = frozenset()
+    whole: bool = False
 
 
 class Parts(Mapping[str, float]):
@@ -110,11 +115,16 @@ class Parts(Mapping[str, float]):
 
 
 class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
-    """A unit's key and score; `parts` sum to the score (row `X4`)."""
+    """A unit's key and score; `parts` sum to the score (row `X4`).
+
+    `held` has two bits for each word of the question that the unit's own text holds, faint words left out: the lower
+    one also for words akin to it.
+    """
 
     key: str
     score: float
     parts: Mapping[str, float]
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,20 +210,27 @@ def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name
     folded = fold(text)
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
-    carrying = content(found, code)
-    names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)}
+    stop = STOP.get(code, STOP["en"])
+    given = named(text, found, known, alone=stop.issuperset(found))
+    carrying = content(found, code) + [word for word in dict.fromkeys(found) if word in given and word in stop]
+    small = frozenset() if carrying else RELATING.intersection(found)
+    whole = not carrying and not small and len(set(found)) >= PHRASE
+    names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)} | given
     role = _about_role(folded, found)
     return Question(
         text=text,
-        words=tuple(carrying or found),
+        words=tuple(carrying or [word for word in found if word in small] or found),
         language=code,
-        faint=frozenset(word for word in carrying if word in _FAINT or word in timed),
+        faint=frozenset(word for word in carrying if (word in _FAINT or word in timed) and word not in given),
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
         akin={word: akin(word) for word in carrying if word not in names} if code in {"", "en"} else {},
+        names=given,
+        small=frozenset(found) if whole else small,
+        whole=whole,
     )
 
 
@@ -254,7 +271,8 @@ def mixed(found: Sequence[Scored], near: Sequence[Near], weight: float, floor: f
     for key in keys:
         gain = share * worths.get(key, unknown)
         parts = dict(by_words[key].parts) if key in by_words else {}
-        together.append(Scored(key, scores[key] + gain, parts | {"vector": gain}))
+        held = by_words[key].held if key in by_words else 0
+        together.append(Scored(key, scores[key] + gain, parts | {"vector": gain}, held))
     return tuple(sorted(together, key=lambda one: (-one.score, one.key)))
 
 
@@ -268,9 +286,10 @@ def merged(
 ) -> tuple[Slot, ...]:
     """Facts and turns as one list, best first, ties by key.
 
-    A turn and the facts drawn from it take one slot, shown by its best fact, worth what the best of them is
-    worth: so facts never push out the turns they came from. The nudge of the fact that is shown comes to that, so
-    the words of a disputed one do not hold it up (`C28`).
+    Each fact that the question itself finds has a slot of its own. A turn stands behind the best of its facts, which is
+    worth what the better of the two is, so facts never push out turns; where none of them holds all the words of the
+    question that the turn holds, it has its own slot. The nudge of a fact comes to its own slot, so the words of a
+    disputed one do not hold it up, and lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
     families: dict[str, list[_Member]] = {}
@@ -281,11 +300,10 @@ def merged(
         families.setdefault(unit.source or one.key, []).append((worth, unit, one, extras))
     slots = []
     for turn, family in families.items():
-        (worth, _, one, extras), shown, behind = _represented(turn, family)
-        parts = Parts(_parts, one.parts, best, preset.relevance, extras, shown.nudge)
-        slots.append(Slot(shown.key, worth + shown.nudge, parts, behind))
-    slots.sort(key=_standing)
-    return tuple(slots)
+        for (worth, _, one, extras), shown, nudge, behind in _places(turn, family):
+            parts = Parts(_parts, one.parts, best, preset.relevance, extras, nudge)
+            slots.append(Slot(shown, worth + nudge, parts, behind))
+    return tuple(sorted(slots, key=_standing))
 
 
 def _standing(slot: Slot) -> tuple[float, str]:
@@ -324,14 +342,20 @@ _Member = tuple[float, Unit, Scored, dict[str, float]]
 """One of a family: its worth, the unit, how it scored, and what it is worth besides."""
 
 
-def _represented(turn: str, family: list[_Member]) -> tuple[_Member, Unit, tuple[str, ...]]:
-    """The best of a family, the unit that is shown for it, and the keys of the others."""
-    if len(family) == 1:
-        return family[0], family[0][1], ()
-    ranked = sorted(family, key=lambda member: (-member[0], member[1].key))
-    facts = [member for member in ranked if member[1].key != turn]
-    shown = max(facts, key=lambda member: member[0] + member[1].nudge)[1] if facts else ranked[0][1]
-    return ranked[0], shown, tuple(unit.key for _, unit, *_ in ranked if unit.key != shown.key)
+def _places(turn: str, family: list[_Member]) -> Iterator[tuple[_Member, str, float, tuple[str, ...]]]:
+    """The slots of a family: whose worth counts, which key is shown, the nudge, and the keys that stand behind it."""
+    order = sorted(family, key=lambda member: (-member[0] - member[1].nudge, member[1].key))
+    found = [one for one in order if one[2].score > 0] or order[:1]  # ties alone lead to each fact of a turn
+    facts = [one for one in found if one[1].key != turn]
+    told = next((one for one in found if one[1].key == turn), None)
+    behind = tuple(one[1].key for one in order if one not in found)
+    if told is None or not facts or all(told[2].held & ~one.held for _, _, one, _ in facts):
+        for one in found:
+            nudge = min([0.0, *(unit.nudge for _, unit, *_ in facts)]) if one is told and facts else one[1].nudge
+            yield one, one[1].key, nudge, behind if one is found[0] else ()
+        return
+    yield max(told, facts[0], key=lambda one: one[0]), facts[0][1].key, facts[0][1].nudge, (turn, *behind)
+    yield from ((one, one[1].key, one[1].nudge, ()) for one in facts[1:])
 
 
 def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:

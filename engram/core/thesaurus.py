@@ -39,7 +39,7 @@ science scientist : physics chemistry biology ; math mathematics ; history histo
 space astronomy telescope : stars planets ; language languages speak : fluent spanish french german italian japanese
 """
 _PEOPLE = """
-child children kid kids son daughter baby toddler : newborn ; son boy ; daughter girl ; teenager teen adolescent
+child children kid kids son daughter baby toddler : newborn twins ; son boy ; daughter girl ; teenager teen adolescent
 parent parents mother father mom mum dad mama papa : folks ; sibling siblings brother sister : twin
 grandparent grandmother grandfather grandma grandpa granny nana ; grandchild grandchildren grandson granddaughter
 cousin aunt uncle nephew niece relative relatives ; elderly elder seniors

@@ -8,16 +8,21 @@ the place of what a person said.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.quoting import quoted
+from engram.core.records import REMEMBERED, ROLES
+from engram.core.words import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from engram.core.policy import TrustPolicy
     from engram.core.records import Fact, Turn
+
+OWNER = "owner"
+"""The standing of the owner's command line: a chat's, and it is shown what nobody knows the persona of."""
 
 CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 """The source classes, the most trusted first (row D6)."""
@@ -36,6 +41,107 @@ DEEDS = {"pin": "pinned", "core": "core", "principle": "a principle", "profile":
 
 ADDING = frozenset(("observe", "flush", "recall", "context", "todos", "remember", "show", "why", "stats", "status"))
 """The operations that an importer or a tool may call: they read and add, and change nothing that is there."""
+
+
+OWN_NOTE = "your note"
+"""The label of what a person wrote into the vault by hand."""
+
+SUMMARY = "engram (summary)"
+"""The label of what engram told of conversations."""
+
+_CONCLUDED = "engram (concluded)"
+_UNKNOWN = "unknown (its source is missing)"
+_SHOWN = {"interaction": "system"}
+_RESERVED = frozenset((*ROLES, *CLASSES, "engram", "owner", "you", "me", "chat", "remembered", "confirmed", "unknown"))
+_NAME_CHARS = 40
+
+
+class Voice(NamedTuple):
+    """How a turn came in: the role it was said in, the caller's standing, and the speaker that the caller names."""
+
+    role: str
+    origin: str = "chat"
+    speaker: str = ""
+
+    @property
+    def source_class(self) -> str:
+        """Its source class (`D6`)."""
+        return voice(self.role, self.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who said something, as it is shown with every line that is handed out (rows D6, X27).
+
+    `said_by` is the source class; `label` names it in words, the class always first: `user`, `user (Caroline)`,
+    `user (remembered)`, `assistant`, `system`, `tool`, `import (user)`, `import (assistant: Melanie)`, `your note`,
+    `engram (concluded)`, `user (remembered; also tool)`. `trust` is 0–1.
+    """
+
+    said_by: str
+    label: str
+    trust: float
+
+
+def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
+    """The provenance of a turn: from the caller's standing, never from its words or from a name it claims."""
+    said = Voice(turn.role, turn.origin, turn.speaker)
+    details = ["remembered"] if turn.session == REMEMBERED else []
+    return Provenance(said.source_class, _label(said, details), trust(said.source_class, policy))
+
+
+def of_fact(fact: Fact, voices: Sequence[Voice], policy: TrustPolicy) -> Provenance:
+    """The provenance of a fact whose evidence was said in these voices.
+
+    The class is that of the best source (`said_by`); the classes of further sources are named behind it.
+    """
+    said_by_class = said_by(fact, (one.source_class for one in voices))
+    return Provenance(said_by_class, _fact_label(fact, voices), trust(said_by_class, policy))
+
+
+def of_note(*, own: bool, policy: TrustPolicy) -> Provenance:
+    """The provenance of a note that is no memory: a person's `own`, or a summary that engram wrote."""
+    source = "user" if own else "dream"
+    return Provenance(source, OWN_NOTE if own else SUMMARY, trust(source, policy))
+
+
+def marked(text: str, source: str) -> str:
+    """`text` with the source class behind it, unless it is the user's: for lines in generated text.
+
+    `marked("Ben likes tea.", "tool") == "Ben likes tea. (tool)"`
+    """
+    return text if source == "user" else f"{text} ({_SHOWN.get(source, source)})"
+
+
+def _fact_label(fact: Fact, voices: Sequence[Voice]) -> str:
+    if fact.origin in MADE:
+        return _CONCLUDED
+    if not fact.source:
+        return OWN_NOTE
+    confirmed = fact.verification == "user_confirmed"
+    if not voices:
+        return f"user (confirmed; {_UNKNOWN.partition('(')[2]}" if confirmed else _UNKNOWN
+    best = min(voices, key=lambda one: CLASSES.index(one.source_class))
+    others = sorted({one.source_class for one in voices} - {best.source_class}, key=CLASSES.index)
+    also = [f"also {' and '.join(_SHOWN.get(one, one) for one in others)}"] if others else []
+    if confirmed and best.source_class != "user":
+        return f"user (confirmed; from {_label(best, also)})"
+    return _label(best, [*(["remembered"] if fact.origin in CLASSES else []), *also])
+
+
+def _label(said: Voice, details: Sequence[str]) -> str:
+    """The class in words, then in brackets the role and the name that an import claims, or the name in a chat."""
+    source, name = said.source_class, _plain_name(said.speaker)
+    claimed = ": ".join(filter(None, [said.role, name])) if source == "import" else name if source != "tool" else ""
+    inside = "; ".join(filter(None, [claimed, *details]))
+    return _SHOWN.get(source, source) + (f" ({inside})" if inside else "")
+
+
+def _plain_name(speaker: str) -> str:
+    """A speaker's name that can neither close the bracket around it nor be taken for a source class."""
+    name = " ".join("".join(sign if sign.isalnum() or sign in "-'’." else " " for sign in speaker).split())
+    reserved = not _RESERVED.isdisjoint(fold(name).split())
+    return "" if reserved else name[:_NAME_CHARS].rstrip()
 
 
 def standing(caller: str, claimed: str = "") -> str:
@@ -122,7 +228,7 @@ def bars(deed: str, source: str) -> str | None:
 
 def bars_call(operation: str, caller: str) -> str | None:
     """Why a caller of this standing may not call an operation, or None (`X27`)."""
-    if caller == "chat" or operation in ADDING:
+    if caller in {"chat", OWNER} or operation in ADDING:
         return None
     return f"{_NAMES[caller]} may add and read, not {operation}"
 

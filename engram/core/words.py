@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from itertools import chain
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # Vowel signs and points are no letters to `re`, yet they belong to the word around them.
 _MARKS = (
@@ -125,6 +125,9 @@ STOP: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Stop words by language code; forms as `words` gives them, contractions whole."""
 
+ANY_STOP = frozenset().union(*STOP.values())
+"""The stop words of all languages: many are a name in another one (Will, Ben, Una, Sue, Den, Else)."""
+
 _TELLS_NOTHING = frozenset(
     """
     al car come dan die door ella era fare hat hem jan la las lo los man men met mia noi per pour sea sin
@@ -132,10 +135,7 @@ _TELLS_NOTHING = frozenset(
     """.split()  # noqa: SIM905  # a table of words reads better as lines
 )
 
-_TELLS = {
-    word: tuple(code for code, stop in STOP.items() if word in stop)
-    for word in frozenset().union(*STOP.values()) - _TELLS_NOTHING
-}
+_TELLS = {word: tuple(code for code, stop in STOP.items() if word in stop) for word in ANY_STOP - _TELLS_NOTHING}
 """The languages that each stop word tells of; a bare dict, for every word of every text is looked up in it."""
 
 FIRST_PERSON = frozenset(
@@ -164,7 +164,31 @@ _SOMEBODY_OF_MINE = re.compile(
     r"|брат|друг|жена|мама|мать|муж|отец|папа|подруга|сестра|сын|дочь)(?:e?n|s)?\b"
 )
 _LETTERS = re.compile(r"\w+")
+_CAPITALISED = re.compile(r"\b[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я][^\W\d_]*")
 
+RELATING = frozenset(
+    """
+    from with without before after against between since during until under above below
+    aus mit ohne vor nach gegen zwischen seit während bis unter über bei
+    avec sans avant après contre entre depuis pendant chez sous
+    con sin antes después contra desde durante hasta sobre da senza prima dopo com sem antes depois
+    van met zonder voor tegen tussen sinds из с без до после от под
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+"""Stop words that a question of nothing but stop words may turn on: "Where am I from?"."""
+
+PHRASE = 4
+"""From so many different words on, stop words alone are a phrase to be found as a whole: "To be or not to be"."""
+
+_NO_NAMES = frozenset(
+    """
+    i ok okay oh no yes yeah sie ihr ihre ihrem ihnen ihren ihrer du dein deine deinem deinen deiner dich dir euch euer
+    usted ustedes lei loro u
+    """.split()  # noqa: SIM905  # a table of words reads better as lines
+)
+_RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_BEFORE = 8
+_STARTS = re.compile(r"(?:^|[.!?…:;\n])[\s\"'“”„«»(\[¿¡-]*$")
 _IRREGULAR_FORMS = """
     arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; become became; begin began begun;
     bend bent; bet betted; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken;
@@ -240,6 +264,14 @@ def _uncontracted(run: str) -> list[str]:
     return [part for part in parts if part]
 
 
+def capitalised(text: str) -> set[str]:
+    """The words of `text` that begin with a capital letter somewhere in it, as `words` gives them.
+
+    `capitalised("Will's art is for US") == {"will", "us"}`
+    """
+    return set(map(fold, _CAPITALISED.findall(text)))
+
+
 def language(text_words: Sequence[str]) -> str:
     """The language of these words, by stop words alone: a code of `STOP`, or '' where nothing tells.
 
@@ -259,6 +291,28 @@ def of_oneself(folded: str) -> bool:
     if said and said <= MINE:
         said = FIRST_PERSON.intersection(_LETTERS.findall(_SOMEBODY_OF_MINE.sub(" ", folded)))
     return bool(said)
+
+
+def named(text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool) -> frozenset[str]:
+    """The words of a question that are stop words in some language and name somebody in it.
+
+    They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its beginning the name must be
+    `known`, and what follows must be no question of the verb ("Will Anna come?"). Where stop words stand `alone`, so
+    do names that are known and written small.
+    """
+    ours = ANY_STOP.intersection(found) - _NO_NAMES
+    if not ours:
+        return frozenset()
+    raw = [(one, one[0].split("'")[0].split("’")[0]) for one in _RAW_WORD.finditer(text)]
+    inside = [word for one, word in raw if not _STARTS.search(text[max(one.start() - _BEFORE, 0) : one.start()])]
+    titled = text.isupper() or (len(inside) >= PHRASE and all(word[0].isupper() for word in inside))
+    given = set() if titled else {fold(word) for word in inside if word[0].isupper()}
+    given |= {word for word in ours if alone and known(word)}
+    for (one, word), (_, following) in pairwise(raw):
+        owns, tells = one[0] != word, following[0].islower() and fold(following) not in ANY_STOP
+        if word[0].isupper() and (owns or tells) and known(word):
+            given.add(fold(word))
+    return frozenset(given & ours)
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:

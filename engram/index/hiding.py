@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from engram.core.forgetting import Forgotten
+    from engram.core.trust import Voice
     from engram.index.rows import Unit
 
 
@@ -21,10 +22,10 @@ def said(turn: FiledTurn) -> Spoken:
     return Spoken(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
 
 
-def seen(unit: Unit, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, str]]) -> Unit | None:
+def seen(unit: Unit, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, Voice]]) -> Unit | None:
     """The unit as it may be handed out: itself, with sentences cut out, or None where nothing is left.
 
-    `voices` gives the source classes of turns by their keys; it is asked only where a fact would be hidden.
+    `voices` tells how turns came in, by their keys; it is asked only where a fact would be hidden.
     """
     if not forgotten:
         return unit
@@ -38,16 +39,15 @@ def seen(unit: Unit, forgotten: Forgotten, voices: Callable[[Sequence[str]], Map
     return None if not text.strip() and unit.text.strip() else unit if text == unit.text else replace(unit, text=text)
 
 
-def _stated(fact: Fact, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, str]]) -> str:
+def _stated(fact: Fact, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, Voice]]) -> str:
     """What may be handed out of a statement: as long as any of the turns behind it may be."""
     keys = [key for key in (fact.source, *fact.also) if key]
     text = forgotten.shown(fact.text, Spoken(fact.created, fact.source, own=not keys, fact=True, memory=fact.id))
     if text == fact.text or not keys:
         return text
-    heard = voices(keys)
+    users = {key for key, voice in voices(keys).items() if voice.source_class == "user"}
     told = (
-        forgotten.shown(fact.text, Spoken(fact.created, key, heard.get(key) == "user", fact=True, memory=fact.id))
-        for key in keys
+        forgotten.shown(fact.text, Spoken(fact.created, key, key in users, fact=True, memory=fact.id)) for key in keys
     )
     return next((one for one in told if one == fact.text), text)
 

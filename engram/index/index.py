@@ -6,18 +6,20 @@ All of it is derived: deleting the cache folder changes no answer (row X20).
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from engram.core import links
 from engram.core.echo import own_words
 from engram.core.forgetting import Forgotten, stones
-from engram.core.lifecycle import hidden
+from engram.core.lifecycle import ends, hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
-from engram.core.trust import source_class, voice
+from engram.core.trust import Voice
 from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
 from engram.index.catalog import Catalog
+from engram.index.entries import Entry, broken
 from engram.index.lexical import Doc, Lexical
 from engram.index.meaning import Meaning
 from engram.index.rows import key_of
@@ -36,7 +38,12 @@ if TYPE_CHECKING:
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
+    from engram.vault.git import Git
     from engram.vault.store import Vault
+
+
+Looked = Entry | bool | None
+"""What a look at a file found: True, it is as the catalogue knows it; None, nothing; else the file as it is now."""
 
 
 class Index:
@@ -48,10 +55,13 @@ class Index:
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        git: Git | None = None,
     ) -> None:
         self.settings = settings
+        policy = settings.policy.files
         self.catalog = Catalog(
-            settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
+            settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited, git=git
         )
         self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
@@ -247,11 +257,11 @@ class Index:
         known = self.catalog.units(keys) | waiting
         return {key: known[key] for key in keys if key in known}
 
-    def voices(self, keys: Sequence[str]) -> dict[str, str]:
-        """The source classes of the turns with these keys, filed or waiting (`D6`)."""
-        waiting = self._waiting(keys)
-        found = {key: voice(*said) for key, said in self.catalog.voices(keys).items()}
-        return found | {key: source_class(filed.turn) for key, filed in waiting.items()}
+    def voices(self, keys: Sequence[str]) -> dict[str, Voice]:
+        """How the turns with these keys came in, filed or waiting (`D6`)."""
+        waiting = {key: filed.turn for key, filed in self._waiting(keys).items()}
+        found = self.catalog.voices(keys)
+        return found | {key: Voice(turn.role, turn.origin, turn.speaker) for key, turn in waiting.items()}
 
     def shown(self, unit: Unit) -> Unit | None:
         """The unit without what was forgotten, None where nothing is left of it (rows A26, X8)."""
@@ -263,19 +273,30 @@ class Index:
         """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""
         return {key: filed for key in keys if (filed := self._pending.get(key))}
 
-    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
+    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, Looked]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
 
-        `place` is where the catalogue has it; `seen` remembers which files were found unchanged during one
-        question.
+        `place` is where the catalogue has it; `seen` remembers during one question which files were found unchanged
+        (True), gone (None), or changed, as they are now.
         """
         key = key_of(unit)
         if key in self._pending:
             return unit
         path, sha = place
         if path not in seen:
-            seen[path] = bool(path) and self.catalog.verify(path, sha) is not None
-        return unit if seen[path] else self.catalog.reread(key, path)
+            same = bool(path) and self.catalog.verify(path, sha) is not None
+            seen[path] = same or (self.catalog.reread(path) if path else None)
+        looked = seen[path]
+        if isinstance(looked, Entry):
+            return next((one for one in looked.units or () if key_of(one) == key), None)
+        return unit if looked else None
+
+    def faults(self, found: Iterable[tuple[Unit, str]], seen: Mapping[str, Looked]) -> list[str]:
+        """What is wrong with the note of each unit, as its reader is told, or ''; `current` found it at that path."""
+        pairs = list(found)
+        known = self.catalog.problems_of({path for _, path in pairs})
+        read = {path: looked.problems for path, looked in seen.items() if isinstance(looked, Entry)}
+        return [broken(unit, read.get(path, known.get(path, ()))) for unit, path in pairs]
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Path and hash of the files of the units with these keys; turns that wait for their file have none."""
@@ -333,7 +354,7 @@ class Index:
 
     def problems(self, path: str | None = None) -> list[Problem]:
         """What is wrong with files of the vault, or with one of them."""
-        return [problem for problem in self.catalog.problems() if path is None or problem.path == path]
+        return self.catalog.problems(path)
 
     @property
     def known(self) -> str:
@@ -386,7 +407,7 @@ def _doc(unit: Unit) -> Doc:
 
 
 def _expiry(fact: Fact) -> float | None:
-    return None if fact.pinned else _stamp(fact.expires)
+    return _stamp(ends(fact))
 
 
 def _stamp(moment: datetime | None) -> float | None:

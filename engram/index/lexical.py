@@ -21,23 +21,23 @@ from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
-from engram.core.words import words
+from engram.core.words import STOP, words
 from engram.index import scoring
 from engram.index.manner import manner
 from engram.index.segments import COLUMNS, Columns, DamagedError, Names, Postings, Rows, pack, unpack
 from engram.index.sieve import REASONS, Sieve
-from engram.index.stems import LANGUAGES, STEMMER_VERSION, analysed, date_word, stemmed
+from engram.index.stems import LANGUAGES, NAMED, SMALL, STEMMER_VERSION, analysed, date_word, small_terms, stemmed
 from engram.index.vectors import digest
 from engram.vault.files import write_derived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.ranking import Question
     from engram.index.segments import Bools, Floats, Ints, Places
 
-VERSION = "8"
+VERSION = "9"
 """Of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -182,7 +182,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "digest": digest(doc.text),
             **manner(doc.text, found),
         }
-        self._postings.add(self._rows.add(doc.key, values), stems)
+        self._postings.add(self._rows.add(doc.key, values), stems + small_terms(doc.text, found, code))
         self._count(len(stems), code, 1)
         if new:
             self._introduce(doc.speaker)
@@ -320,7 +320,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             rank = np.zeros(self._rows.size, np.int32)
             order = self._rows.by_order_of_keys()
             rank[order] = np.arange(1, len(order) + 1)
-            self._calc_idf(self._postings.document_counts(rank))
+            self._calc_idf(self._postings.document_counts(rank, without=(SMALL, NAMED)))
         return float(self.epsilon * self.average_idf)
 
     # Search.
@@ -368,7 +368,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """The question's words as postings of visible rows, each word once."""
         terms, lengths = [], self._rows.columns["length"]
         for word, times in Counter(question.words).items():
-            rows, counts = self._variants(word, question.language)
+            rows, counts = self._variants(word, question)
             rarity = max(self._idf(len(rows)), self.policy.least_idf)
             faint = word in question.faint and not date_word(word)[0]
             places = rows.astype(np.intp)
@@ -376,7 +376,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             own = meant = places[seen], counts[seen].astype(np.float64)
             if akin := self._akin(question, word, rarity, visible):
                 meant = scoring.meant(*own, akin, lengths, self.policy)
-            terms.append(scoring.Term(word, rarity * times * (self.policy.faint if faint else 1), *own, *meant))
+            weight = rarity * times * (self.policy.faint if faint else 1)
+            terms.append(scoring.Term(word, weight, *own, *meant, faint=faint))
         return terms
 
     def _akin(self, question: Question, word: str, rarity: float, visible: Bools) -> list[tuple[float, Places]]:
@@ -395,14 +396,18 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             found.append((self.policy.akin * share, places[visible[places]]))
         return found
 
-    def _variants(self, word: str, code: str) -> tuple[Ints, Ints]:
+    def _variants(self, word: str, question: Question) -> tuple[Ints, Ints]:
         """Postings of `word` as any language in question would stem it: one term, its counts summed.
 
-        A question whose language nothing tells is taken for each that the index holds.
+        A question whose language nothing tells is taken for each in the index. A name may be a capitalised stop word.
         """
+        code = question.language
         codes = {code} if code else {LANGUAGES[place] for place, units in self._languages.items() if units}
         stems = sorted({stemmed([word], each)[0] for each in codes | {"en"}})
+        stems += [NAMED + word] if word in question.names else [SMALL + word] if word in question.small else []
         found = [self._living(stem) for stem in stems if stem in self._postings.terms]
+        if not found and (word in question.names or word not in STOP.get(code, STOP["en"])):
+            return self._living(SMALL + word)
         if len(found) < 2:
             return found[0] if found else self._living("")
         rows, place = np.unique(np.concatenate([rows for rows, _ in found]), return_inverse=True)
@@ -435,6 +440,8 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             wanted |= then
         wanted &= self._sieve.saying
         wanted[holding] = True
+        for term in terms if question.whole else ():
+            wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
         return np.flatnonzero(wanted & visible)
 
     def _scored(self, question: Question, where: Where, terms: list[scoring.Term], rows: Places, k: int) -> Found:
@@ -464,9 +471,11 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             layers |= {"session": session[best], "span": span[best]}
             return layers | {name: (worth * boost)[best] for name, boost in boosts.items()}
 
+        held = scoring.held([match for term, match in zip(terms, matches, strict=True) if not term.faint], best)
+        found = zip(self._keys(rows[best]), score[best].tolist(), held, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(_parts, parts, rank))
-            for rank, (key, value) in enumerate(zip(self._keys(rows[best]), score[best].tolist(), strict=True))
+            Scored(key, value, Parts(scoring.at_rank, parts, rank), holds)
+            for rank, (key, value, holds) in enumerate(found)
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(REASONS))
@@ -483,10 +492,6 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         some = beside > 0
         near = np.bincount(links.places[some], links.weights[some] * beside[some], len(rows))
         return scoring.Match(term.weight, own, akin, dated, dated + near)
-
-
-def _parts(parts: Callable[[], Mapping[str, Floats]], rank: int) -> dict[str, float]:
-    return {name: value for name, values in parts().items() if (value := float(values[rank]))}
 
 
 def _folded(rows: Rows, postings: Postings) -> tuple[Rows, Postings]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 from engram.core import links
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
+from engram.core.trust import Voice
 from engram.errors import ConflictError, NotFoundError
-from engram.index.rows import ORIGIN, ROLE, SessionFile, unpack
+from engram.index.rows import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from engram.core.links import Way
     from engram.core.policy import LinkPolicy
@@ -145,11 +146,11 @@ class Lookups:
                 del kept[key]
         return known | fresh
 
-    def voices(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Role and origin of the turns with these keys."""
-        question = f"SELECT key, {ROLE}, {ORIGIN} FROM unit WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
+    def voices(self, keys: Sequence[str]) -> dict[str, Voice]:
+        """Role, origin and speaker of the turns with these keys."""
+        question = f"SELECT key, {ROLE}, {ORIGIN}, {SPEAKER} FROM unit WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
         found = self.rows.ask(f"{question} AND kind = 'turn'", (json.dumps(keys),))
-        return {key: (role, origin) for key, role, origin in found}
+        return {key: Voice(*said) for key, *said in found}
 
     def turn_by(self, session: str, turn_id: str) -> FiledTurn | None:
         """The turn that the caller knows as `turn_id` of `session`: the same id twice is one turn (row X2)."""
@@ -211,10 +212,19 @@ class Lookups:
             counts[f"{table}s"] = rows[0][0] if rows else 0
         return counts
 
-    def problems(self) -> list[Problem]:
-        """What is wrong with files of the vault, by path and line."""
-        found = self.rows.ask("SELECT code, message, path, line FROM problem ORDER BY path, line")
+    def problems(self, path: str | None = None) -> list[Problem]:
+        """What is wrong with files of the vault, or with the one at `path`; by path and line."""
+        where = ("", ()) if path is None else ("WHERE path = ?", (path,))
+        found = self.rows.ask(f"SELECT code, message, path, line FROM problem {where[0]} ORDER BY path, line", where[1])  # noqa: S608  our own words
         return [Problem(*row) for row in found]
+
+    def problems_of(self, paths: Collection[str]) -> dict[str, list[Problem]]:
+        """What is wrong with these files, by path; files without a problem are left out."""
+        asked = "SELECT code, message, path, line FROM problem WHERE path IN (SELECT value FROM json_each(?))"
+        found: dict[str, list[Problem]] = {}
+        for row in self.rows.ask(f"{asked} ORDER BY line", (json.dumps(list(paths)),)):
+            found.setdefault(row[2], []).append(Problem(*row))
+        return found
 
     def _facts(self, where: str, *values: object) -> list[Fact]:
         question = f"SELECT record FROM unit WHERE kind = 'fact' AND ({where}) ORDER BY key LIMIT ?"  # noqa: S608

@@ -107,8 +107,10 @@ _FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid
 _FACT_LISTS = tuple(map(_FACT.index, ("about", "tags", "also", "supersedes", "superseded_by", "derived_from")))
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
-ROLE, ORIGIN = (f"json_extract(record, '$[{2 + _TURN.index(name)}]')" for name in ("role", "origin"))
-"""What a turn was said as and how it came in, in SQL."""
+ROLE, ORIGIN, SPEAKER = (
+    f"json_extract(record, '$[{2 + _TURN.index(name)}]')" for name in ("role", "origin", "speaker")
+)
+"""What a turn was said as, how it came in and by whom, in SQL."""
 _fact_values, _turn_values = attrgetter(*_FACT), attrgetter(*_TURN)
 SHAPE = ",".join(_FACT + _TURN)
 """Part of the stamp: records of another shape are not read."""

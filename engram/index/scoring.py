@@ -11,7 +11,7 @@ import numpy as np
 from engram.index.stems import MONTH, WEEKDAY, YEAR, date_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
@@ -24,7 +24,8 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 class Term:
     """One word of the question: where it stands, and what it is worth there before saturation.
 
-    `meant` are also the rows of words akin to it, with what stands there in `worth`.
+    `meant` are also the rows of words akin to it, with what stands there in `worth`; a `faint` word says only how one
+    asks.
     """
 
     word: str
@@ -33,6 +34,7 @@ class Term:
     counts: Floats
     meant: Places
     worth: Floats
+    faint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +233,21 @@ def first(score: Floats, shown: Bools, k: int, keys: Callable[[Places], Iterable
         places = places[score[places] >= least]
     ordered = sorted(zip((-score[places]).tolist(), keys(places), places.tolist(), strict=True))
     return [place for _, _, place in ordered[:k]]
+
+
+def held(matches: Sequence[Match], places: Places | list[int]) -> list[int]:
+    """Which words the rows at these places hold themselves: two bits a word, the lower one also for words akin to it.
+
+    Of a question of more than 31 words the first ones count.
+    """
+    bits = np.zeros(len(places), np.int64)
+    for place, match in enumerate(matches[:31]):
+        bits |= (match.akin[places] > 0).astype(np.int64) << 2 * place
+        bits |= (match.own[places] > 0).astype(np.int64) << 2 * place + 1
+    found: list[int] = bits.tolist()
+    return found
+
+
+def at_rank(parts: Callable[[], Mapping[str, Floats]], rank: int) -> dict[str, float]:
+    """The parts of one score, by name, out of arrays that hold those of all; zeros are left out."""
+    return {name: value for name, values in parts().items() if (value := float(values[rank]))}

@@ -309,8 +309,11 @@ class Postings:
         twin.terms = _Codes(zip((names[code] for code in used), count()))
         return twin
 
-    def document_counts(self, rank: Ints) -> dict[str, int]:
-        """Term → documents that hold it, in order of first appearance by `rank` (0: dead), then by name."""
+    def document_counts(self, rank: Ints, without: tuple[str, ...] = ()) -> dict[str, int]:
+        """Term → documents that hold it, in order of first appearance by `rank` (0: dead), then by name.
+
+        Terms that begin with one of `without` are left out.
+        """
         codes, rows, _ = self.triples()
         ranks = rank[rows]
         codes, ranks = codes[ranks > 0], ranks[ranks > 0]
@@ -318,7 +321,7 @@ class Postings:
         np.minimum.at(first, codes, ranks)
         documents = np.bincount(codes, minlength=len(self.terms)).tolist()
         present = sorted(zip(first.tolist(), self.terms, documents, strict=True))
-        return {name: many for _, name, many in present if many}
+        return {name: many for _, name, many in present if many and not name.startswith(without)}
 
 
 def pack(version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import Stemmer
 
 from engram.core.date_words import LEXICONS
-from engram.core.words import STOP, content, language
+from engram.core.words import STOP, capitalised, content, language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,6 +72,13 @@ _REMEMBERED = 20_000
 _KNOWN = {code: _Stems(code) for code in LANGUAGES}
 
 
+SMALL = "="
+"""Before a stop word, the term under which every unit that holds it is filed."""
+
+NAMED = "^"
+"""Before a stop word, the term of the units in which it is capitalised: it may be somebody's name (`Will`, `Else`)."""
+
+
 def analysed(found: Sequence[str]) -> tuple[list[str], int]:
     """The stems of a unit's words without stop words, and its language as a place in `LANGUAGES`.
 
@@ -79,6 +86,16 @@ def analysed(found: Sequence[str]) -> tuple[list[str], int]:
     """
     code = language(found) or "en"
     return list(filter(None, map(_KNOWN[code].__getitem__, found))), LANGUAGES.index(code)
+
+
+def small_terms(text: str, found: Sequence[str], code: int) -> list[str]:
+    """The terms of the stop words of `text`, whose words are `found` in the language at `code` of `LANGUAGES`.
+
+    Each word once: they are looked up only where a question turns on them, and never count for the length of a unit.
+    `small_terms("Will is here", ["will", "is", "here"], 0) == ["=here", "=is", "=will", "^will"]`
+    """
+    small = STOP[LANGUAGES[code]].intersection(found)
+    return sorted([*map(SMALL.__add__, small), *(NAMED + word for word in small & capitalised(text))])
 
 
 def stemmed(found: list[str], code: str) -> list[str]:

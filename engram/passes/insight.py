@@ -219,14 +219,18 @@ def _made(
 
 def _staged(view: View, fact: Fact, usage: Usage, now: datetime) -> Fact:
     """The fact with its stage, so that the next look at it changes nothing."""
-    one = Living(fact, usage, view.policy.trust.dream)
+    one = Living(fact, usage, view.policy.trust.dream, said_by="dream")
     stage, _ = lifecycle.stage(fact, usage, view.vitals(one, now), view.policy)
     return replace(fact, stage="" if stage == "candidate" else stage)
 
 
 def _may_go(one: Living) -> bool:
-    """Whether a memory may give way to a conclusion: no person's, no rule, promise or habit (`X23`, `C27`, `E16`)."""
-    lasts = one.fact.category in lifecycle.PROTECTED or todos.HABIT in one.fact.tags
+    """Whether a memory may give way to a conclusion: nothing protected, no promise, kept or open, and no habit.
+
+    Rows X23, C27, E16; model §0.12.
+    """
+    lasts = lifecycle.protected(one.fact, one.kept) or one.fact.category in lifecycle.PROTECTED
+    lasts = lasts or todos.HABIT in one.fact.tags
     return not is_theirs(one) and not lasts and not one.fact.expires
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.policy import PortraitPolicy
     from engram.core.records import Entity
     from engram.passes import Living, Step, View
 
@@ -224,7 +223,7 @@ def _touched(one: Living) -> float:
 def cards(view: View, now: datetime) -> list[Step]:
     """What tells most of an entity with 5 memories or more, in at most 400 words, each with its source (`D9`)."""
     telling, known = Telling(view, now), about(view, now)
-    told = view.once(cards, lambda: _carded(known, view.policy.portraits), known)
+    told = view.once(cards, lambda: _carded(view, known), known)
     for path, entity in view.entities.items():
         if path in told or "card" in entity.blocks:
             why = f"{len(known.get(path, ()))} memories"
@@ -232,19 +231,20 @@ def cards(view: View, now: datetime) -> list[Step]:
     return telling.done()
 
 
-def _carded(known: Mapping[str, Sequence[Living]], policy: PortraitPolicy) -> dict[str, tuple[Line, ...]]:
+def _carded(view: View, known: Mapping[str, Sequence[Living]]) -> dict[str, tuple[Line, ...]]:
     """The cards of entities that have one, by path."""
+    policy = view.policy.portraits
     return {
-        path: _within(sorted(memories, key=worth), policy.card_words)
+        path: _within(view, sorted(memories, key=worth), policy.card_words)
         for path, memories in known.items()
         if len(memories) >= policy.card_memories
     }
 
 
-def _within(memories: Iterable[Living], most: int) -> tuple[Line, ...]:
+def _within(view: View, memories: Iterable[Living], most: int) -> tuple[Line, ...]:
     found: list[Line] = []
     for one in memories:
-        told = line(one.fact)
+        told = line(view, one.fact)
         most -= len(told.text.split())
         if most < 0:
             break

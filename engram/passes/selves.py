@@ -42,7 +42,7 @@ def profile(view: View, now: datetime) -> list[Step]:
     limit = view.policy.portraits.profile_lines - len(page.own.split("\n") if page else ())
     memories = _of_the_user(view, now, _ABOUT_USER)
     short, fresh = _told(telling, page, PROFILE, "portrait", memories)
-    lines = _apart([line(one.fact) for one in fresh], view.policy.portraits)
+    lines = _apart([line(view, one.fact) for one in fresh], view.policy.portraits)
     if len(short) + len(lines) > limit:
         rewritten = _rewritten(
             telling, PROFILE, "portrait", "profile", [*_statements(view, short, memories, lines)], memories
@@ -66,10 +66,10 @@ def identity(view: View, now: datetime) -> list[Step]:
     policy, page, telling = view.policy.portraits, view.page(IDENTITY), Telling(view, now)
     memories = _of_the_user(view, now, _FOR_ASSISTANT)
     short, fresh = _told(telling, page, IDENTITY, "patterns", memories)
-    lines = [Line(f"{day(view, one.fact.created)}: {line(one.fact).text}", (stem(one.fact),)) for one in fresh]
+    lines = [Line(f"{day(view, one.fact.created)}: {line(view, one.fact).text}", (stem(one.fact),)) for one in fresh]
     own = page.own if page else ""
     if lines and len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars:
-        statements = _statements(view, short, memories, [line(one.fact) for one in fresh])
+        statements = _statements(view, short, memories, [line(view, one.fact) for one in fresh])
         rewritten = _rewritten(telling, IDENTITY, "patterns", "patterns", statements, memories)
         if rewritten:
             short, lines = (Line(f"Learned up to {day(view, memories[-1].fact.created)}"), *rewritten), []

@@ -134,7 +134,9 @@ def _storyline(
     opened = min(day(view, first), span[0]) if span else day(view, first)
     path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{day(view, first)}{SUFFIX}"
     latest = list(some[-view.policy.portraits.together :])
-    moments = tuple(Line(f"{day(view, one.fact.created)}: {line(one.fact).text}", (stem(one.fact),)) for one in latest)
+    moments = tuple(
+        Line(f"{day(view, one.fact.created)}: {line(view, one.fact).text}", (stem(one.fact),)) for one in latest
+    )
     keys = {"kind": "storyline", "anchor": f"[[{entity.name}]]", "opened": opened, "seen": day(view, last)}
     title = f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
     return Amend(path, f"{len(some)} memories", keys, {"moments": moments}, title=title), latest

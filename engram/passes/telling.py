@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +79,9 @@ def stem(fact: Fact) -> str:
     return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
-def line(fact: Fact) -> Line:
-    """The memory as a line of its own."""
-    return Line(" ".join(fact.text.split()), (stem(fact),))
+def line(view: View, fact: Fact) -> Line:
+    """The memory as a line of its own, with its source class where that is not the user."""
+    return Line(trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)), (stem(fact),))
 
 
 def worth(one: Living) -> tuple[Any, ...]:
@@ -96,8 +96,13 @@ def day(view: View, when: datetime | None) -> str:
 
 
 def numbered(view: View, facts: Sequence[Fact], first: int = 1) -> list[dict[str, Any]]:
-    """Memories as a question shows them."""
-    return [{"n": n, "date": day(view, fact.created), "text": fact.text} for n, fact in enumerate(facts, first)]
+    """Memories as a question shows them; who said one is told where it was not the user."""
+    rows = []
+    for n, fact in enumerate(facts, first):
+        said_by = view.look.said_by(fact)
+        others = {} if said_by == "user" else {"said_by": said_by}
+        rows.append({"n": n, "date": day(view, fact.created), "text": fact.text} | others)
+    return rows
 
 
 def asked(task: str, material: Mapping[str, Any], why: str) -> Ask:
@@ -156,12 +161,22 @@ class Telling:
         if answer is None:
             self.steps.append(ask)
             return True
-        lines = sentences(answer, sources) or have
+        lines = self._marked(sentences(answer, sources)) or have
         if lines != have:
             why = change.why + refused(answer)
             self.steps.append(Amend(change.path, why, change.keys, {block: lines}, title=change.title))
         self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
         return True
+
+    def _marked(self, lines: Iterable[Line]) -> tuple[Line, ...]:
+        """The lines, each with the least trusted source class it rests on where that is not the user."""
+        facts = {stem(one.fact): one.fact for one in self.view.memories.values()}
+        found = []
+        for one in lines:
+            classes = [self.view.look.said_by(facts[name]) for name in one.sources if name in facts]
+            least = max(classes, key=trust.CLASSES.index, default="user")
+            found.append(replace(one, text=trust.marked(one.text, least)))
+        return tuple(found)
 
     def show(self, change: Amend, page: Page | None) -> None:
         """Have blocks and keys of a page be as in `change`, if they are not."""

@@ -30,9 +30,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it.
+    """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it, who says it.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None.
+    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
+    source class (`trust.fact_class`).
     """
 
     fact: Fact
@@ -81,6 +82,10 @@ class Looking:
         """How far the source of a memory is believed, 0–1 (`D6`)."""
         return 1.0
 
+    def said_by(self, fact: Fact) -> str:  # noqa: ARG002  the form
+        """The source class of a memory (`D6`)."""
+        return "user"
+
     def outside(self, fact: Fact) -> bool:  # noqa: ARG002  the form
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
         return False
@@ -94,7 +99,7 @@ class Looking:
 class View:
     """What passes see: the memories, the ties, and by `look` whatever else is in the vault.
 
-    `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
+    `logs` are the paths of the logs that lose old rows; `answers` are a model's, by
     the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
     says how the vectors of memories are kept that have one of their own. `buried` are the hashes of statements that
     must not come back, `forgotten` knows what else says so, `feedback` what became of the memories of a category
@@ -112,7 +117,6 @@ class View:
     memories: Mapping[str, Living]
     look: Looking = field(default_factory=Looking)
     edges: Sequence[Edge] = ()
-    trash: Sequence[str] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     stored: Mapping[str, Stored] = field(default_factory=dict)
@@ -206,8 +210,6 @@ class View:
                 told["edges"] = outcome.tied(told.get("edges", self.edges), step)
             elif isinstance(step, Mark):
                 told["written"] = {**told.get("written", self.written), step.path: step.content}
-                if step.content is None:
-                    told["trash"] = [path for path in told.get("trash", self.trash) if path != step.path]
         return replace(self, **told)
 
     def _memories_after(self, steps: Sequence[Made | Edit | Move]) -> dict[str, Any]:
@@ -216,7 +218,7 @@ class View:
         made, ended = Counter(self.made), Counter(self.ended)
         for step in steps:
             if isinstance(step, Made):
-                memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream)
+                memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream, said_by="dream")
                 made[step.by] += 1
             elif (name := at.get(step.path)) is None:
                 talks = [outcome.retold(talk, step) for talk in talks]

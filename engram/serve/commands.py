@@ -198,7 +198,7 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
 def forecast(given: Given, days: int, *, plot: bool) -> None:
-    """Show what will go stale, end, be archived or pruned if nobody touches it, and why."""
+    """Show what will go stale, end or be archived if nobody touches it, and why."""
     with given.line() as line:
         given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 
@@ -406,9 +406,12 @@ def status(given: Given) -> None:
     from engram.vault import template
 
     try:
-        given.show("status", wire.call(given.socket(), "status", {}))
-    except wire.AbsentError:
-        template.check(given.settings().vault)
+        given.show("status", wire.call(given.socket(), "status", {}, folder=given.folder()))
+    except wire.AbsentError as fault:
+        settings = given.settings()
+        template.check(settings.vault)
+        if settings.place and (told := settings.place.told()):
+            fault.fix = f"{told[:1].upper()}{told[1:]}. {fault.fix}"
         raise
 
 

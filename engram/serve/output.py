@@ -106,7 +106,7 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     yield from (f"    {line}" for line in rest)
     marks = (
         hit.get("category") or hit.get("kind"),
-        hit.get("speaker"),
+        hit.get("provenance") or hit.get("speaker"),
         str(hit.get("when") or "")[:16],
         hit.get("key"),
         cut and f"all of it: {hit.get('path', '')}",
@@ -115,10 +115,12 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     if quote := hit.get("quote"):
         since = ", before it was put in these words" if hit.get("reworded") else ""
         yield f"    “{quote}”" + (f" ({hit['source']})" if hit.get("source") else "") + since
+    if fault := hit.get("fault"):
+        yield f"    ! {fault}"
     if explain:
         parts = " ".join(f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items())
         yield f"    score {hit.get('score', 0):.3f} = {parts}"
-        yield f"    {hit.get('tokens', 0)} tokens, {hit.get('path', '')}"
+        yield f"    trust {hit.get('trust', 1):.2f}, {hit.get('tokens', 0)} tokens, {hit.get('path', '')}"
 
 
 def _waiting(result: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
@@ -130,7 +132,12 @@ def _waiting(result: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
         yield f"{place:>2}. {case['why']}"
         for word, statement in zip(_SIDES[len(case["statements"])], case["statements"], strict=True):
             yield from _block(f"    {word}", "    ", statement["text"])
-            marks = (str(statement["when"] or "")[:10], statement["status"], statement["path"])
+            marks = (
+                str(statement["when"] or "")[:10],
+                statement["status"],
+                statement.get("provenance"),
+                statement["path"],
+            )
             yield "      " + " · ".join(mark for mark in marks if mark)
             if whole and statement["evidence"]:
                 yield from _block("      “", "      ", f"{statement['evidence']}”")
@@ -159,6 +166,15 @@ def _run(result: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  failed: {name}, {why}" for name, why in result["failures"].items())
     if result["run"] and not result["dry_run"]:
         yield f"`engram undo {result['run']}` takes it back."
+
+
+def _purged(result: Mapping[str, Any]) -> Iterator[str]:
+    """What was removed for good, or would be."""
+    would = "would remove" if result["dry_run"] else "removed"
+    yield from (f"  {would} {path}" for path in result["removed"])
+    yield from (f"  failed: {path}, {why}" for path, why in result["failures"].items())
+    if not result["removed"]:
+        yield "Nothing was removed." if result["failures"] else "The trash is empty."
 
 
 def _runs(result: Mapping[str, Any]) -> Iterator[str]:
@@ -206,6 +222,8 @@ def _short(row: Mapping[str, Any]) -> str:
 _BARS = "▁▂▃▄▅▆▇█"
 _LISTED = {
     "consolidate": _run,
+    "prune": _run,
+    "purge": _purged,
     "undo": _run,
     "runs": _runs,
     "forecast": _forecast,

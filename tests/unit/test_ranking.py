@@ -166,11 +166,45 @@ def test_a_fact_and_its_turn_take_one_slot():
     assert [(slot.key, slot.behind, slot.score) for slot in slots] == [("F", ("s#^t1",), 1.0), ("s#^t2", (), 0.5)]
 
 
-def test_facts_of_one_turn_take_one_slot():
-    """The best is shown; the turn they share needs no second place."""
-    units = {key: Unit(key, source="s#^t1") for key in ("F", "G")}
-    (slot,) = merged([scored("G", 3.0), scored("F", 3.0)], units, NOW, PLAIN)
-    assert (slot.key, slot.behind) == ("F", ("G",))
+# row: X1
+def test_each_fact_of_a_turn_has_a_slot_of_its_own():
+    """Worth what its own words are worth; the turn stands behind the best, which is worth no less than the turn."""
+    units = {key: Unit(key, source="s#^t1") for key in ("F", "G", "H")} | {"s#^t1": Unit("s#^t1")}
+    found = [scored("s#^t1", 4.0), scored("G", 3.0), scored("F", 2.0), scored("H", 1.0)]
+    slots = merged(found, units, NOW, PLAIN)
+    assert [(slot.key, slot.score, slot.behind) for slot in slots] == [
+        ("G", 1.0, ("s#^t1",)),
+        ("F", 0.5, ()),
+        ("H", 0.25, ()),
+    ]
+
+
+# row: X1
+@pytest.mark.parametrize(
+    ("turn", "facts", "alone"),
+    [
+        (0b1100, (0b1100, 0b0000), False),
+        (0b1100, (0b1110, 0b0000), False),
+        (0b1111, (0b1100, 0b0011), True),
+        (0b1100, (0b0100,), True),
+        (0b0000, (0b0000,), False),
+    ],
+)
+def test_a_turn_has_a_slot_of_its_own_where_no_fact_of_it_holds_all_its_words_of_the_question(turn, facts, alone):
+    """Then it says more of what is asked than any of them; else the words are not shown twice."""
+    units = {"t": Unit("t")} | {f"F{n}": Unit(f"F{n}", source="t") for n in range(len(facts))}
+    found = [Scored("t", 2.0, {}, turn), *(Scored(f"F{n}", 1.0, {}, held) for n, held in enumerate(facts))]
+    slots = merged(found, units, NOW, PLAIN)
+    assert ("t" in {slot.key for slot in slots}) is alone
+    assert len(slots) == len(facts) + alone
+
+
+# row: C28
+def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
+    """The words of what is disputed do not stand above what replaced them."""
+    units = {"t": Unit("t"), "F": Unit("F", source="t", nudge=-0.12), "G": Unit("G", source="t", nudge=0.05)}
+    slots = merged([Scored("t", 2.0, {}, 0b11), Scored("F", 1.0, {}, 0b1), Scored("G", 1.0, {})], units, NOW, PLAIN)
+    assert {slot.key: slot.score for slot in slots} == pytest.approx({"t": 0.88, "G": 0.55, "F": 0.38})
 
 
 def test_a_fact_never_pushes_a_turn_below_another():
@@ -382,9 +416,10 @@ def test_line_cost_is_part_of_a_unit():
 
 # row: C28
 def test_of_two_facts_of_one_turn_the_more_trusted_is_shown():
-    """And the place is worth what the best of the family is, with the nudge of the one that is shown."""
+    """For the turn, that is: its place is worth what the better is, with the nudge of the one that is shown."""
     units = {"t": Unit("t"), "a": Unit("a", "t", nudge=-0.12), "b": Unit("b", "t", nudge=0.05)}
-    (slot,) = merged([scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN)
-    assert (slot.key, slot.behind) == ("b", ("t", "a"))
+    slot, other = merged([scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN)
+    assert (slot.key, slot.behind) == ("b", ("t",))
+    assert (other.key, other.score) == ("a", pytest.approx(2 / 3 - 0.12))
     assert slot.score == pytest.approx(1.05)
     assert slot.parts == {"text": 1.0, "nudge": 0.05}

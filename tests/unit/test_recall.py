@@ -541,3 +541,96 @@ def test_what_was_given_to_a_persona_is_nobody_elses_at_once(memory):
         edit(path, "---\nid:", "---\npersona: work\nid:")
     answer = memory.call("recall", {"query": "Where does the heron nest?"})
     assert answer["hits"] == []
+
+
+# Words that must be found.
+
+
+NAMES = {
+    "Will": ("My brother Will likes jazz.", "Who is Will?", "will this ever end, and will you be there for me?"),
+    "Una": ("Una likes oysters.", "what does Una like", "En una casa de la ciudad."),
+    "Else": ("Else mag Rosen.", "Was macht Else?", "What else can be done about it?"),
+    "Den": ("Den lives in Kiel.", "who is Den", "Ich habe den Hund gesehen."),
+    "Sue": ("Sue plays chess.", "What about Sue?", "Le sue scarpe sono qui."),
+    "Ben": ("Ben has a boat.", "Who is Ben?", "Ik ben er niet."),
+    "US": ("I flew to the US with Tom.", "Who was in the US?", "Tell us about it."),
+}
+
+
+# row: X13
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_never_a_stop_word(memory, name):
+    """The first hit is the text with the name, whatever else holds the word in lower case."""
+    text, question, other = NAMES[name]
+    (key,) = told(memory, text, session="name")
+    told(memory, *(f"{other} Number {n}." for n in range(4)), session="other")
+    memory.flush()
+    first = recalled(memory, question)[0]
+    assert key in {first["key"], first["source"]}
+
+
+# row: X13
+def test_names_that_are_words_are_found(memory):
+    """In a question that names nobody else."""
+    names = "Ada Art Ben Bill Den Die Else Faith Hope Jack Mark May Rob Sue Una Will".split()  # noqa: SIM905  reads better
+    keys = {name: told(memory, f"{name} owns a heron.", session=f"of {name}")[0] for name in names}
+    memory.flush()
+    for name, key in keys.items():
+        first = recalled(memory, f"What does {name} own?")[0]
+        assert key in {first["key"], first["source"]}, name
+
+
+# row: X13
+def test_a_known_name_is_found_in_lower_case_where_no_other_word_is_left(memory):
+    """With another word it stays the verb that it mostly is."""
+    entity(memory, "Will", "[]")
+    (key,) = told(memory, "My brother Will likes jazz.", session="name")
+    told(memory, "Will it rain? It will.", "The tram will be late.", session="other")
+    memory.flush()
+    first = recalled(memory, "who is will")[0]
+    assert key in {first["key"], first["source"]}
+    assert all("tram" in hit["text"] for hit in recalled(memory, "will the tram be late?")[:1])
+
+
+# row: X13
+def test_a_question_of_small_words_turns_on_those_that_relate(memory):
+    """Chatter finds nothing, whatever was said in such words."""
+    (key,) = told(memory, "I am from Bremen.", session="home")
+    told(memory, "How are you?", "What is it?", session="chatter")
+    memory.flush()
+    first = recalled(memory, "where am I from?")[0]
+    assert key in {first["key"], first["source"]}
+    assert not recalled(memory, "how are you?")
+    (phrase,) = told(memory, "To be or not to be.", session="stage")
+    assert [hit["key"] for hit in recalled(memory, "to be or not to be")] == [phrase]
+
+
+EIGHT = {
+    "What car do I drive?": "Skoda",
+    "Which instrument do I play?": "violin",
+    "What am I allergic to?": "nuts",
+    "What is the name of my dog?": "Rex",
+    "Where do I work?": "Bosch",
+    "Where do I live?": "Munich",
+    "What phone do I have?": "Fairphone",
+    "Who is Eva?": "sister",
+}
+
+
+# row: X1
+def test_each_of_eight_facts_of_one_turn_is_found_by_its_own_question(memory):
+    """And a question about all of them finds several."""
+    (key,) = told(
+        memory,
+        "I live in Munich, I work at Bosch, I drive a Skoda, I play the violin, I am allergic to nuts, "
+        "my dog is called Rex, my phone is a Fairphone and Eva is my sister.",
+        session="eight",
+    )
+    memory.flush()
+    assert len([fact for fact in memory.index.catalog.facts() if fact.source == key]) >= 6
+    for question, word in EIGHT.items():
+        assert word in recalled(memory, question)[0]["text"], question
+    told(memory, "My sister Eva lives in Porto, she is a dentist and she has a boat.", session="eva")
+    memory.flush()
+    about = [hit["text"] for hit in recalled(memory, "Tell me about Eva")]
+    assert sum("Eva" in text for text in about) >= 3

@@ -158,8 +158,12 @@ def test_two_sessions_side_by_side_do_not_overwrite_each_other(told):
         say(told, f"The oven in the hall was at {number}.", "cake")
     for number in range(5, 10):
         say(told, f"The oven in the hall was at {number}.", "cake")
-    assert context(told, session="trip")["parts"]["rolling"] == ["- [this conversation so far] So far 4 turns."]
-    assert context(told, session="cake")["parts"]["rolling"] == ["- [this conversation so far] So far 6 turns."]
+    assert context(told, session="trip")["parts"]["rolling"] == [
+        "- [engram (summary), this conversation so far] So far 4 turns."
+    ]
+    assert context(told, session="cake")["parts"]["rolling"] == [
+        "- [engram (summary), this conversation so far] So far 6 turns."
+    ]
 
 
 # row: E14
@@ -257,18 +261,18 @@ def test_a_context_keeps_its_budget_and_drops_what_matters_least_first(memory, c
 
 # row: E18
 def test_facts_in_a_context_say_where_they_come_from(memory):
-    """Seeded by the user's own word, or observed; and what was handed out is not learned again (X7)."""
+    """Said by the user, or asked to keep; and what was handed out is not learned again (X7)."""
     memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
     memory.call("observe", {"turns": [{"session": "trip", "text": "My name is Mira and I live in Lisbon."}]})
     (name,) = [fact.id for fact in memory.index.catalog.facts() if "Lisbon" in fact.text]
     memory.call("update", {"id": name, "pinned": True})
     found = memory.call("context", {"session": "trip"})
     labels = {line.partition("]")[2].strip(): line[3 : line.index(",")] for line in found["parts"]["foundation"]}
-    assert {label for text, label in labels.items() if "walnuts" in text} == {"seeded"}
-    assert {label for text, label in labels.items() if "Lisbon" in text} == {"observed"}
+    assert {label for text, label in labels.items() if "walnuts" in text} == {"user (remembered)"}
+    assert {label for text, label in labels.items() if "Lisbon" in text} == {"user"}
     memory.call("remember", {"text": "The heron likes oats."})
     (line,) = [line for line in memory.call("context", {"query": "heron"})["parts"]["relevant"] if "heron" in line]
-    assert line.startswith("- [seeded, ")
+    assert line.startswith("- [user (remembered), ")
     facts = len(memory.index.catalog.facts())
     memory.call("observe", {"turns": [{"session": "trip", "text": found["text"]}]})
     assert len(memory.index.catalog.facts()) == facts

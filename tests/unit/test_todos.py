@@ -240,7 +240,7 @@ def test_a_promise_is_due_on_the_day_of_the_vaults_zone(memory):
     assert row["due"] == "2026-11-25T00:00:00+01:00"
     assert row["due_until"] == "2026-11-26T00:00:00+01:00"
     assert " · due 2026-11-25 · " in shown("todos", {"todos": [row]})
-    assert "- [observed, 2026-11-25, " in memory.call("context", {})["text"]
+    assert "- [user, 2026-11-25, " in memory.call("context", {})["text"]
 
 
 # row: E16
@@ -252,7 +252,10 @@ def test_the_command_line_lists_settles_and_tells(memory):
     assert listed == f"open      I will call the agency about the flat. · {name}"
     told = shown("context", memory.call("context", {}))
     assert told.startswith("<memory-notes ")
-    assert "Open promises:\n- [seeded, 2026-11-20, confidence 1.00] I will call the agency about the flat.\n" in told
+    assert (
+        "Open promises:\n- [user (remembered), 2026-11-20, confidence 1.00] I will call the agency about the flat.\n"
+        in told
+    )
     memory.call("settle", {"id": name})
     assert shown("todos", memory.call("todos", {})) == "There is nothing of that kind."
     assert shown("context", {"text": ""}) == "Nothing is known yet."
