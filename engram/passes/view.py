@@ -41,6 +41,7 @@ class Living:
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
+    said_by: str = "user"
 
 
 class Looking:
