@@ -33,13 +33,15 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Spoken:
     """When words were said, in which turn (its key, '' for none), and whether by the user in the chat (`own`).
 
-    `at` None: nobody knows when. `fact` marks the statement of a note.
+    `at` None: nobody knows when. `fact` marks the statement of a note, `memory` is the id of that one: its note says by
+    itself whether it is forgotten, for a wish that a crash cut short has not happened.
     """
 
     at: datetime | None = None
     key: str = ""
     own: bool = False
     fact: bool = False
+    memory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Stone:
         """Whether it hides words that were said like this."""
         if said.key and said.key in self.anew:
             return False
-        if self.turns and said.fact:
+        if (self.turns and said.fact) or (said.memory and said.memory == self.memory):
             return False
         if said.at is None:
             return self.until is None

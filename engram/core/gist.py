@@ -25,9 +25,6 @@ DIGITS = 12
 """Hexadecimal digits of a hashed word."""
 OTHERS = 2 / 3
 """The share of a gist's further words that a sentence must hold beside all its names and numbers."""
-NAMELESS = 3 / 4
-"""The share of the words of a gist without a name or number that must be there; up to three, all of them."""
-ALL = 3
 PART = 1 / 2
 """A sentence that says a part of a gist and nothing else says at least this share of it."""
 FEW = 2
@@ -369,19 +366,16 @@ def _holds(known: Gist, held: Collection[str]) -> bool:
     there = known.words.intersection(held)
     if not known.names.issubset(held):
         return False
-    if known.names:
-        return len(there) >= ceil(len(known.words) * OTHERS)
-    if known.pairs:
-        return len(there) >= ceil(len(known.words) * OTHERS)
-    share = 1.0 if len(known.words) <= ALL else NAMELESS
+    share = OTHERS if known.names or known.pairs else 1.0
     return len(there) >= ceil(len(known.words) * share)
 
 
 def says(known: Gist, sentence: str) -> bool:
     """Whether a sentence says what a gist says, in whatever person, or a part of it and nothing else.
 
-    It holds all names and numbers and two thirds of the other words (without names: all of up to three, three
-    quarters of more), and speaks of nobody else. `My sister lives in Berlin` does not say `I live in Berlin`.
+    It holds all names and numbers and two thirds of the other words (without a name or number all of them, or
+    another boat would do for the one that was forgotten), and speaks of nobody else. `My sister lives in Berlin`
+    does not say `I live in Berlin`.
     """
     held = tokens(sentence)
     if not may(known, held):

@@ -42,11 +42,13 @@ def seen(unit: Unit, forgotten: Forgotten, voices: Callable[[Sequence[str]], Map
 def _stated(fact: Fact, forgotten: Forgotten, voices: Callable[[Sequence[str]], Mapping[str, Voice]]) -> str:
     """What may be handed out of a statement: as long as any of the turns behind it may be."""
     keys = [key for key in (fact.source, *fact.also) if key]
-    text = forgotten.shown(fact.text, Spoken(fact.created, fact.source, own=not keys, fact=True))
+    text = forgotten.shown(fact.text, Spoken(fact.created, fact.source, own=not keys, fact=True, memory=fact.id))
     if text == fact.text or not keys:
         return text
     users = {key for key, voice in voices(keys).items() if voice.source_class == "user"}
-    told = (forgotten.shown(fact.text, Spoken(fact.created, key, key in users, fact=True)) for key in keys)
+    told = (
+        forgotten.shown(fact.text, Spoken(fact.created, key, key in users, fact=True, memory=fact.id)) for key in keys
+    )
     return next((one for one in told if one == fact.text), text)
 
 

@@ -65,7 +65,6 @@ def rid(memory, clock):
 
 
 # row: X8
-# row: X26
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.booleans())
 def test_what_was_forgotten_is_in_no_answer(rid, asked, archive):

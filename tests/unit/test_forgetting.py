@@ -341,6 +341,17 @@ def test_a_status_set_by_hand_hides_and_shows_the_same(memory, clock, say):
     assert TOLD in texts(memory, "therapist Vos", kinds=["turn"])
 
 
+# row: X2
+def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_note(memory, clock, say):
+    """The note is active and recalled; asked again the wish is carried out."""
+    say(TOLD)
+    (fact,) = hits(memory, "therapist", kinds=["fact"])
+    memory.deeds.forgetting.entomb([memory.index.find(fact["id"])], clock(), "the user asked")
+    assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]
+    forget(memory, clock, "therapist", "Vos")
+    assert hits(memory, "therapist") == []
+
+
 # -- the rule by itself -------------------------------------------------------------------------------
 
 

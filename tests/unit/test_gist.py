@@ -67,6 +67,7 @@ OTHER = {
     ),
     "I'm a vegetarian.": ("Tell me about vegetarian food.", "I love vegetarian food."),
     "The user is allergic to nuts.": ("I'm allergic to cats.", "Nuts are healthy.", "My son is allergic to nuts."),
+    "I decided to buy the red boat.": ("I decided to buy the blue boat.", "I decided to buy the red car."),
     "My favourite singer is Adele.": ("Who is my favourite singer?", "Adele has a new album."),
     "Mon ex s'appelle Bastien.": ("Bastien joue du piano.", "Mon chien s'appelle Filou."),
     "J'habite à Nantes.": ("Mon frère Luc habite à Nantes.",),
@@ -98,7 +99,7 @@ def test_a_sentence_of_somebody_or_something_else_is_not_taken_for_it(statement,
     assert not is_said(statement, sentence)
 
 
-# row: X26
+# row: X8
 def test_a_gist_is_kept_without_its_words_and_means_the_same_when_read_back():
     """All that can be read of it are hashes and marks."""
     (known,) = gists("My therapist is Dr. Vos.")
