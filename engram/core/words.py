@@ -164,6 +164,7 @@ _SOMEBODY_OF_MINE = re.compile(
     r"|брат|друг|жена|мама|мать|муж|отец|папа|подруга|сестра|сын|дочь)(?:e?n|s)?\b"
 )
 _LETTERS = re.compile(r"\w+")
+_ASCII_CAPITALISED = re.compile(r"\b[A-Z][A-Za-z]*")
 _CAPITALISED = re.compile(r"\b[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я][^\W\d_]*")
 
 RELATING = frozenset(
@@ -269,7 +270,9 @@ def capitalised(text: str) -> set[str]:
 
     `capitalised("Will's art is for US") == {"will", "us"}`
     """
-    return set(map(fold, _CAPITALISED.findall(text)))
+    return set(
+        map(str.lower, _ASCII_CAPITALISED.findall(text)) if text.isascii() else map(fold, _CAPITALISED.findall(text))
+    )
 
 
 def language(text_words: Sequence[str]) -> str:

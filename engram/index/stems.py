@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import Stemmer
 
 from engram.core.date_words import LEXICONS
-from engram.core.words import STOP, capitalised, content, language
+from engram.core.words import ANY_STOP, STOP, capitalised, content, language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,10 +92,15 @@ def small_terms(text: str, found: Sequence[str], code: int) -> list[str]:
     """The terms of the stop words of `text`, whose words are `found` in the language at `code` of `LANGUAGES`.
 
     Each word once: they are looked up only where a question turns on them, and never count for the length of a unit.
-    `small_terms("Will is here", ["will", "is", "here"], 0) == ["=here", "=is", "=will", "^will"]`
+    `set(small_terms("Will is here", ["will", "is", "here"], 0)) == {"=here", "=is", "=will", "^will"}`
     """
     small = STOP[LANGUAGES[code]].intersection(found)
-    return sorted([*map(SMALL.__add__, small), *(NAMED + word for word in small & capitalised(text))])
+    if not small:
+        return []
+    return [*map(_SMALL_TERMS.__getitem__, small), *(NAMED + word for word in capitalised(text) & small)]
+
+
+_SMALL_TERMS = {word: SMALL + word for word in ANY_STOP}
 
 
 def stemmed(found: list[str], code: str) -> list[str]:

@@ -98,14 +98,14 @@ def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
 def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held, clock):
     """30 days from the day it was learned; seen again it stays."""
     batch = batch_of(held, WORDS)
-    held.file(batch, said(batch, "Anna moved to Porto.", "Anna is moody.", confidence=0.39))
+    held.file(batch, said(batch, "Anna saw a fox.", "Anna is moody.", confidence=0.39))
     held.file(batch_of(held, "Hm."), Extraction((), "test/1"))
     assert all("expires: 2026-12-20T21:00:00" in path.read_text() for path in facts(held))
     again = batch_of(held, WORDS)
-    held.file(again, said(again, "Anna moved to Porto.", extractor="test/2"))
+    held.file(again, said(again, "Anna saw a fox.", extractor="test/2"))
     clock.advance(days=30)
     hits = held.call("recall", {"query": "Anna", "kinds": ["fact"]})
-    assert [hit["text"] for hit in hits["hits"]] == ["Anna moved to Porto."]
+    assert [hit["text"] for hit in hits["hits"]] == ["Anna saw a fox."]
     assert hits["filtered"] == {"expired": 1}
 
 
