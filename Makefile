@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write year docs lock clean
+.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
@@ -35,6 +35,9 @@ bench-write: $(READY)  ## what becomes of an adversarial conversation: precision
 
 year: $(READY)  ## a simulated year of real conversations, held against its golden tree
 	$(PY) benchmarks/bench_year.py
+
+lives: $(READY)  ## months of what people tell and ask (ACCEPT=1: list what passes now; LIFE=file: that one, told in full)
+	$(PY) benchmarks/lives.py $(if $(ACCEPT),--accept) $(if $(LIFE),-v "$(LIFE)")
 
 docs: $(READY)  ## write the generated pages anew
 	$(PY) docs/generate.py

@@ -8,22 +8,17 @@ and the clock stands still until it is done. So the same year makes the same vau
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram import config, sockets
-from engram.daemon import Daemon
-from engram.memory import Memory
-from engram.serve import wire
-from engram.serve.server import Server
+from engram import config
 from engram.sight import RUNS
 from engram.vault.template import plant, template_folder
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer
+from tests.fakes.stepped import SteppedDaemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +31,6 @@ if TYPE_CHECKING:
 YEAR = timedelta(days=365)
 EVENING = timedelta(hours=20)
 SILENCE = timedelta(minutes=31)
-PATIENCE = 60.0
 DEVICE = "0123456789abcdef"
 DEEDS = {5: "pin", 9: "confirm", 12: "edit", 17: "correct", 20: "forget", 24: "dispute"}
 """What a person does on which days of a month."""
@@ -91,34 +85,13 @@ def played(
     return Played(year.settings.vault, heard, first, first + length, months, Counter(model.calls), tuple(found))
 
 
-class Bell(threading.Event):
-    """The event that wakes the thread which puts the vault in order; it knows whether that sleeps."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._mine = threading.Lock()
-        self.asleep = False
-
-    def set(self) -> None:
-        """Wake it."""
-        with self._mine:
-            self.asleep = False
-            super().set()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Sleep."""
-        with self._mine:
-            self.asleep = not self.is_set()
-        return super().wait(timeout)
-
-
 @dataclass
 class Year:
     """One vault, its daemon and its clock."""
 
     folder: Path
     model: YearModel
-    now: datetime
+    began: datetime
     zone: str = "UTC"
     months: list[Month] = field(default_factory=list)
 
@@ -126,27 +99,21 @@ class Year:
         self._fake = FakeServer()
         self._fake.script(self.model)
         self._fake.__enter__()
-        self._listeners = sockets.Listeners()
-        self._listeners.__enter__()
         self.settings = _settings(self.folder, self._fake.url, self.zone)
-        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self._steady)
-        self.memory.start()
-        self.daemon = Daemon(self.memory, Server, self._listeners.open(self.settings))
-        self._bell = self.daemon._untidy = Bell()  # noqa: SLF001  whether that thread sleeps nobody else can tell
-        self.daemon.start()
-        self.memory.on_turns = self.daemon.look  # whether order is due is looked at once the batch is filed
-        _until(lambda: self.memory.ready and self._bell.asleep)
+        self._stepped = SteppedDaemon(self.settings, self.began).__enter__()
+        self.memory, self.daemon, self.call = self._stepped.memory, self._stepped.daemon, self._stepped.call
         self._touched = set[str]()
         self._counted = Counter[str]()
         return self
 
-    def _steady(self) -> float:
-        return self.now.timestamp()
-
     def __exit__(self, *_: object) -> None:
-        self.daemon.stop()
-        self._listeners.__exit__(None, None, None)
+        self._stepped.__exit__()
         self._fake.__exit__()
+
+    @property
+    def now(self) -> datetime:
+        """The time of the daemon."""
+        return self._stepped.now
 
     # -- time -----------------------------------------------------------------------------------------
 
@@ -160,7 +127,7 @@ class Year:
         while self.now < until:
             times = [until, evening, self.memory.upkeep.agenda.next(self.now), self._month_ends(), *self._ticks()]
             times += [turn.at] if turn else []
-            self._pass(max(min(times), self.now))
+            self._stepped.step(max(min(times), self.now))
             if turn and turn.at <= self.now:
                 self.call("observe", turns=[turn.turn])
                 self._heard = self.now
@@ -171,7 +138,7 @@ class Year:
                     self.call("recall", query=questions[asked % len(questions)])
                     asked += 1
                 self._by_hand()
-            self._settle()
+            self._stepped.settle()
             if self._at_midnight() and self.now.astimezone(self.settings.zone).day == 1:
                 self._count()
 
@@ -199,33 +166,7 @@ class Year:
                 yield tick
                 break
 
-    def _pass(self, moment: datetime) -> None:
-        self.now = moment
-        self.daemon.look()
-        self._settle()
-
-    def _settle(self) -> None:
-        """Until nothing is in anybody's hands; then what is due is put in order."""
-        self._rest()
-        self._bell.set()
-        self._rest()
-
-    def _rest(self) -> None:
-        last = time.monotonic() + PATIENCE
-        while True:
-            self.daemon.writer.ask("rest", int).result()
-            busy = self.memory.backlog.counts()["distilling_turns"] or self.daemon.writer.waiting()
-            if not busy and self._bell.asleep:
-                return
-            assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)
-            time.sleep(0.003)
-
     # -- people ---------------------------------------------------------------------------------------
-
-    def call(self, name: str, **params: Any) -> dict[str, Any]:
-        """What a client asks for over the socket."""
-        answer: dict[str, Any] = wire.call(str(self.settings.socket), name, params, timeout=PATIENCE)
-        return answer
 
     def _by_hand(self) -> None:
         """On some days of a month a person does something to a memory that nobody touched yet."""
@@ -241,7 +182,7 @@ class Year:
         if deed == "edit":
             path = self.settings.vault / chosen.path
             path.write_text(path.read_text().replace(f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"))
-            self.daemon.changed({path})
+            self.daemon.background.changed({path})
         elif deed == "correct":
             self.call("correct", id=chosen.id, text=f"{chosen.text.rstrip('.')}, as far as I know.")
         elif deed == "pin":
@@ -293,10 +234,3 @@ def _settings(folder: Path, url: str, zone: str) -> Settings:
         consolidation=replace(loaded.policy.consolidation, look_seconds=3600),
     )
     return replace(loaded, policy=policy)
-
-
-def _until(ready: Any) -> None:
-    last = time.monotonic() + PATIENCE
-    while not ready():
-        assert time.monotonic() < last
-        time.sleep(0.001)

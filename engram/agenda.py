@@ -103,6 +103,14 @@ class Agenda:
         """When something is due by the clock next."""
         return min(filter(None, (following(now, cadence, self.zone, self.policy) for cadence in CADENCES)))
 
+    def rested(self, now: datetime) -> datetime | None:
+        """When a light run that has enough batches may be made, if it is too early `now`; None otherwise (`C12`)."""
+        last = self.last.get("light")
+        if last is None or self.events["light"] < self.policy.light_extractions:
+            return None
+        rested = last + timedelta(minutes=self.policy.light_minutes)
+        return rested if last <= now < rested else None
+
     def ran(self, cadence: Cadence, now: datetime) -> None:
         """A run of this cadence was made; written down. Raises StorageError."""
         self.last[cadence] = now

@@ -45,15 +45,23 @@ class Boxing:
         self.settings = settings
         self.policy = settings.policy.boxes
         self.faults = faults
-        self._known: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
         self._again: datetime | None = None
-        self._unsaved = False  # whether the notes of some box stand and no file says so
         self._lost = False  # whether state is gone, and with it some of the latest boxes of the traces
-        self._held = self._load()
-        self._stored = self._held  # as the file has them
+        self._begin(self._load())
+
+    def _begin(self, held: list[Held]) -> None:
+        """These are the boxes, and the file has them so."""
+        self._held = self._stored = held
+        self._unsaved = False  # whether the notes of some box stand and no file says so
         self._traces: dict[str, Trace] | None = None
-        for held in self._held:
-            self._known[held.box.session, held.box.persona].update(held.box.memories)
+        self._known: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
+        for one in held:
+            self._known[one.box.session, one.box.persona].update(one.box.memories)
+
+    def reload(self) -> None:
+        """Go on from the file if git brought another one; raises StorageError."""
+        if (held := self._load()) != self._stored:
+            self._begin(held)
 
     # -- what may be asked ------------------------------------------------------------------------------
 

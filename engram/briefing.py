@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 from engram import ingest, shown
 from engram.core import lifecycle, ranking, todos, trust
 from engram.core.actions import GUIDELINES, guiding
+from engram.core.forgetting import Spoken
 from engram.core.markdown import original
+from engram.core.records import Fact
 from engram.core.talks import STATE, curated, rows
 from engram.errors import BadRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from engram.conversations import Conversations
     from engram.core.echo import Injected
     from engram.core.policies.talking import TodoPolicy
-    from engram.core.records import Fact
 
 STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
@@ -49,7 +50,7 @@ class Briefing:
         if stage not in STAGES:
             raise BadRequestError(f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}.")
         some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
-        found = [fact for fact in some if stage in {"all", todos.stage(fact)}]
+        found = [fact for fact in self._shown(some) if stage in {"all", todos.stage(fact)}]
         came = shown.provenance(self.index, found, self.settings.policy.trust)
         return {"todos": [_row(fact, self.settings.zone) | shown.attributed(came[fact.id]) for fact in found]}
 
@@ -83,7 +84,8 @@ class Briefing:
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.injected.note(thread, text)
-        state = rows(self.talks.read(STATE), "personas").get(name or "", {})
+        known_state = rows(self.talks.read(STATE), "personas").get(name or "", {})
+        state = {key: self._cut(value) if isinstance(value, str) else value for key, value in known_state.items()}
         live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name, every)
         filled = {part: lines for part, lines in parts.items() if lines}
         return {"text": text, "tokens": self._cost([text]), "parts": filled, "state": {**state, **live}}
@@ -92,18 +94,19 @@ class Briefing:
         self, persona: str | None, session: str | None, now: datetime, every: Sequence[Fact]
     ) -> dict[str, list[str]]:
         policy, zone = self.settings.policy.todos, self.settings.zone
-        promises = self._promises(persona, every)
+        promises = list(self._shown(self._promises(persona, every)))
         latest = next(iter(self.talks.latest(persona)), {})
-        rolling = self.talks.rolling(persona, session)
+        rolling = self._cut(self.talks.rolling(persona, session))
         since = now - timedelta(hours=policy.win_hours)
         known = {todos.key(fact.text) for fact in promises}
-        open_loops = [loop for loop in _texts(latest.get("open_loops")) if todos.key(loop) not in known]
+        open_loops = [loop for loop in self._kept(latest.get("open_loops")) if todos.key(loop) not in known]
 
         def some(stage: str, most: int) -> list[Fact]:
             return [fact for fact in _next(promises, now, policy) if todos.stage(fact) == stage][:most]
 
+        pinned = self._shown(fact for fact in every if fact.pinned and _may(fact, persona, now))
         facts = {
-            "foundation": [fact for fact in every if fact.pinned and _may(fact, persona, now)],
+            "foundation": list(pinned),
             "promises": some("open", policy.commitments),
             "habits": some(todos.HABIT, policy.habits),
             "wins": [
@@ -119,11 +122,22 @@ class Briefing:
         parts = {name: [_line(fact, came[fact.id].label, zone) for fact in found] for name, found in facts.items()}
         parts["threads"] += [f"- [{trust.SUMMARY}, open] {loop}" for loop in open_loops]
         parts["threads"] = parts["threads"][: policy.threads]
-        summary = [_texts(latest.get("one_liner")), _texts(latest.get("what_mattered"))]
+        summary = [self._kept(latest.get("one_liner")), self._kept(latest.get("what_mattered"))]
         return parts | {
             "rolling": [f"- [{trust.SUMMARY}, this conversation so far] {rolling}"] if rolling else [],
             "summary": [f"- [{trust.SUMMARY}, last conversation] {text}" for texts in summary for text in texts],
         }
+
+    def _shown(self, some: Iterable[Fact]) -> Iterator[Fact]:
+        """The facts without what was forgotten."""
+        return (fact for fact in map(self.index.shown, some) if isinstance(fact, Fact))
+
+    def _cut(self, text: str) -> str:
+        return self.index.forgotten.shown(text, Spoken())
+
+    def _kept(self, value: object) -> list[str]:
+        """The texts in a key of a session file, without what was forgotten."""
+        return list(filter(None, map(self._cut, _texts(value))))
 
     def _curator(self, persona: str | None, every: Sequence[Fact]) -> dict[str, Any]:
         """When memories were last concluded from, and how many there were then (`E9`); nothing before that."""

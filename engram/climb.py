@@ -18,11 +18,14 @@ from engram.core.classify import event_end, importance_of, is_trivial, kind_of, 
 from engram.core.containment import contained
 from engram.core.dedup import Claim, Decision, Judgement
 from engram.core.entities import expiry
+from engram.core.lifecycle import protected
 from engram.core.quoting import parts
 from engram.core.records import CATEGORIES, Extraction, Fact, FiledTurn
+from engram.core.standing import REMEMBER_TAG, asked_to_keep
 from engram.core.text import content_hash, ulid
 from engram.entering import Entering
 from engram.filing import deed
+from engram.forgetting import FORGOTTEN, Forgetting
 from engram.ladder import Ladder, pair_of
 from engram.plan import Plan
 
@@ -75,6 +78,7 @@ class Climb:
         self.entering = Entering(self.vault, self.settings)
         self.boxing = Boxing(self.vault, self.index, self.settings, filing.faults)
         self.ladder = Ladder(self.index, self.settings, self.entering.ref_of, lambda: self.vault.pairs(APART))
+        self.forgetting = Forgetting(filing)
         self._stale = False  # whether the list of hashes may hold what no active fact says any more
 
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
@@ -84,6 +88,7 @@ class Climb:
         ties and the box of the conversation.
         """
         filed = {item.filed.turn.id: item.filed for item in batch.waiting}
+        self.forgetting.lift(filed.values(), now)
         plan = Plan(self.settings, now, self.filing)
         became: list[tuple[str, str]] = []
         skipped: Counter[str] = Counter(extraction.dropped)
@@ -96,7 +101,9 @@ class Climb:
             fact_id = ulid(heard.occurred_at, seed)
             fact = self._fact(candidate, replace(evidence, turn=heard), fact_id, extraction.extractor)
             said = Said(evidence.turn, candidate.quote, heard, extraction.opinions.get(fact.text))
-            verdict = self._climbed(fact, said, plan, self._judge(fact, said, plan, batch.attempts))
+            gone = self.forgetting.barred(fact, replace(evidence, turn=heard))
+            judged = dedup.Verdict("skip", FORGOTTEN) if gone else self._judge(fact, said, plan, batch.attempts)
+            verdict = self._climbed(fact, said, plan, judged)
             became.append((verdict.action, verdict.met or fact.id))
             if verdict.action == "skip":
                 skipped[verdict.why] += 1
@@ -144,7 +151,7 @@ class Climb:
     def _bury(self, plan: Plan) -> None:
         if plan.stones:
             self.vault.bury(plan.stones)
-            self.index.tombstones = self.vault.tombstones()
+            self.index.take_tombstones(self.vault)
 
     def _apply(self, plan: Plan, first: Sequence[Change], then: Sequence[Change]) -> None:
         """Carry the changes out, log why, and keep the list of hashes true also where they were cut short."""
@@ -242,7 +249,7 @@ class Climb:
         if verdict.action == "create":
             return self._compare(fact, said, plan)
         if verdict.action == "confirm" and (known := plan.fact(verdict.met)):
-            plan.confirm(known)
+            plan.confirm(known, fact)
         elif verdict.action == "review":
             doubtful = plan.placed(replace(fact, status="review", end_reason=verdict.why))
             plan.add(doubtful, verdict.why, said.quote, asking=True)
@@ -385,8 +392,11 @@ class Climb:
         if speculative:
             unconfirmed = turn.occurred_at + timedelta(days=policy.extraction.speculative_days)
             ends = min(ends or unconfirmed, unconfirmed)
-        kind = kind_of(candidate.text, category, candidate.tags)[0]
-        return Fact(
+        kind = kind_of(candidate.text, category, candidate.tags, candidate.when)[0]
+        tags = candidate.tags
+        if turn.role == "user" and turn.origin != "tool" and asked_to_keep(turn.text, candidate.quote):
+            tags = (*tags, *{REMEMBER_TAG}.difference(tags))
+        fact = Fact(
             id=fact_id,
             text=candidate.text,
             category=category,
@@ -395,14 +405,14 @@ class Climb:
             confidence=confidence,
             importance=round(importance, 2),
             about=self.entering.linked(candidate.about),
-            tags=candidate.tags,
+            tags=tags,
             source=evidence.key,
             origin=extractor.partition("/")[0],
-            expires=ends,
             valid_from=candidate.when.start if candidate.when else None,
             event_end=event_end(f"{candidate.text} {candidate.quote}", category, kind, candidate.when),
             persona=turn.persona,
         )
+        return fact if protected(fact) else replace(fact, expires=ends)  # a guess ends nothing that is to stay
 
 
 def _counted(filed: FiledTurn, logged: Sequence[Mapping[str, object]]) -> Turn:
@@ -434,4 +444,6 @@ def _row(
     }
     if verdict.met:
         row["met"] = verdict.met
+    if verdict.why == FORGOTTEN:  # not in these words either
+        return row | {"reason": verdict.why, "turn": evidence.key, "by": extractor}
     return row | {"reason": verdict.why, "turn": evidence.key, "quote": candidate.quote, "by": extractor}

@@ -13,8 +13,7 @@ from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engram.core import lifecycle
-from engram.core.lifecycle import Reading
+from engram.core.clock import Reading, clock_doubt
 from engram.errors import EngramError
 from engram.vault import files
 
@@ -69,7 +68,7 @@ class Clockwatch:
 
     def doubt(self) -> str | None:
         """Why nothing may be believed to have aged just now, or None."""
-        if jump := lifecycle.clock_doubt([*self._readings, self._now()], self.policy):
+        if jump := clock_doubt([*self._readings, self._now()], self.policy):
             agree = UNBELIEVED.format(self.policy.lifecycle.clock_agree_minutes)
             self.faults["clock"] = f"{jump}; {agree}"
             return self.faults["clock"]

@@ -7,6 +7,7 @@ of something, everything else goes on.
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.vault.store import Vault
 
+log = logging.getLogger("engram.git")
+
 WAITING = "git-waiting.jsonl"
 LATE = ("late", "what had to wait")
 
@@ -27,12 +30,14 @@ LATE = ("late", "what had to wait")
 class Commits:
     """What the operations of one process did. Belongs to the one writer; what is degraded stands in `faults`.
 
-    `alone` says whether nobody calls `settle` between operations. Without a repository nothing is done.
+    `alone` says whether nobody calls `settle` between operations. Without a repository nothing is done; `repository`
+    is there also where commits are switched off.
     """
 
     def __init__(self, vault: Vault, settings: Settings, faults: dict[str, str], alone: Callable[[], bool]) -> None:
         self.policy = settings.policy.files
-        self.git = Git.of(vault.root, settings.state / WAITING, self.policy) if settings.git else None
+        self.repository = Git.of(vault.root, settings.state / WAITING, self.policy)
+        self.git = self.repository if settings.git else None
         self.faults = faults
         self.alone = alone
         self._unnoted: set[str] = set()
@@ -42,6 +47,11 @@ class Commits:
         self._again = self._refused = 0.0
         if self.git:
             vault.before = self._before
+
+    def away(self) -> str:
+        """Why the files may be those of another time, as in a rebase or at an older commit, or ''."""
+        why = self.repository.away() if self.repository else ""
+        return f"the vault's repository is in the middle of something: {why}" if why else ""
 
     def _before(self, path: str) -> None:
         """A file is about to change."""
@@ -89,9 +99,13 @@ class Commits:
             self._again = self._refused = time.monotonic() + self.policy.git_rest_refused_seconds
             self._waits = True
             return
+        while self.git.taken:
+            log.warning("a stale lock of git: %s", self.git.taken.pop())
         self._again = now + self.policy.git_rest_seconds
         self._waits = self.git.waits()
         if self._waits and (why := self.git.busy()):
             self.faults["git"] = f"commits wait, for the repository is in the middle of something: {why}"
+        elif self.git.filtered:
+            self.faults["git"] = self.git.filtered
         else:
             self.faults.pop("git", None)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
+from engram import location
 from engram.core.policies.living import CURVES
 from engram.core.policy import Policy, rows, with_settings
 from engram.errors import ConfigError
@@ -199,7 +200,10 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the program was told. `state`, `cache` and `runtime` are this vault's own folders."""
+    """Everything the program was told. `state`, `cache` and `runtime` are this vault's own folders.
+
+    `place` says why these: the vault's id names them, and a copy has others than its original.
+    """
 
     vault: Path
     vault_id: str
@@ -208,6 +212,7 @@ class Settings:
     state: Path
     cache: Path
     runtime: Path
+    place: location.Place | None = None
     tcp_port: int | None = None
     model: ModelSettings | None = None
     embeddings: EmbeddingSettings | None = None
@@ -252,8 +257,10 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         raise ConfigError(
             "; ".join(problems), fix="Mend these and start again; `engram config explain KEY` tells more."
         )
-    vault_id = values["id"] or hashlib.sha256(str(folder).encode()).hexdigest()[:26]
-    state, cache, runtime = _folders(vault_id, env)
+    vault_id = values["id"] or hashlib.sha256(os.fsencode(folder)).hexdigest()[:26]
+    homes = _homes(env)
+    place = location.choose(str(folder), vault_id, str(homes[0]), lambda other: _id_at(Path(other)))
+    state, cache, runtime = (home / place.leaf for home in homes)
     return Settings(
         vault=folder,
         vault_id=vault_id,
@@ -262,6 +269,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         state=state,
         cache=cache,
         runtime=runtime,
+        place=place,
         tcp_port=values["tcp_port"] or None,
         model=model if model.name else None,
         embeddings=embeddings if embeddings.name else None,
@@ -301,15 +309,23 @@ def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str,
         return _home(env)
 
 
-def _folders(vault_id: str, env: Mapping[str, str]) -> tuple[Path, Path, Path]:
-    """State, cache and runtime folders. All of them may be deleted at rest but the journal in `state`."""
+def _id_at(folder: Path) -> str:
+    """The id that the engram.toml in `folder` holds, '' where there is none."""
+    return str(_read(folder / "engram.toml", "vault", []).get("id", ""))
+
+
+def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
+    """The homes of state, cache and sockets, in which each vault has a folder of its own.
+
+    All of it may be deleted at rest but the journal in the state.
+    """
     if own := env.get("ENGRAM_HOME"):
         base = Path(own).expanduser().resolve()
-        return base / "state" / vault_id, base / "cache" / vault_id, base / "run" / vault_id
+        return base / "state", base / "cache", base / "run"
     state = Path(env.get("XDG_STATE_HOME") or _home(env) / ".local" / "state") / "engram"
     cache = Path(env.get("XDG_CACHE_HOME") or _home(env) / ".cache") / "engram"
     runtime = Path(env["XDG_RUNTIME_DIR"]) / "engram" if env.get("XDG_RUNTIME_DIR") else state / "run"
-    return state / vault_id, cache / vault_id, runtime / vault_id
+    return state, cache, runtime
 
 
 def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:

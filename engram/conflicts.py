@@ -11,6 +11,7 @@ from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
 from engram.vault import note
 from engram.vault.forms import inert, plain_text, time_text
+from engram.vault.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,13 +63,13 @@ class Conflicts:
 
     def _difference(self, conflict: Conflict) -> str:
         """What a person needs to see to choose between two files; nothing of it runs when the note is opened."""
-        words = f"`{conflict.path}` was not taken in: {conflict.why}."
+        words = f"`{shown(conflict.path)}` was not taken in: {conflict.why}."
         held = self._lines(other) if (other := conflict.other or self._original(conflict.path)) else []
         if not held:
             return inert(f"{words} Mend the file, or delete it.\n")
-        diff = unified_diff(held, self._lines(conflict.path), other, conflict.path, lineterm="")
-        shown = "\n".join(islice(diff, DIFF_LINES))
-        return inert(f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{shown}\n~~~\n")
+        diff = unified_diff(held, self._lines(conflict.path), shown(other), shown(conflict.path), lineterm="")
+        lines = "\n".join(islice(diff, DIFF_LINES))
+        return inert(f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{lines}\n~~~\n")
 
     def _lines(self, path: str) -> list[str]:
         """What stands in a file; nothing if it is gone or cannot be read, which must not hold up other questions."""

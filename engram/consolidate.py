@@ -11,17 +11,15 @@ import json
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.births import Births
-from engram.core import decay, lifecycle
-from engram.core.records import Vitals
 from engram.core.text import ulid
 from engram.draft import TORN, Deed, Draft, Write
 from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
 from engram.filing import deed
+from engram.forecast import forecast
 from engram.passes import hygiene, insight, merging, people, selves, storage, stories, talks, todos
 from engram.sight import RUNS, Sight
 from engram.vault import files, history, note
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from engram.core.records import Stored
     from engram.entering import Entering
     from engram.filing import Filing
-    from engram.passes import Ask, Living, Pass
+    from engram.passes import Ask, Pass
     from engram.using import Using
     from engram.vault.git import Git
 
@@ -60,7 +58,6 @@ NIGHTLY: tuple[Pass, ...] = (
     hygiene.promote,
     hygiene.expire,
     hygiene.archive,
-    hygiene.prune,
     hygiene.revive,
     storage.tier,
     storage.precision,
@@ -84,7 +81,6 @@ NIGHTLY: tuple[Pass, ...] = (
     selves.identity,
     people.cleanup,
     hygiene.topics,
-    hygiene.trash,
     hygiene.logs,
 )
 WEEKLY: tuple[Pass, ...] = (stories.macros, people.cleanup, insight.guidelines, hygiene.edges)
@@ -98,8 +94,6 @@ PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
     "weekly": WEEKLY,
 }
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
-
-_SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,26 +163,34 @@ class Consolidation:
 
     # -- a run --------------------------------------------------------------------------------------
 
-    @_uncollected()
     def run(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
         """Make a run of this cadence, or of its pass `only`; with `dry_run` say what it would do (rows X6, X10)."""
-        now, passes = self.clock(), _chosen(cadence, only)
+        return self._run(cadence, cadence, _chosen(cadence, only), dry_run=dry_run)
+
+    def prune(self, threshold: float, *, dry_run: bool = False) -> Report:
+        """Give up what a person asks to: all that nothing protects below this effective confidence, 0–1 (`A24`)."""
+        return self._run("nightly", "prune", (hygiene.pruning(threshold),), dry_run=dry_run)
+
+    @_uncollected()
+    def _run(self, cadence: Cadence, name: str, passes: Sequence[Pass], *, dry_run: bool) -> Report:
+        """A run under `name`, which sees what a run of this cadence sees."""
+        now = self.clock()
         if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
-            return Report("", cadence, now, now, frozen=why, dry_run=dry_run)
+            return Report("", name, now, now, frozen=why, dry_run=dry_run)
         failures = {} if dry_run else self._flushed(now, compact=cadence in {"nightly", "weekly"})
         draft = self._planned(cadence, passes, now)
         writes = draft.writes(self.edges, self._limits.history_bytes)
         failures |= draft.failures
-        run = self._id(now, cadence)
+        run = self._id(now, name)
         if not dry_run:
-            failures |= self._carried_out(run, cadence, now, writes, draft.deeds, failures)
+            failures |= self._carried_out(run, name, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
             failures |= self._begun(draft, now) if draft.anchors or draft.reweighed else {}
             self.filing.explain(list(self._refused(run, now, draft.refused)))
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         found = tuple(draft.told.values())
         told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
-        return Report(run if writes else "", cadence, now, self.clock(), *told, dry_run=dry_run)
+        return Report(run if writes else "", name, now, self.clock(), *told, dry_run=dry_run)
 
     @_uncollected()
     def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
@@ -428,28 +430,9 @@ class Consolidation:
     # -- looking ahead --------------------------------------------------------------------------------
 
     def forecast(self, days: int, points: int = 0) -> list[dict[str, Any]]:
-        """What will become of memories within `days` days if nobody touches them, the soonest first (`X10`).
-
-        With so many `points` each has the `curve` of what it will be worth: `1 − decay` at equal steps from now on.
-        """
-        now, policy = self.clock(), self.settings.policy
-        found: list[dict[str, Any]] = []
-        view = self.sight.view(now)
-        for one in view.active():
-
-            def at(moment: datetime, one: Living = one) -> Vitals:
-                feedback = view.feedback.get(one.fact.category, 0.0)
-                return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, policy, feedback)
-
-            known: dict[str, Any] = {"id": one.fact.id, "path": one.fact.path, "text": one.fact.text}
-            steps = [now + number * timedelta(days=days) / max(1, points - 1) for number in range(points)]
-            known |= {"curve": [round(1 - at(moment).decay, 3) for moment in steps]} if steps else {}
-            known |= {"heat": round(at(now).heat, 3), "feedback": view.feedback.get(one.fact.category, 0.0)}
-            found += [
-                known | {"at": coming.at.isoformat(timespec="seconds"), "what": coming.what, "why": coming.why}
-                for coming in lifecycle.when(one.fact, one.usage, at, now, days, policy)
-            ]
-        return sorted(found, key=lambda row: (row["at"], row["path"]))
+        """What will become of memories within `days` days if nobody touches them, the soonest first (`X10`)."""
+        now = self.clock()
+        return forecast(self.sight.view(now), now, days, points)
 
     @property
     def _limits(self) -> ConsolidationPolicy:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.markdown import inside
 from engram.core.records import REMEMBERED
 from engram.core.talks import KEYS, SPINE, STATE, Talk, due, rows
 from engram.errors import EngramError
+from engram.index import hiding
 from engram.vault import note, sessions
 from engram.vault.files import sha256
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from engram.index.index import Index
     from engram.index.rows import SessionFile
     from engram.vault.store import Vault
+
+INSTANT = timedelta(microseconds=1)
+"""A talk is over once more than the gap has passed."""
 
 
 class Conversations:
@@ -46,6 +51,12 @@ class Conversations:
         known = note.read(self.read(SPINE)).keys.get("messages")
         since = sum(self.messages().values()) - (known if type(known) is int else 0)
         return [*found, *([SPINE] if since >= self.policy.spine_turns else [])]
+
+    def next_over(self, now: datetime) -> datetime | None:
+        """The first moment after `now` at which a talk will have been silent for long enough to be over (`E10`)."""
+        gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
+        ends = [stand.ended + gap + INSTANT for stand in self._stands().values()]
+        return min((end for end in ends if end > now), default=None)
 
     def view(self, now: datetime) -> tuple[Talk, ...]:
         """The talks of which something is to be told now, as many as one run takes."""
@@ -85,13 +96,14 @@ class Conversations:
         """A talk with its turns; None where its file is not understood or has line ends of both kinds."""
         raw = self.read(path)
         if not raw:
-            return _unfiled(path, waiting, rows(self.read(STATE))) if waiting else None
+            some = list(map(self._retold, waiting))
+            return _unfiled(path, some, rows(self.read(STATE))) if some else None
         known = note.read(raw, self.settings.policy.files)
         conversation, _ = sessions.conversation_from(known, path, self.settings.zone)
         plain = known.body.replace("\n", known.newline).encode()
         if conversation is None or not raw.endswith(plain):
             return None
-        turns = (*conversation.turns, *waiting)
+        turns = tuple(map(self._retold, (*conversation.turns, *waiting)))
         ended = max([conversation.ended, *(filed.turn.occurred_at for filed in waiting)])
         return Talk(
             path,
@@ -105,6 +117,10 @@ class Conversations:
             {key: value for key, value in known.keys.items() if key in {*KEYS, "rolled", "episodes", "summarised"}},
             known.body,
         )
+
+    def _retold(self, turn: FiledTurn) -> FiledTurn:
+        """The turn without what was forgotten."""
+        return hiding.retold(turn, self.index.forgotten, self.index.tombstones)
 
     def _due(self, stand: Stand, now: datetime) -> tuple[str, ...]:
         minutes = self.settings.policy.buffer.session_gap_minutes

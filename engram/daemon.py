@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from engram import sockets
-from engram.errors import BusyError, ConfigError, EngramError, LockedError, ModelError, unexpected
+from engram.background import Background, attempt
+from engram.errors import BusyError, ConfigError, EngramError, LockedError, unexpected
 from engram.memory import Memory
 from engram.operations import BY_NAME
 from engram.vault.watch import Watch
@@ -33,12 +34,10 @@ from engram.vault.watch import Watch
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from engram.backlog import Batch
     from engram.config import Settings
     from engram.core.policy import ServePolicy
-    from engram.core.records import Extraction
 
     Job = Callable[[], Any]
     Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "Server"]
@@ -127,14 +126,7 @@ class Writer:
         if asked is not None:
             fulfil(name, job, asked)
             return
-        try:
-            job()
-        except Exception as fault:  # noqa: BLE001  the daemon loop goes on whatever one job meets
-            known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
-            self.faults[name] = str(known)
-            log.warning("%s failed: %s", name, known if self._log_content else known.code)
-        else:
-            self.faults.pop(name, None)
+        attempt(name, job, self.faults, log_content=self._log_content)
 
 
 def fulfil(name: str, job: Job, asked: Future[Any]) -> None:
@@ -164,7 +156,8 @@ class Daemon:
         self.policy = settings.policy.serve
         self.writer = Writer(self.policy, between=memory.between, log_content=settings.log_content)
         self._server = serve(self, settings, listeners)
-        self._watch = Watch(settings.vault, self.changed, settings.policy.files)
+        self.background = Background(memory, self, self.writer.faults)
+        self._watch = Watch(settings.vault, self.background.changed, settings.policy.files)
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": {"type": "threadpool", "max_workers": 1}},
@@ -173,12 +166,7 @@ class Daemon:
         self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._wordy = threading.Event()
         self._untidy = threading.Event()
-        self._lock = threading.Lock()
-        self._looking = False
-        self._warming = True
         self._stopping = False
-        self._dirty: set[Path] | None = set()
-        self._rescanning = False
         self._began = time.monotonic()
 
     # -- what the server asks -----------------------------------------------------------------------
@@ -188,7 +176,7 @@ class Daemon:
     ) -> dict[str, Any] | Future[dict[str, Any]]:
         """Carry out an operation in the caller's thread; one that waits for writer or workers is promised."""
         if not self.memory.ready:
-            self.look()  # somebody has to read the vault again
+            self.background.look()  # somebody has to read the vault again
         operation = BY_NAME.get(name)
         job = partial(self.memory.call, name, params, standing)
         if operation is not None and operation.writes:
@@ -208,8 +196,12 @@ class Daemon:
 
     def faults(self) -> dict[str, str]:
         """What the daemon cannot do now, by name; a vault that was moved away is told before anybody needs it."""
-        gone = not os.access(self.settings.vault / "engram.toml", os.F_OK)  # also where it may not be looked at
+        gone = not self.memory.vault.stands_here
         return {**self.writer.faults, **({"vault": "the vault is gone"} if gone else {})}
+
+    def replaced(self) -> bool:
+        """Whether another vault stands at the path of ours; a path that is empty waits for ours to come back."""
+        return self.memory.vault.replaced and os.access(self.settings.vault / "engram.toml", os.F_OK)
 
     def state(self) -> dict[str, Any]:
         """The daemon's own figures."""
@@ -229,7 +221,7 @@ class Daemon:
     def start(self) -> None:
         """Listen, say READY, then read the vault and begin all other work."""
         self.writer.start()
-        self.memory.on_turns = self._heard
+        self.memory.on_turns = self.background.heard
         self.memory.upkeep.as_writer = lambda job: self.writer.ask("consolidate", job).result()
         threading.Thread(target=self._tend, name="tend", daemon=True).start()
         for number in range(self.policy.workers):
@@ -239,10 +231,8 @@ class Daemon:
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
         self._scheduler.start()
-        self._scheduler.add_job(self._untidy.set, "interval", seconds=self.settings.policy.consolidation.look_seconds)
-        self._scheduler.add_job(self._rescan_all, "interval", minutes=self.settings.policy.files.rescan_minutes)
         self._watch.start()  # before the vault is read: what is edited meanwhile is told
-        self.writer.post("warm-up", self._warm)
+        self.background.start()
 
     def stop(self) -> None:
         """End in good order, about `stop_seconds` from now; nothing that was acknowledged is lost."""
@@ -252,7 +242,7 @@ class Daemon:
         self._watch.stop()
         self._scheduler.shutdown(wait=False)
         wait([aside("flush", self.memory.flush_waiting)], max(0.0, last - time.monotonic()))
-        self._stopping = True
+        self._stopping = self.background.stopping = True
         self._wordy.set()
         self._untidy.set()
         for _ in range(self.policy.workers):
@@ -271,138 +261,58 @@ class Daemon:
         faults = ", ".join(self.faults())
         return f"{state}, {self.writer.waiting()} jobs" + (f", degraded: {faults}" if faults else "")
 
-    # -- turns become notes ---------------------------------------------------------------------------
+    # -- what carries the work out (`background.Runner`) ------------------------------------------------
 
-    def _heard(self) -> None:
-        """Turns came in: a batch may be due, and a talk may have its fourth turn."""
+    def now(self) -> datetime:
+        """The time by which timers are set."""
+        return datetime.now(UTC)
+
+    def post(self, name: str, job: Job) -> None:
+        """Have the writer do a job of the daemon's own."""
+        self.writer.post(name, job)
+
+    def later(self, seconds: float, job: Job) -> None:
+        """Call `job` in so many seconds."""
+        self._scheduler.add_job(job, "date", run_date=self.now() + timedelta(seconds=seconds))
+
+    def at(self, when: datetime, name: str, job: Job) -> None:
+        """Call `job` at `when` instead of at the time that was set under this name before."""
+        self._scheduler.add_job(job, "date", run_date=when, id=name, replace_existing=True)
+
+    def every(self, seconds: float, name: str, job: Job) -> None:
+        """Call `job` each time so many seconds have passed."""
+        self._scheduler.add_job(job, "interval", seconds=seconds, id=f"every {name}")
+
+    def distil(self, batch: Batch) -> None:
+        """Hand the batch to the model workers."""
+        self._batches.put(batch)
+
+    def tend(self) -> None:
+        """Wake the thread that puts the vault in order."""
         self._untidy.set()
-        self.look()
 
-    def look(self) -> None:
-        """Have the writer look for batches that are due; many calls before it does so are one."""
+    def embed(self) -> None:
+        """Wake the thread that makes vectors."""
         self._wordy.set()
-        with self._lock:
-            if self._looking:
-                return
-            self._looking = True
-        self.writer.post("look", self._look)
 
-    def _look(self) -> None:
-        with self._lock:
-            self._looking = False
-        if not self.memory.ready:  # a warm-up looks when it is done; without one the catalogue was found damaged
-            if not self._warming:
-                self._warming = True
-                self.writer.post("warm-up", self._warm)
-            return
-        try:
-            for batch in self.memory.due(self.memory.clock()):
-                self._batches.put(batch)
-        finally:  # whatever one batch met, the others have their time
-            due = self.memory.next_due()
-            if due is not None:
-                due = max(due, datetime.now(UTC) + timedelta(seconds=self.policy.beat_seconds))  # what fails may rest
-                self._scheduler.add_job(self.look, "date", run_date=due, id="due", replace_existing=True)
+    # -- threads ----------------------------------------------------------------------------------------
 
     def _distil(self) -> None:
         """A model worker: batches in, outcomes to the writer."""
         while (batch := self._batches.get()) is not None and not self._stopping:
-            outcome: Extraction | ModelError
-            try:
-                outcome = self.memory.distil(batch)
-            except ModelError as fault:
-                outcome = fault
-            except Exception as fault:  # noqa: BLE001  a turn that trips the extractor is parked, not lost
-                outcome = ModelError(unexpected("distil", fault).what)
-            self.writer.post("file", partial(self._file, batch, outcome))
+            self.background.distil(batch)
 
     def _embed(self) -> None:
-        """The embedding worker: whenever something is new, what has no vector gets one; recall does not wait for it."""
-        policy, tries = self.settings.policy.model, 0
+        """The embedding worker: recall does not wait for it."""
         while self._wordy.wait() and not self._stopping:
             self._wordy.clear()
-            try:
-                while self.memory.embed() and not self._stopping:
-                    pass
-            except Exception as fault:  # noqa: BLE001  an endpoint that fails is tried again later
-                self.writer.faults["embeddings"] = str(fault if isinstance(fault, EngramError) else type(fault))
-                self._later(self._wordy.set, min(policy.retry_seconds * 2**tries, policy.retry_most_seconds))
-                tries = min(tries + 1, policy.attempts)
-            else:
-                self.writer.faults.pop("embeddings", None)
-                tries = 0
-
-    def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
-        """File the outcome; while the disk refuses, or the outcome trips us, keep it and come back."""
-        try:
-            self.memory.file(batch, outcome)
-        except Exception as fault:
-            self.memory.backlog.put(batch, "stuck", reason=str(fault))
-            job = partial(self.writer.post, "file", partial(self._file, batch.tried(), outcome))
-            self._later(job, self.settings.policy.model.retry_seconds)
-            raise
-        self._untidy.set()
-        self.look()
+            self.background.embed()
 
     def _tend(self) -> None:
-        """The thread that puts the vault in order when that is due; a model that it asks holds nobody up."""
+        """The thread that puts the vault in order when that is due."""
         while self._untidy.wait() and not self._stopping:
             self._untidy.clear()
-            if not self.memory.ready:
-                continue
-            try:
-                self.memory.tend()
-                self._wordy.set()  # a memory that is in use again wants its whole vector back
-            except Exception as fault:  # noqa: BLE001  the next look tries again
-                self.writer.faults["consolidate"] = str(fault if isinstance(fault, EngramError) else type(fault))
-            else:
-                self.writer.faults.pop("consolidate", None)
-
-    def _later(self, job: Job, seconds: float) -> None:
-        """Have the job done in a while."""
-        self._scheduler.add_job(job, "date", run_date=datetime.now(UTC) + timedelta(seconds=seconds))
-
-    # -- files change -----------------------------------------------------------------------------------
-
-    def _warm(self) -> None:
-        """Read the vault; while that fails, come back."""
-        try:
-            self.memory.warm()
-        except Exception:
-            job = partial(self.writer.post, "warm-up", self._warm)
-            self._later(job, self.settings.policy.model.retry_seconds)
-            raise
-        self._warming = False
-        self.look()
-
-    def changed(self, paths: set[Path] | None) -> None:
-        """Have the writer look at these paths, or at all; many calls before it does so are one."""
-        with self._lock:
-            self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
-            if self._rescanning:
-                return
-            self._rescanning = True
-        self.writer.post("rescan", self._rescan)
-
-    def _rescan(self) -> None:
-        with self._lock:
-            paths, self._dirty, self._rescanning = self._dirty, set(), False
-        try:
-            unsure = self.memory.rescan(paths)
-        except Exception:
-            with self._lock:  # the next change looks at these as well
-                self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
-            self._later(partial(self.changed, set()), self.settings.policy.model.retry_seconds)
-            raise
-        if unsure:
-            self._later(partial(self.changed, unsure), self.settings.policy.files.settle_most_seconds)
-
-    def _rescan_all(self) -> None:
-        """The hourly look, and a snapshot for the next start."""
-        if self.memory.ready:
-            self.changed(None)
-            self.writer.post("snapshot", self.memory.save)
-            self.look()
+            self.background.tend()
 
 
 class Signals:
@@ -436,7 +346,8 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     settings = load()
     with sockets.Listeners() as listeners:
         while signals.told != "stop":
-            memory = _opened(settings, listeners, signals)
+            memory = _opened(settings, listeners, signals, load)
+            settings = memory.settings
             daemon = Daemon(memory, serve, listeners.open(settings))
             daemon.start()
             log.info("serving vault %s", settings.vault_id)
@@ -446,7 +357,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     log.info("stopped")
 
 
-def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) -> Memory:
+def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals, load: Callable[[], Settings]) -> Memory:
     """The started memory; a command that holds the vault is waited for, another daemon refuses at once."""
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
@@ -458,6 +369,7 @@ def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals) 
             if signals.told == "stop" or time.monotonic() > last or listeners.elsewhere(settings):
                 raise
             signals.wait(policy.lock_look_seconds)
+            settings = load()  # another vault may have taken a state that was free
         else:
             return memory
 
@@ -472,6 +384,9 @@ def _serve(daemon: Daemon, signals: Signals, load: Callable[[], Settings]) -> Se
         lines = ["WATCHDOG=1"] * daemon.alive() + [summary] * (summary != told)
         told = summary
         sockets.notify(*lines)
+        if daemon.replaced():
+            log.warning("another folder stands at %s now; starting over with it", daemon.settings.vault)
+            signals.told = signals.told or "reload"
         if signals.told == "reload":
             signals.told = ""
             try:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from engram import ingest, shown
 from engram.core import actions, classify, decay, dedup, lifecycle, links, salience, todos, trust
+from engram.core.forgetting import Spoken
 from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.redact import redact
-from engram.core.text import content_hash, ulid
+from engram.core.standing import REMEMBER_TAG
+from engram.core.text import ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
 from engram.filing import KNOWN, deed
+from engram.forgetting import FORGOTTEN
 from engram.llm import rules
 from engram.vault import facts
 from engram.vault.forms import time_text
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 
 YOU_ASKED = "the user asked"
+UNDO = "this was forgotten; `engram restore {}` brings it back"
+_ACTIVE: dict[str, object] = {"status": "active", "end_reason": None, "stage": None}
 REWORDED = "the first turn was said before the statement was put in these words"
 
 
@@ -54,6 +59,7 @@ class Deeds:
         self.reviewing = reviewing
         self.using = using
         self.intake = intake
+        self.forgetting = climb.forgetting
         self.filing, self.vault, self.index, self.settings = climb.filing, climb.vault, climb.index, climb.settings
         self.clock = clock
         self.look = look
@@ -80,12 +86,14 @@ class Deeds:
         raw = {"text": text, "session": REMEMBERED, "persona": persona}
         turn = ingest.turn_from(raw, now, self.settings, self._turn_id(text, now), standing)
         _allowed(turn, category, pinned=pinned)
+        if trust.source_class(turn) != "user" and self.index.forgotten.hides(turn.text, Spoken(now)):
+            raise ForbiddenError(FORGOTTEN, fix="Let the user say it.")
         until = None if expires is None else ingest.moment(expires, self.settings.zone, end=True)
         if known := self.filing.twin(turn.text, turn.persona, now):
             keys = self.filing.confirmed(known)
             changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
             self.filing.write(changes, [deed(now, "confirm", known.id, "same statement")])
-            return self._again(known.id, KNOWN, pinned=pinned)
+            return self._again(known.id, KNOWN, turn, pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
         named = _written(about) or (guess.about if guess else ())
@@ -110,16 +118,21 @@ class Deeds:
             expires=until,
             persona=turn.persona,
         )
+        self.forgetting.lift([evidence], now, asked=True)
         verdict, asked = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
         if verdict.met:
-            return self._again(verdict.met, verdict.why, pinned=pinned)
+            return self._again(verdict.met, verdict.why, turn, pinned=pinned)
         path = self.index.find(fact.id).path
         became = "waits in review" if verdict.action == "review" else "created"
         told = {"id": fact.id, "path": path, "verdict": became, "why": verdict.why, "category": category}
         return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
 
-    def _again(self, known: str, why: str, *, pinned: bool) -> dict[str, Any]:
-        """The answer where a statement is known already."""
+    def _again(self, known: str, why: str, turn: Turn, *, pinned: bool) -> dict[str, Any]:
+        """The answer where a statement is known already; from now on its note says that the user asked to keep it."""
+        fact = self._found(known)
+        heard = trust.source_class(turn) == "user" and fact.source and fact.origin != "user"
+        if heard and REMEMBER_TAG not in fact.tags:
+            self._change(fact, {"tags": [*fact.tags, REMEMBER_TAG]}, "keep", YOU_ASKED)
         if pinned:
             self.update(known, pinned=True)
         return {"id": known, "verdict": "confirmed", "why": why}
@@ -152,39 +165,102 @@ class Deeds:
     def show(self, id: str) -> dict[str, Any]:  # noqa: A002  the operation's argument is called so everywhere
         """One memory with everything known of it."""
         fact = self.index.find(id)
+        if fact.status == "forgotten":
+            return {"memory": _wordless(fact), "forgotten": UNDO.format(fact.id), "problems": []}
         raw = self.vault.read(fact.path)
         problems = [asdict(problem) for problem in self.index.problems(fact.path)]
         known = {"memory": shown.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
         came = self._provenance(fact)
-        return known | {**came, **self._standing(fact, came["said_by"]), "related": self._related(fact.id)}
+        kept = {"protected": lifecycle.protected(fact, self.filing.kept(fact))}
+        standing = self._standing(fact, came["said_by"])
+        return known | {**came, **kept, **standing, "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
         fact = self.index.find(id)
+        if fact.status == "forgotten":
+            decisions = [actions.told(_unquoted(row)) for row in self.vault.actions(fact.id)]
+            return {"memory": _wordless(fact), "forgotten": UNDO.format(fact.id), "turns": [], "decisions": decisions}
         since = {"reworded": REWORDED} if fact.source and facts.reworded(fact) else {}
         return {
             "memory": shown.plain(fact),
+            "protected": lifecycle.protected(fact, self.filing.kept(fact)),
             **self._provenance(fact),
             **since,
             "turns": [shown.plain_turn(turn, self.settings.policy.trust) for turn in self._said(fact)],
-            "decisions": [actions.told(row) for row in self.vault.actions(fact.id)],
+            "decisions": [actions.told(self._known_row(row)) for row in self.vault.actions(fact.id)],
         }
 
     def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002  see show
-        """Stop recalling a memory; the note stays, marked forgotten, and the statement does not return (A26, X8)."""
-        fact = self._found(id)
-        if fact.status != "forgotten":
-            why = redact(reason or "the user asked").text
-            self.entomb([fact], why)
+        """Stop recalling a memory or a turn, and whatever else says the same (rows A26, X8).
+
+        A memory's note stays, marked forgotten, and so do the notes of the other memories that say it or rest on
+        nothing but a forgotten turn. Session files stay as they are: their sentences are hidden when they are handed
+        out. `hides` names what is hidden along.
+        """
+        now = self.clock()
+        unit = self._any(id)
+        if isinstance(unit, Fact) and unit.status == "forgotten":
+            return {"id": unit.id, "path": unit.path, "status": "forgotten"}
+        why = redact(reason or YOU_ASKED).text
+        named, text = (unit.key, unit.turn.text) if isinstance(unit, FiledTurn) else (unit.id, unit.text)
+        self.forgetting.entomb([unit], now, why)
+        hidden = self.forgetting.hidden(text, named, now)
+        if isinstance(unit, Fact):
             try:
-                self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", why)
+                self._change(unit, {"status": "forgotten", "end_reason": why}, "forget", why)
             except EngramError:  # what the note does not say has not happened
                 with suppress(EngramError):
-                    if self._found(id).status != "forgotten":
-                        self.entomb([fact], why, restored=True)
+                    if self._found(unit.id).status != "forgotten":
+                        self.forgetting.restore(named, now, why)
                 raise
-            self.filing.seed()
-        return {"id": fact.id, "path": fact.path, "status": "forgotten"}
+        along = {fact.id: fact for fact in (*hidden.facts, *self._resting(named))}
+        self.forgetting.entomb(along.values(), now, why, whole=named)
+        for fact in along.values():
+            self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", f"{why}: it says the same")
+        hides = {"memories": sorted(along), "turns": list(hidden.turns)}
+        self.filing.explain([deed(now, "hide", named, why) | hides])
+        self.forgetting.retell([named, *self._sources(unit), *hidden.turns])
+        self.filing.seed()
+        path = unit.path if isinstance(unit, Fact) else (self.index.places([named]).get(named) or ("",))[0]
+        return {"id": named, "path": path, "status": "forgotten", "hides": hides}
+
+    def _any(self, name: str) -> Fact | FiledTurn:
+        """The memory or turn of this name; a change of a memory's note is taken in first."""
+        unit = self.index.find_any(name)
+        return unit if isinstance(unit, FiledTurn) else self._found(unit.id)
+
+    @staticmethod
+    def _sources(unit: Fact | FiledTurn) -> tuple[str, ...]:
+        return tuple(filter(None, (unit.source, *unit.also))) if isinstance(unit, Fact) else ()
+
+    def _resting(self, turn: str) -> list[Fact]:
+        """The memories that rest on this turn alone."""
+        some = self.index.catalog.facts(turn) if "#" in turn else []
+        return [fact for fact in some if {fact.source, *fact.also} - {""} == {turn} and fact.status != "forgotten"]
+
+    def _lifted(self, fact: Fact, now: datetime) -> Fact | None:
+        """Take back what hides a memory, and what was forgotten along; the memory that says the same by now, if any."""
+        for name in self.forgetting.restore(fact.id, now, YOU_ASKED):
+            self._revive(name)
+        return self.reviewing.joined(fact, now)
+
+    def _restore_turn(self, turn: str, *, only: bool) -> dict[str, Any]:
+        """Show a forgotten turn again, and bring back what was forgotten along with it."""
+        if not only:
+            raise BadRequestError("a turn can only be restored", where=turn, fix="Name a memory.")
+        now = self.clock()
+        for name in self.forgetting.restore(turn, now, YOU_ASKED):
+            self._revive(name)
+        self.filing.explain([deed(now, "restore", turn, YOU_ASKED)])
+        self.filing.seed()
+        return {"id": turn, "path": (self.index.places([turn]).get(turn) or ("",))[0], "changed": ["status"]}
+
+    def _revive(self, name: str) -> None:
+        """Bring a memory back that was forgotten along with another one."""
+        fact = self.index.fact(name)
+        if fact and fact.status == "forgotten":
+            self._change(fact, _ACTIVE, "restore", YOU_ASKED, home=True)
 
     def update(
         self,
@@ -194,14 +270,12 @@ class Deeds:
         layer: str | None = None,
     ) -> dict[str, Any]:
         """Pin, unpin, restore, promote or demote a memory (rows D7, D8, E4, C23)."""
-        if status not in {None, "active"}:
-            raise BadRequestError(f"a memory cannot be set to {status!r} here", fix="Use status active, or forget.")
-        if layer not in {None, "up", "down"}:
-            raise BadRequestError(f"a layer is no {layer!r}", fix="Use up or down.")
-        if pinned is None and status is None and layer is None:
-            raise BadRequestError("nothing to change", fix="Give pinned, status or layer.")
-        fact, now = self._found(id), self.clock()
-        if status and fact.status != "active" and (known := self.reviewing.joined(fact, now)):
+        _changeable(pinned, status, layer)
+        unit, now = self._any(id), self.clock()
+        if isinstance(unit, FiledTurn):
+            return self._restore_turn(unit.key, only=bool(status) and pinned is None and layer is None)
+        fact = unit
+        if status and fact.status != "active" and (known := self._lifted(fact, now)):
             self.using.attested(known.id, now)
             return {**self.update(known.id, pinned, status, layer), "verdict": "confirmed", "why": KNOWN}
         keys: dict[str, object] = {}
@@ -212,8 +286,7 @@ class Deeds:
         if turned is not None:
             keys["layer"] = turned or None
         if status and fact.status != "active":
-            keys |= {"status": "active", "end_reason": None, "stage": None}
-            self.entomb([fact], YOU_ASKED, restored=True)
+            keys |= _ACTIVE
         if keys:
             deeds = {"restore": status, "pin": pinned, "unpin": pinned is False, "promote": layer == "up"}
             action = next((name for name, done in deeds.items() if done), "demote")
@@ -249,8 +322,10 @@ class Deeds:
         now = self.clock()
         for edit in edits:
             was, is_now = edit.before.status == "forgotten", edit.after.status == "forgotten"
-            if was != is_now:
-                self.entomb([edit.after], "a person set the status", restored=was)
+            if is_now and not was:
+                self.forgetting.entomb([edit.after], now, "a person set the status")
+            elif was and not is_now:
+                self.forgetting.restore(edit.after.id, now, "a person set the status")
             at = self.vault.edited_at(edit.after.path)
             self.using.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
         theirs = [edit.after.id for edit in edits if not dedup.is_own_change(edit.before, edit.after)]
@@ -259,23 +334,18 @@ class Deeds:
     def gone(self, gone: Collection[Fact]) -> None:
         """A person deleted these notes: told before the catalogue forgets them, or a crash would forget the deed."""
         now = self.clock()
-        self.entomb(gone, "a person deleted the note")
+        self.forgetting.entomb(gone, now, "a person deleted the note", only="turns")
         self.filing.explain([deed(now, "forget", fact.id, "a person deleted the note") for fact in gone])
 
-    def entomb(self, gone: Collection[Fact], why: str, *, restored: bool = False) -> None:
-        """Write tombstones, or take them back: for the statements, and for the turns that say them (X8)."""
-        at = self.clock().isoformat(timespec="seconds")
-        stones = [
-            {"at": at, "hash": content_hash(fact.text), "turn": fact.source, "memory": fact.id, "reason": why}
-            for fact in gone
-        ]
-        self.vault.bury([stone | {"restored": True} for stone in stones] if restored else stones)
-        self.index.tombstones = self.vault.tombstones()
-
     def _said(self, fact: Fact) -> list[FiledTurn]:
-        """The turns that a fact rests on, as far as they are in the vault."""
+        """The turns that a fact rests on, as far as they are in the vault, without what was forgotten."""
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        return [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+        return [unit for unit in map(self.index.shown, units.values()) if isinstance(unit, FiledTurn)]
+
+    def _known_row(self, row: dict[str, object]) -> dict[str, object]:
+        """A row of the action log without a quotation that was forgotten."""
+        quote = str(row.get("quote") or "")
+        return _unquoted(row) if quote and self.index.forgotten.hides(quote, Spoken()) else row
 
     def _provenance(self, fact: Fact) -> dict[str, Any]:
         """Who said a fact, as its turns tell (rows D6, X27)."""
@@ -345,6 +415,30 @@ class Deeds:
         """What the offline rules would make of the statement."""
         found = rules.extract([turn], self.settings.policy.extraction).candidates
         return found[0] if found else None
+
+
+def _changeable(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001  as it comes in
+    """BadRequestError where this is no change that can be asked for."""
+    if status not in {None, "active"}:
+        raise BadRequestError(f"a memory cannot be set to {status!r} here", fix="Use status active, or forget.")
+    if layer not in {None, "up", "down"}:
+        raise BadRequestError(f"a layer is no {layer!r}", fix="Use up or down.")
+    if pinned is None and status is None and layer is None:
+        raise BadRequestError("nothing to change", fix="Give pinned, status or layer.")
+
+
+def _wordless(fact: Fact) -> dict[str, Any]:
+    """A forgotten memory without its words."""
+    told = shown.plain(fact)
+    return {
+        name: told[name]
+        for name in ("id", "category", "kind", "status", "created", "path", "end_reason")
+        if name in told
+    }
+
+
+def _unquoted(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name != "quote"}
 
 
 def _written(names: list[str] | None) -> list[str]:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem
 from engram.vault import sessions
-from engram.vault.places import walk
+from engram.vault.places import shown, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from engram.backlog import Backlog, State
     from engram.config import Settings
 
+NOTICE = "notice"
+"""The level of what is to be known and needs no mending."""
 LAX = "other users of this machine may read the vault; `chmod 700` closes it"
+STATE = "Nothing needs to be done: turns, undo history and index of each folder are kept apart."
 MEND = "Mend it in an editor, or move the file away; engram leaves it as it is."
 FIXES = {
     "unreadable": "Give this user access to it; until then it counts as it was last read.",
@@ -43,12 +46,12 @@ def findings(
     what is degraded now, by name.
     """
     read = list(problems)
-    unread = unreadable(settings.vault, {problem.path for problem in read})
+    unread = unreadable(settings.vault, read)
     found: list[dict[str, Any]] = [
         {
             "level": "warning",
             "code": problem.code,
-            "where": problem.path,
+            "where": shown(problem.path),
             "line": problem.line,
             "what": problem.message,
             "fix": FIXES.get(problem.code, MEND),
@@ -56,6 +59,8 @@ def findings(
         for problem in (*read, *unread)
     ]
     found += [{"level": "error", "code": code, "what": what} for code, what in faults.items()]
+    if settings.place and (told := settings.place.told()):
+        found.append({"level": NOTICE, "code": "place", "where": str(settings.vault), "what": told, "fix": STATE})
     if settings.vault.stat().st_mode & 0o077:
         found.append({"level": "warning", "code": "mode", "where": str(settings.vault), "what": LAX})
     turns: Counter[tuple[str, State, str]] = Counter()
@@ -67,13 +72,13 @@ def findings(
     return found
 
 
-def unreadable(vault: Path, known: set[str]) -> Iterator[Problem]:
+def unreadable(vault: Path, told: Collection[Problem]) -> Iterator[Problem]:
     """What the catalogue passes over, or believes as it was: links out, strange names, what no right allows to read.
 
-    Paths of `known` are told already. A change of rights leaves a file's stat alone, so that no scan tells of it.
+    What is `told` already is left out. A change of rights leaves a file's stat alone, so that no scan tells of it.
     """
     seen = walk(str(vault))
-    yield from seen.problems
-    for path in sorted(seen.files.keys() - known):
+    yield from [problem for problem in dict.fromkeys(seen.problems) if problem not in told]
+    for path in sorted(seen.files.keys() - {problem.path for problem in told}):
         if not os.access(vault / path, os.R_OK):
             yield Problem("unreadable", "the file cannot be read", path)

@@ -231,8 +231,12 @@ class Draft:
             return fault.what
         if files.sha256(raw) != step.sha:
             return "it changed since it was last looked at"
-        if key in self.view.memories and note.read(raw, self.view.policy.files).keys.get("id") != key:
-            return "a note without an id of ours is its writer's alone"
+        if key in self.view.memories:
+            held = note.read(raw, self.view.policy.files)
+            if held.problems:
+                return f"{held.problems[0].message}: it is for a person to mend"
+            if held.keys.get("id") != key:
+                return "a note without an id of ours is its writer's alone"
         return self.quiet(step.path)
 
     def _held(self, path: str) -> bool:

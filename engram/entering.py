@@ -19,7 +19,7 @@ from engram.core.records import Create, Edge, Edit, Move, Problem
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import entities, files, note
 from engram.vault.edges import Edges, Line, edge_id, kin
-from engram.vault.places import UNKNOWN, stat_of
+from engram.vault.places import NOT_TEXT, UNKNOWN, is_text, shown, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,6 +53,7 @@ class Entering:
         self.edges = Edges(vault)
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self._stats: dict[str, Stat] = {}
+        self._unnamed_files: list[Problem] = []  # files whose names are not UTF-8
         self._promised: dict[str, str] = {}  # how links to names without a note are written, by key
         self._unnamed: dict[str, list[str]] = {}  # aliases that wait for their note, by its path
         self._elsewhere: dict[str, str] | None = None  # what else a link may lead to, by name
@@ -65,7 +66,9 @@ class Entering:
         self._looked = float("-inf")  # a look that is refused half-way is no look
         self._elsewhere = None
         self.edges.refresh()
-        found = entities.listing(self.settings.vault)
+        every = entities.listing(self.settings.vault)
+        found = {path: stat for path, stat in every.items() if is_text(path)}
+        self._unnamed_files = [Problem("name", NOT_TEXT, shown(path)) for path in sorted(every.keys() - found.keys())]
         for path in self._stats.keys() - found.keys():
             self._forget(path)
         for path, stat in found.items():
@@ -91,7 +94,7 @@ class Entering:
     def faults(self) -> list[Problem]:
         """What is wrong with entity notes."""
         self.refresh()
-        return [problem for _, problems in sorted(self.problems.items()) for problem in problems]
+        return self._unnamed_files + [one for _, problems in sorted(self.problems.items()) for one in problems]
 
     def known(self) -> dict[str, Entity]:
         """Every entity by the path of its note, as it is now."""

@@ -155,6 +155,14 @@ class Filing:
             self._told = self.vault.deeds(("edit", "decide", "restore"))
         return (action, memory) in self._told
 
+    def kept(self, fact: Fact) -> str | None:
+        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
+        if fact.verification == "user_confirmed":
+            return "a person confirmed it"
+        if self.told("restore", fact.id):
+            return "a person brought it back"
+        return "a person edited it" if self.told("edit", fact.id) else None
+
     def seed(self) -> None:
         """Bring the list of hashes to what the index knows (`C5`)."""
         self._besides(HASHES, lambda: self.vault.seed_hashes(self.index.active_hashes()))
@@ -199,6 +207,23 @@ class Filing:
         """The keys by which a fact that is seen again loses its speculative expiry (`C17`)."""
         speculative = tier_of(fact.confidence, self.settings.policy.extraction) == "speculative"
         return {"expires": None} if fact.expires and not fact.pinned and speculative else {}
+
+
+def purged(filing: Filing, now: datetime, *, dry_run: bool) -> dict[str, object]:
+    """Empty the trash: the paths of what is removed, and by path what could not be (rows C16, X8)."""
+    found, failures, rows = filing.vault.trashed(), dict[str, str](), list[dict[str, object]]()
+    for path in () if dry_run else found:
+        try:
+            known = note.read(filing.vault.read(path), filing.settings.policy.files).keys.get("id")
+            filing.vault.erase(path)
+        except EngramError as fault:
+            failures[path] = str(fault)
+        else:
+            rows += [deed(now, "purge", known, "the user emptied the trash")] if isinstance(known, str) else []
+    if rows:
+        filing.explain(rows)
+    removed = [path for path in found if path not in failures]
+    return {"removed": removed, "failures": failures, "dry_run": dry_run}
 
 
 def _paths(change: Change) -> tuple[str, ...]:

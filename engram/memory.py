@@ -7,15 +7,17 @@ thread at a time: the daemon's writer, or the caller where no daemon runs.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram import doctor, ingest, recall, shown
+from engram import doctor, ingest, location, recall, shown
 from engram.agenda import Agenda
 from engram.briefing import Briefing
 from engram.climb import Climb
@@ -25,10 +27,11 @@ from engram.consolidate import Consolidation
 from engram.conversations import Conversations
 from engram.core import trust
 from engram.core.echo import Injected
+from engram.core.records import WHOSE_IS_UNKNOWN
 from engram.deeds import Deeds
 from engram.embedding import Embedding, embed_some
 from engram.embedding import calibrate as calibration
-from engram.errors import ConflictError, EngramError, ForbiddenError, NotFoundError
+from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError, NotFoundError
 from engram.extraction import Extractor
 from engram.filing import Filing
 from engram.index.index import Index
@@ -39,15 +42,24 @@ from engram.upkeep import Upkeep
 from engram.using import Using, uncounted
 from engram.vault import files, template
 from engram.vault.journal import Journal
+from engram.vault.places import shown as shown_path
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.core.records import Problem
 
+log = logging.getLogger("engram.memory")
+LOGGED = 20
+"""So many places of new problems are logged at once; `engram doctor` has all of them."""
+UNLOCKED = (
+    "the file system of the vault cannot lock folders ({why}); only the state folder keeps a second writer away, so "
+    "run no daemon with another ENGRAM_HOME or on another machine on this folder"
+)
 INJECTED = "injected.json"
 OWN = "own-writes.json"
 HANDING_IN = frozenset(("observe", "remember"))
@@ -63,7 +75,11 @@ def utc_now() -> datetime:
 
 
 class Memory(Stream):
-    """One vault with its journal and index. `start` before use, `close` after."""
+    """One vault with its journal and index. `start` before use, `close` after.
+
+    `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by what a file that is gone is
+    waited for; all are handed in by tests and simulations.
+    """
 
     def __init__(
         self,
@@ -71,14 +87,15 @@ class Memory(Stream):
         *,
         clock: Callable[[], datetime] = utc_now,
         steady: Callable[[], float] = boottime,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
         self.clock = clock
         self.steady = steady
+        self._monotonic = monotonic
         self.on_turns: Callable[[], None] | None = None
         self.faults: dict[str, str] = {}
-        self._warm = False
-        self._reading = False
+        self._warm = self._reading = self._as_git_left = False
         self._read = threading.Condition()
         self._began = self._look_due = time.monotonic()
         self._model_faults = 0
@@ -90,14 +107,17 @@ class Memory(Stream):
     def start(self) -> None:
         """Take the lock, replay the journal, open the index: recall works from here on, marked incomplete.
 
-        Raises NotFoundError (no vault there), LockedError (another process owns it), StorageError.
+        Raises NotFoundError (no vault there), LockedError (another process owns it, or its state), StorageError.
         """
         settings = self.settings
         template.check(settings.vault)
         for folder in (settings.state, settings.cache):
             files.make_folders(folder)
-        self._lock = files.lock(settings.state / "lock")
+        self._lock = files.lock(settings.state / "lock", settings.vault)
+        if self._lock.unlocked:
+            self.faults["lock"] = UNLOCKED.format(why=self._lock.unlocked)
         try:
+            self._settle_in()
             self._open()
             for fault in self.intake.recover(self.clock()):
                 self.faults["journal"] = fault
@@ -109,6 +129,26 @@ class Memory(Stream):
             self._lock.release()
             raise
 
+    def _settle_in(self) -> None:
+        """Record that the state is this folder's, unless another folder took it since the settings were loaded.
+
+        A folder that holds other files than the catalogue knows, as a backup that was put back, has another identity;
+        then the catalogue begins anew, and nothing passes for deleted.
+        """
+        settings, place = self.settings, self.settings.place
+        if place is None or str(settings.state) != place.state:  # a state folder of the caller's choice
+            return
+        now = location.chosen_again(place, str(settings.vault), settings.vault_id)
+        if now.leaf != place.leaf:
+            fix = "Try again: it gets a state of its own."
+            raise LockedError("another vault took this state meanwhile", where=place.state, fix=fix)
+        record = settings.state / location.RECORD
+        if not record.exists() or files.read(record) != place.record():
+            files.write_derived(record, place.record())
+            files.sync([record, settings.state])
+        if told := place.told():
+            log.warning("%s: %s", settings.vault, told)
+
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
@@ -118,6 +158,8 @@ class Memory(Stream):
             settings,
             gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
             edited=lambda edits: self.deeds.edited(edits),  # noqa: PLW0108  as above
+            monotonic=self._monotonic,
+            git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = ingest.Intake(self.journal, self.index, settings, self.faults)
@@ -138,7 +180,7 @@ class Memory(Stream):
         self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
         talks = Conversations(self.vault, self.index, settings)
         self.briefing = Briefing(talks, self.injected, self.clock, lambda **ask: self.call("recall", ask))
-        self.index.tombstones = self.vault.tombstones()
+        self.index.take_tombstones(self.vault)
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own.update(json.loads(files.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
@@ -151,7 +193,8 @@ class Memory(Stream):
         unsure = self.rescan(None)
         if self.on_turns is None:
             self._look_again(unsure)
-        self.filing.seed()
+        if not self._as_git_left:  # then the list of hashes is that of this commit
+            self.filing.seed()
         self.commits.passing()
         self._warm = True
 
@@ -174,12 +217,13 @@ class Memory(Stream):
 
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
-        self.using.flush()
         self.index.save()
         self.upkeep.agenda.save()
         self._save_injected()
         self._save_own()
-        self.climb.boxing.save()
+        if not self.commits.away():
+            self.using.flush()
+            self.climb.boxing.save()
         self.commits.passing()
 
     def _save_injected(self) -> None:
@@ -202,7 +246,8 @@ class Memory(Stream):
                 self.upkeep.agenda.save()
                 self._save_injected()
                 self._save_own()
-                self.climb.boxing.save()
+                if not self.commits.away():
+                    self.climb.boxing.save()
             self.index.close()
         finally:
             self.journal.close()
@@ -211,9 +256,13 @@ class Memory(Stream):
     def call(self, name: str, params: dict[str, Any], standing: str = "chat") -> dict[str, Any]:
         """Carry out the operation `name`; its result fits JSON. Raises EngramError.
 
-        `standing` is who calls, as the token told (`X17`): a chat, an importer or a tool.
+        `standing` is who calls, as the token told (`X17`): a chat, an importer or a tool; or the owner's command line,
+        which counts as a chat and is also shown notes of which nobody knows whose they are.
         """
         arguments = checked(name, params)
+        if name == "recall" and standing == trust.OWNER and not arguments["persona"]:
+            arguments["unknown"] = True
+        standing = "chat" if standing == trust.OWNER else standing
         if barred := trust.bars_call(name, standing):
             raise ForbiddenError(barred, fix="Use the token of the chat.")
         if name in HANDING_IN:
@@ -240,7 +289,7 @@ class Memory(Stream):
 
     def frozen(self) -> str:
         """Why nothing may be believed gone or grown old just now, or ''."""
-        return self.clockwatch.doubt() or self.faults.get("frozen", "")
+        return self.clockwatch.doubt() or self.faults.get("frozen", "") or self.commits.away()
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -251,17 +300,25 @@ class Memory(Stream):
         """
         policy, began = self.settings.policy.files, time.monotonic()
         now = self.clock()
+        if self.vault.replaced:
+            fix = "Put the vault back, or start again with what stands there."
+            raise NotFoundError("another folder stands in the vault's place", where=str(self.settings.vault), fix=fix)
         with self._reader():
             self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
+        if diff.problems:
+            log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
         done, idle = time.monotonic(), not (diff.added or diff.changed)
         self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
+        self._as_git_left = diff.checked_out
+        if diff.checked_out:
+            self.climb.boxing.reload()
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine
-            self.index.tombstones = self.vault.tombstones()
+            self.index.take_tombstones(self.vault)
             self.climb.entering.refresh()
-            self.using.refresh(now)
+            self.using.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
         self.filing.untie(diff.deleted)
@@ -270,6 +327,13 @@ class Memory(Stream):
         self._obey(paths, now)
         self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
+
+    def _counted(self, problems: Sequence[Problem]) -> str:
+        """New problems in words: how many of each code, with their places where the log may hold content."""
+        counts = Counter(problem.code for problem in problems)
+        found = f"problems in files: {', '.join(f'{code} {number}' for code, number in sorted(counts.items()))}"
+        places = ", ".join(shown_path(problem.path) for problem in problems[:LOGGED])
+        return f"{found} ({places})" if self.settings.log_content else found
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
         """Carry out what a person ticked in review, everywhere or only below `paths` (`X9`)."""
@@ -302,12 +366,16 @@ class Memory(Stream):
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def recall(self, **wishes: Any) -> dict[str, Any]:
-        """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24)."""
+    def recall(self, *, unknown: bool = False, **wishes: Any) -> dict[str, Any]:
+        """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24).
+
+        With `unknown` also notes of which nobody knows whose they are, since their front matter is broken.
+        """
         now = self._time(wishes.pop("now")) or self.clock()
         wishes |= {
             name: ingest.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
         }
+        wishes |= {"persona": WHOSE_IS_UNKNOWN} if unknown else {}
         explain, query = wishes.pop("explain"), wishes.pop("query")
         until = time.monotonic() + recall.seconds(self.settings, wishes.pop("milliseconds"))
         ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
@@ -329,7 +397,8 @@ class Memory(Stream):
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.problems(), *self.climb.entering.faults()]
         findings = doctor.findings(self.settings, problems, self.backlog, self.faults)
-        return {"healthy": not findings, "findings": findings, **scale}
+        healthy = all(finding["level"] == doctor.NOTICE for finding in findings)
+        return {"healthy": healthy, "findings": findings, **scale}
 
     def stats(self) -> dict[str, Any]:
         """Counts and sizes."""
@@ -339,6 +408,7 @@ class Memory(Stream):
         """What this process is doing, and what is degraded."""
         return {
             "vault": str(self.settings.vault),
+            "place": self.settings.place.told() if self.settings.place else "",
             "pid": os.getpid(),
             "ready": self.ready,
             "uptime_seconds": round(time.monotonic() - self._began, 1),

@@ -53,6 +53,13 @@ class Operation:
 
 
 _ID = Param("id", "text", "a memory's id, an unambiguous prefix of it, or its path", required=True, positional=True)
+_ANY_ID = Param(
+    "id",
+    "text",
+    "a memory's id, a turn's as recall shows it, an unambiguous prefix of either, or a memory's path",
+    required=True,
+    positional=True,
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -160,7 +167,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/memories/{id}",
         "pin, unpin, restore, promote or demote a memory",
         (
-            _ID,
+            _ANY_ID,
             Param("pinned", "bool", "pin or unpin"),
             Param("status", "text", "active: bring it back"),
             Param("layer", "text", "up or down: let it last, or let it pass like an episode"),
@@ -171,8 +178,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "forget",
         "DELETE",
         "/v1/memories/{id}",
-        "stop recalling a memory; the note stays, marked forgotten",
-        (_ID, Param("reason", "text", "why, for the record")),
+        "stop recalling a memory or a turn, and every sentence that says the same; files stay, notes marked forgotten",
+        (_ANY_ID, Param("reason", "text", "why, for the record")),
         writes=True,
     ),
     Operation(
@@ -259,10 +266,34 @@ OPERATIONS: tuple[Operation, ...] = (
         writes=True,
     ),
     Operation(
+        "prune",
+        "POST",
+        "/v1/prune",
+        "give up memories that nothing protects and hardly anybody could still believe; a run that can be undone",
+        (
+            Param(
+                "threshold", "float", "effective confidence below which one is pruned; 0.05 if absent", least=0, most=1
+            ),
+            Param("dry_run", "bool", "say what it would do, change nothing", default=False),
+        ),
+        writes=True,
+    ),
+    Operation(
+        "purge",
+        "POST",
+        "/v1/purge",
+        "remove for good what was put aside in `.trash/`",
+        (
+            Param("trash", "bool", "empty the trash; has to be given", default=False),
+            Param("dry_run", "bool", "list what would be removed, change nothing", default=False),
+        ),
+        writes=True,
+    ),
+    Operation(
         "forecast",
         "GET",
         "/v1/forecast",
-        "what will go stale, end, be archived or pruned if nobody touches it, and why",
+        "what will go stale, end or be archived if nobody touches it, and why",
         (
             Param("days", "int", "how far ahead", default=30, least=1, most=3650),
             Param("curve", "bool", "with the curve of what each will be worth", default=False),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engram.core import dedup
 from engram.core.classify import artifact_of, is_artifact
 from engram.core.records import Create, Edit, Fact
+from engram.core.standing import REMEMBER_TAG
 from engram.core.text import content_hash
 from engram.vault import artifacts, facts, reviews
 from engram.vault.forms import time_text
@@ -106,16 +107,24 @@ class Plan:
         if quote and fact.status == "active" and is_artifact(fact.category, fact.confidence, policy):
             self._artifacts.append(artifacts.artifact(fact, artifact_of(fact.category), quote, self.settings.zone))
 
-    def confirm(self, fact: Fact) -> None:
-        """A fact seen again loses its speculative expiry; its file is otherwise left alone (`C17`)."""
-        if keys := self.filing.confirmed(self.seen(fact)):
-            self._patch(replace(self.seen(fact), expires=None), keys, "confirmed by a later extraction")
+    def confirm(self, fact: Fact, new: Fact | None = None) -> None:
+        """A fact seen again loses its speculative expiry; its file is otherwise left alone (`C17`).
+
+        Where the user asked to keep it this time, in the words of `new`, it takes the tag that says so (model §0.1).
+        """
+        seen = self.seen(fact)
+        keys = self.filing.confirmed(seen)
+        after = replace(seen, expires=None) if keys else seen
+        if new and (tags := _asked(seen, new)) != seen.tags:
+            keys, after = keys | {"tags": list(tags)}, replace(after, tags=tags)
+        if keys:
+            self._patch(after, keys, "confirmed by a later extraction")
 
     def carry_out(self, effect: Effect, new: Fact, quotes: Mapping[str, str]) -> Fact:
         """What `effect` does to a known fact beside the statement `new`; `new` as it will stand."""
         old = self.seen(effect.fact)
         if effect.deed == "confirm":
-            self.confirm(old)
+            self.confirm(old, new)
         elif effect.deed in {"reinforce", "rewrite"}:
             self._agree(effect, old, new)
         elif effect.deed == "ask":
@@ -136,7 +145,7 @@ class Plan:
             united = replace(united, confidence=effect.confidence)
         body = self._rewritten(old, new) if effect.deed == "rewrite" else None
         if body is None and not (effect.deed == "rewrite" and old.id in self._new):
-            united = replace(united, text=old.text, about=old.about, tags=old.tags, importance=old.importance)
+            united = replace(united, text=old.text, about=old.about, tags=_asked(old, new), importance=old.importance)
         keys = facts.fact_keys(united, self.settings.zone)
         kept = ("confidence", "importance", "about", "tags", "source")
         had = facts.fact_keys(old, self.settings.zone)
@@ -224,3 +233,8 @@ class Plan:
             Create(fact.path, facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source, section), why)
             for fact, why, section in self._new.values()
         ]
+
+
+def _asked(old: Fact, new: Fact) -> tuple[str, ...]:
+    """The tags of a known fact, with the one that says that the user asked to keep it where the new words do."""
+    return (*old.tags, *{REMEMBER_TAG}.intersection(new.tags).difference(old.tags))

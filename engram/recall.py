@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from engram import past, shown
 from engram.core import lifecycle, ranking, trust
 from engram.core.entities import Names, subject_match
-from engram.core.records import Fact, FiledTurn, Recalled, Usage
+from engram.core.records import WHOSE_IS_UNKNOWN, Fact, FiledTurn, Recalled, Usage
 from engram.core.salience import mentioned
 from engram.core.talks import EPISODES, cover
+from engram.core.text import content_hash
 from engram.core.words import words
 from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.lexical import Where
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.policy import RecallPolicy, TalkPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
-    from engram.index.index import Index
-    from engram.index.rows import Unit
+    from engram.index.index import Index, Looked
+    from engram.index.rows import OwnNote, Unit
 
 KINDS = ("fact", "turn", "note")
 REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
@@ -291,7 +292,7 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
             why = lifecycle.hidden_then(unit, ask.as_of)
         else:
             why = lifecycle.hidden(unit, ask.now, archive=ask.archive)
-    elif isinstance(unit, FiledTurn) and unit.key in buried:
+    elif _buried(unit, buried):
         why = "forgotten"
     persona = unit.turn.persona if isinstance(unit, FiledTurn) else unit.persona
     if why is None and persona and persona != ask.persona:
@@ -299,6 +300,13 @@ def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter
     if why is not None:
         filtered[why] += 1
     return why is not None
+
+
+def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
+    """Whether a person removed the turn, or the statement of a note whose keys, and so its status, are not known."""
+    if isinstance(unit, FiledTurn):
+        return unit.key in buried
+    return unit.persona == WHOSE_IS_UNKNOWN and content_hash(unit.text) in buried
 
 
 def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: float) -> ranking.Unit:
@@ -365,7 +373,7 @@ def _verified(
 ) -> list[Hit]:
     """The best `k` slots as hits that say what their files say now (`X19`); at least one, no more once time is up."""
     standing, by_key = [], {slot.key: slot for slot in slots}
-    seen: dict[str, bool] = {}
+    seen: dict[str, Looked] = {}
     for one in islice(_standing(index, found.units, list(by_key), found.ask, found.filtered, seen), found.ask.k):
         standing.append(one)
         if hurry.skips("further hits"):
@@ -373,7 +381,11 @@ def _verified(
     sources = sorted({unit.source for _, unit, _ in standing if isinstance(unit, Fact)})
     said = {key: unit for key, unit, _ in _standing(index, {}, sources, found.ask, Counter(), seen)}
     came = shown.provenance(index, (unit for _, unit, _ in standing), policy)
-    return [shown.as_hit(by_key[key], unit, path, said, firm(key), came[key]) for key, unit, path in standing]
+    faults = index.faults(((unit, path) for _, unit, path in standing), seen)
+    return [
+        shown.as_hit(by_key[key], unit, path, said, firm(key), came[key], fault)
+        for (key, unit, path), fault in zip(standing, faults, strict=True)
+    ]
 
 
 def _standing_of(stability: float, policy: RecallPolicy) -> str:
@@ -389,7 +401,7 @@ def _standing(
     keys: Sequence[str],
     ask: Asked,
     filtered: Counter[str],
-    seen: dict[str, bool],
+    seen: dict[str, Looked],
 ) -> Iterator[tuple[str, Unit, str]]:
     """Those of `keys` that may be recalled as their files have them now, each with that unit and the file's path.
 
@@ -405,7 +417,10 @@ def _standing(
             if unit is None:
                 filtered["gone from its file"] += 1
             elif not _left_out(unit, ask, index.tombstones, filtered):
-                yield key, unit, place[0]
+                if shown_unit := index.shown(unit):
+                    yield key, shown_unit, place[0]
+                else:
+                    filtered["forgotten"] += 1
 
 
 def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:

@@ -327,14 +327,14 @@ class Reviewing:
         """Tombstones for statements, and for the turns that say them (`X8`)."""
         stones = [_stone(fact, now, why) | ({} if turns else {"turn": ""}) for fact in gone]
         self.vault.bury(stones)
-        self.index.tombstones = self.vault.tombstones()
+        self.index.take_tombstones(self.vault)
 
     def _lift(self, back: Sequence[Fact], now: datetime) -> None:
         """Take tombstones back, where there are any."""
         buried = [fact for fact in back if {content_hash(fact.text), fact.source} & self.index.tombstones]
         if buried:
             self.vault.bury([_stone(fact, now, YOU) | {"restored": True} for fact in buried])
-            self.index.tombstones = self.vault.tombstones()
+            self.index.take_tombstones(self.vault)
 
     # -- notes ------------------------------------------------------------------------------------
 
@@ -355,7 +355,7 @@ class Reviewing:
         read, sha = self._read(path)
         fact, faults = facts.fact_from(read, path, sha, self.settings.zone)
         if fact is None:
-            return Case(path, path, sha, faults[0].message, text=read.body)
+            return Case(path, path, sha, faults[0].message)  # whose words they are is not known
         if fact.status != "review":
             return None
         ticks = "; ".join(fault.message for fault in faults if fault.code == "two-ticks")
@@ -398,6 +398,7 @@ class Reviewing:
     def _words(self, fact: Fact) -> str:
         """What was said, from which a memory came."""
         source = self.index.unit(fact.source) if fact.source else None
+        source = self.index.shown(source) if source else None
         return source.turn.text if isinstance(source, FiledTurn) else ""
 
     def _read(self, path: str) -> tuple[Note, str]:

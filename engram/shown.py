@@ -23,9 +23,18 @@ if TYPE_CHECKING:
 
 
 def as_hit(
-    slot: ranking.Slot, unit: Unit, path: str, said: Mapping[str, Unit], firm: str, came: trust.Provenance
+    slot: ranking.Slot,
+    unit: Unit,
+    path: str,
+    said: Mapping[str, Unit],
+    firm: str,
+    came: trust.Provenance,
+    fault: str = "",
 ) -> Hit:
-    """A slot as its unit fills it; the turns that facts came from are in `said`."""
+    """A slot as its unit fills it; the turns that facts came from are in `said`.
+
+    `fault` says what is wrong with its note.
+    """
     who = attributed(came)
     if isinstance(unit, Fact):
         source = said.get(unit.source)
@@ -49,6 +58,7 @@ def as_hit(
             about=unit.about,
             standing=firm,
             reworded=turn is not None and facts.reworded(unit),
+            fault=fault,
             **who,
         )
     if isinstance(unit, FiledTurn):
@@ -65,9 +75,10 @@ def as_hit(
             role=turn.role,
             source=unit.key,
             session=turn.session,
+            fault=fault,
             **who,
         )
-    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed, **who)
+    return Hit(slot.key, "note", unit.text, unit.path, slot.score, slot.parts, unit.changed, fault=fault, **who)
 
 
 QUOTE = 280
@@ -112,6 +123,7 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
         when += ", this conversation" if session and hit.session == session else ""
         sure = f", confidence {hit.confidence:.2f}" if hit.kind == "fact" else ""
         sure += f", {hit.standing}" if hit.standing else ""
+        sure += f", {hit.fault}" if hit.fault else ""
         first, *rest = hit.text.splitlines() or [""]
         lines.append(f"- [{hit.category or hit.kind}, {when}, {hit.provenance}{sure}] {first}")
         lines += [f"  {'> ' if _HEAD.match(line) else ''}{line}" for line in rest]
@@ -128,7 +140,7 @@ def as_json(answer: Recalled, now: datetime, *, explain: bool) -> dict[str, Any]
     """The answer given at `now` as JSON; `explain` adds the parts of each score with their meaning (`X4`)."""
     hits = []
     for hit in answer.hits:
-        row = {name: getattr(hit, name) for name in _SHOWN}
+        row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
         if explain:
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}

@@ -12,13 +12,14 @@ from engram.core import todos, trust
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, Looking, View
+from engram.passes import Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
+from engram.vault.places import is_text
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.agenda import Cadence
@@ -77,12 +78,12 @@ class Sight(Looking):
             memories,
             look=self,
             edges=self.edges.all(),
-            trash=self.trash(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             stored=self.index.stored() if whole else {},
             whole=whole,
             buried=self.index.tombstones,
+            forgotten=self.index.forgotten,
             feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
             roots=self.settings.drift_roots,
             talks=talks,
@@ -131,26 +132,13 @@ class Sight(Looking):
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
         for fact in facts:
             source = self.said_by(fact, ask=False)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact))
-
-    def kept(self, fact: Fact) -> str | None:
-        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
-        if fact.verification == "user_confirmed":
-            return "a person confirmed it"
-        if self.filing.told("restore", fact.id):
-            return "a person brought it back"
-        return "a person edited it" if self.filing.told("edit", fact.id) else None
+            kept = self.filing.kept(fact)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source)
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: None if self.vault.rests(path, now, rest) else "somebody is at it"
-
-    def trash(self) -> list[str]:
-        """The paths of what lies in the trash."""
-        folder = self.settings.vault / TRASH
-        found = folder.glob("????-??-??/*.md") if folder.is_dir() and not folder.is_symlink() else ()
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
@@ -180,8 +168,12 @@ class Sight(Looking):
 
     def pages(self, folder: str) -> list[str]:
         """The paths of the notes in a folder of the vault."""
-        found = (self.settings.vault / folder).glob("[!.]*.md")
-        return sorted(path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return self._files((self.settings.vault / folder).glob("[!.]*.md"))
+
+    def _files(self, found: Iterable[Path]) -> list[str]:
+        """The paths of those that are files under a name that can be told."""
+        paths = (path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return sorted(filter(is_text, paths))
 
     def linking(self, name: str) -> list[str]:
         """The paths of the notes, other than memories and entities, that link to the note of this name.
@@ -193,7 +185,9 @@ class Sight(Looking):
         for path in sorted(self.settings.vault.rglob("*.md")):
             below = path.relative_to(self.settings.vault).as_posix()
             parts = below.split("/")
-            if parts[0] in _LINKED or any(part.startswith(".") for part in parts) or not path.is_file():
+            if parts[0] in _LINKED or any(part.startswith(".") for part in parts):
+                continue
+            if not (path.is_file() and is_text(below)):
                 continue
             if link.search(self.read(below).decode(errors="replace")):
                 found.append(below)

@@ -141,7 +141,8 @@ class Stream:
                 for session in tuple(self._sealing):
                     self.climb.boxing.flush(now, session)
                     self._sealing.discard(session)
-            self.climb.boxing.seal_due(now)
+            if not self.commits.away():
+                self.climb.boxing.seal_due(now)
         except EngramError as fault:
             self._tell("boxes", str(fault))
         else:

@@ -16,6 +16,7 @@ from engram.agenda import CADENCES
 from engram.core import actions
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
+from engram.filing import purged
 from engram.sight import RUNS
 
 if TYPE_CHECKING:
@@ -87,6 +88,18 @@ class Upkeep:
         if not report.frozen:
             self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
 
+    def next_due(self) -> datetime:
+        """When a run may become due next by time alone: now, if one is due that was not made.
+
+        The daemon need not know, it looks every minute; a simulation skips the minutes in between.
+        """
+        now = self.clock()
+        if self._due():
+            return now
+        times = [self.agenda.next(now), self.agenda.rested(now), self.order.sight.talks.next_over(now)]
+        times += [self._talks_after] if self._talks_after > now else []
+        return min(filter(None, times))
+
     def _due(self) -> list[tuple[Cadence, str]]:
         now = self.clock()
         ready = now >= self._talks_after and self.order.index.known and not self.order.frozen()
@@ -100,10 +113,10 @@ class Upkeep:
         """
         with self._one:
             fault, asked, policy = "", set[str](), self.settings.policy.consolidation
-            for _ in range(policy.rounds):
+            for _ in range(policy.rounds if self.settings.model else 0):
                 open_asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
                 asks = [ask for ask in open_asks if ask.key not in asked][: policy.questions]
-                if not asks or self.settings.model is None or fault not in {"", UNREAD}:
+                if not asks or fault not in {"", UNREAD}:
                     break
                 asked |= {ask.key for ask in asks}
                 fault = self._barred() or self._answered(asks) or fault
@@ -180,6 +193,17 @@ class Upkeep:
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002  the argument's name is shown to people
         """Take a run back (X6)."""
         return self.order.undo(id, dry_run=dry_run).plain()
+
+    def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
+        """Give up what nobody can rely on any more: a person asks for it, and can take it back (`A24`)."""
+        least = self.settings.policy.lifecycle.prune_confidence if threshold is None else threshold
+        return self.order.prune(least, dry_run=dry_run).plain()
+
+    def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
+        """Remove for good what was put aside in `.trash/`, or with `dry_run` list it; nothing else does (C16, X8)."""
+        if not trash:
+            raise BadRequestError("nothing was named that is to be purged", fix="Use --trash to empty `.trash/`.")
+        return purged(self.order.filing, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """What will become of memories that nobody touches, with `curve` how they fade until then (X10)."""

@@ -110,9 +110,9 @@ class Using:
         self.settle()
         return self.uses.flush()
 
-    def refresh(self, now: datetime) -> None:
+    def refresh(self, now: datetime, *, restore: bool = True) -> None:
         """Take in what other devices wrote. Raises EngramError."""
-        self.uses.refresh(now)
+        self.uses.refresh(now, restore=restore)
 
     def compact(self, now: datetime) -> int:
         """Write our own file anew if it holds mostly superseded lines; the bytes that saves. Raises EngramError."""

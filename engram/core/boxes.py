@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engram.core.records import CATEGORIES, Box, Trace
+from engram.core.standing import REMEMBER_TAG
 from engram.core.text import normalise, ulid
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ TRACE = "trace-"
 def topics(memories: Sequence[Fact], people: Collection[str], policy: BoxPolicy) -> tuple[str, ...]:
     """What these memories are about: their tags and the names in `about`, the commonest first (`C31`).
 
-    The category is none of them: two unrelated statements of kind `fact` have no subject in common. Nor are
+    The category is none of them: two unrelated statements of kind `fact` have no subject in common; nor is the tag
+    of what the user asked to keep. Nor are
     `people`, the owner and the speakers: they are in everything that is said.
     """
-    those_present = {*map(normalise, people), *CATEGORIES}
+    those_present = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG}
     named = [normalise(name) for memory in memories for name in (*memory.about, *memory.tags)]
     counted = Counter(name for name in named if name.strip() and name not in those_present)
     return tuple(name for name, _ in counted.most_common(policy.topics))

@@ -1,17 +1,20 @@
 """What kind of memory a text is, how sure and how important (rows C4, C6, C9, C10).
 
-Word lists are for English unless a line says otherwise; texts of other languages fall through to the
-category and the tags, which are language-free.
+Word lists are for English unless a line says otherwise. What kind of memory a text is, is told in every language that
+the tables of `dates` and `standing` know.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from engram.core.dates import has_time_expression, resolve
+from engram.core.standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy, ImportancePolicy, LadderPolicy
     from engram.core.records import Interval
@@ -58,19 +61,36 @@ _EPISODE_CATEGORIES = frozenset({"event", "action", "observation", "issue", "bug
 _NOTE_TAGS = frozenset({"preference", "constraint", "goal", "habit", "policy", "belief"})
 _EPISODE_TAGS = frozenset({"bug", "fix", "deploy", "incident", "release", "merge", "event"})
 _ACTIONS = _any("deployed, pushed, fixed, merged, reported, mentioned, said, happened, failed, completed, shipped")
-_NOTE_WORDS = _any(
-    "prefer*, want*, need*, always, never, must, should, goal, goals, decid*, polic*, requir*, constraint, "
-    "constraints, standard, standards, convention, conventions"
+_EVENTS = re.compile(
+    r"\b(?:went|came back|visited|watched|saw|met with|ate|cooked|baked|painted|cleaned|repaired|called|phoned|texted"
+    r"|lost|found|bought|sold|ordered|paid|forgot|arrived|departed|returned|flew|drove to|walked|hiked|swam"
+    r"|ran|played|won|attended|celebrated|slept|woke up|finished|broke|crashed"
+    r"|had (?:lunch|dinner|a (?:meeting|walk|talk)))\b"
+    r"|\b(?:war|waren|ging|gingen|fuhr|fuhren|kam|kamen|traf|trafen|sah|sahen|ass|aß|kaufte|kauften|verlor|fand)\b"
+    r"|\b(?:hat|haben|ist|sind)\b.{0,80}\b(?:ge\w{2,}(?:t|en)|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)|\w+ge\w{2,}(?:t|en))$"
+    r"|\b(?:est|sont) (?:allée?s?|venue?s?|partie?s?|arrivée?s?|rentrée?s?|sortie?s?)\b"
+    r"|\b(?:a|ont) (?:mangé|acheté|vu|visité|rencontré|perdu|trouvé|gagné|regardé|cuisiné|réparé|peint|fini|payé)\b"
+    r"|\b(?:fue|fueron|vio|comió|compró|visitó|encontró|perdió|ganó|llegó|volvió|salió|cocinó|pintó|pagó|ha ido)\b"
+    r"|\b(?:è|sono) (?:andat|venut|partit|arrivat|tornat)[oaie]\b|\b(?:foi|foram|viu|comeu|comprou|visitou|perdeu)\b"
+    r"|\b(?:ging|gingen|kocht|zag|bezocht|vond)\b|\b(?:пош[её]л|пошла|купила?|видела?|ездила?|ходила?|потерял\w?)\b"
+    r"|[去买看吃见玩丢]了|[去看吃]过|(?:行き|食べ|見|買い|会い|遊び|なくし)ました|(?:行った|食べた|見た|買った|会った)",
+    re.IGNORECASE,
 )
+"""Verbs of a past event: what was done once and is over; English, German, French, Spanish and, in part, others."""
+_AS_OF = re.compile(r"\((?:as of|Stand:?|état au|a fecha de) [^)]*\)", re.IGNORECASE)
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def kind_of(text: str, category: str, tags: Collection[str] = ()) -> tuple[str, str]:
-    """Episode or note, and why; the first rule that speaks decides (`C6`).
+def kind_of(text: str, category: str, tags: Collection[str] = (), when: Interval | None = None) -> tuple[str, str]:
+    """Episode or note, and why; the first rule that speaks decides (`C6`, reversed by model §0.3: default note).
 
-    Order: a temporal marker → episode; the category; the tags, note before episode; a past action verb →
-    episode; a note word → note; else episode. `Anna deployed it yesterday` → episode, `She must always
-    ask first` → note, `The sky is blue` → episode.
+    Order: a standing attribute → note, also with a date; a temporal marker → episode; the category; the tags, note
+    before episode; a past event, or a date or a time word that is no beginning → episode; else note. `when` is the time
+    that the statement is about. `Anna deployed it yesterday` → episode, `Her birthday is on 14 March` → note, `The sky
+    is blue` → note.
     """
+    if told := standing(text):
+        return "note", f"tells of {told}"
     if found := _TEMPORAL.search(text):
         return "episode", f"says {found.group().lower()!r}"
     if category in _NOTE_CATEGORIES:
@@ -81,11 +101,21 @@ def kind_of(text: str, category: str, tags: Collection[str] = ()) -> tuple[str, 
     for kind, known in (("note", _NOTE_TAGS), ("episode", _EPISODE_TAGS)):
         if named := next((head for head in heads if head in known), None):
             return kind, f"tag {named}"
-    if found := _ACTIONS.search(text):
+    if found := _ACTIONS.search(text) or _EVENTS.search(text.rstrip(" .!。！")):
         return "episode", f"says {found.group().lower()!r}"
-    if found := _NOTE_WORDS.search(text):
-        return "note", f"says {found.group().lower()!r}"
-    return "episode", "nothing lasting in it"
+    if dated := _dated(text, when):
+        return "episode", f"says {dated!r}"
+    return "note", "nothing in it says that it passes"
+
+
+def _dated(text: str, when: Interval | None) -> str:
+    """The words for a time in a statement, '' where they only tell the beginning of a state, or since when it is so."""
+    said = _AS_OF.sub("", text)
+    if _SINCE.search(said):
+        return ""
+    if when and said == text:
+        return when.words.lower()
+    return next((one.words.lower() for one in resolve(said, _SOME_DAY)), "") if has_time_expression(said) else ""
 
 
 def tier_of(confidence: float, policy: ExtractionPolicy) -> str:

@@ -36,12 +36,12 @@ _PASSING = frozenset({"working", "episodic"})
 class Law:
     """How something fades: since when, with which half-life of the policy, what slows it and what speeds it up.
 
-    `clock` is the last evidence (created, reinforced, edited), the last access or, before the first, that
-    evidence, the anchor of salience, or the later of access and evidence. Only the `layers` named fade, without
+    `clock` is the last access or, before the first, the last evidence (created, reinforced, edited); the anchor of
+    salience; or the later of access and evidence: a use is evidence too. Only the `layers` named fade, without
     a name all. A `chosen` curve is the policy's, else it halves.
     """
 
-    clock: Literal["evidence", "access", "anchor", "touch"]
+    clock: Literal["access", "anchor", "touch"]
     base: str
     strength: Literal["", "stability", "spacing"] = ""
     doubt: Literal["", "confidence", "trust"] = ""
@@ -51,7 +51,7 @@ class Law:
 
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
-        "confidence": Law("evidence", "confidence_days", strength="stability"),
+        "confidence": Law("touch", "confidence_days", strength="stability"),
         "salience": Law("anchor", "salience_days", strength="spacing", doubt="confidence"),
         "retention": Law("access", "retention_days", doubt="trust", layers=_PASSING, chosen=True),
         "rest": Law("touch", "confidence_days", strength="stability"),
@@ -130,8 +130,6 @@ def _doubt(row: Law, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
 
 def _since(row: Law, fact: Fact, usage: Usage) -> datetime | None:
     evidence = _later(fact.created, usage.evidence_at)
-    if row.clock == "evidence":
-        return evidence
     if row.clock == "touch":
         return _later(usage.last_access, evidence)
     return (usage.salience_at if row.clock == "anchor" else None) or usage.last_access or evidence
@@ -150,7 +148,7 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 def effective_confidence(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
-    """`confidence · ½^(days / (30·stability))`, 0–1, since the last evidence (`A25`).
+    """`confidence · ½^(days / (30·stability))`, 0–1, since the last evidence or use (`A25`, model §0.4).
 
     .6, never touched again, is below .10 after 77.5 days and below .05 after 107.5.
     """

@@ -1,8 +1,9 @@
 """Status, stage, layer and tier: does a memory exist, how far is it trusted, what becomes of it.
 
 Each rule returns its reason in words, or None where it does not apply; the reason is what the note, the log,
-a dry run and the forecast show. A rule sees one memory at one moment and changes nothing. What a pin keeps
-no rule takes; an end that somebody set comes next; only then fading has a say.
+a dry run and the forecast show. A rule sees one memory at one moment and changes nothing. A memory leaves by
+itself only where `fades` names what it is and `protected` names nothing that keeps it; an end that its words or
+a person gave it comes before both, a pin before that.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+from engram.core.dates import has_time_expression, resolve
+from engram.core.standing import REMEMBER_TAG, standing
+from engram.core.trust import MADE, OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from engram.core.policy import Policy
     from engram.core.records import Fact, Usage, Vitals
@@ -27,14 +30,18 @@ STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 """What kind of memory it is (row D1); only working and episodic ones pass."""
 
-PROTECTED = frozenset({"decision", "principle", "commitment", "preference", "correction"})
-"""Categories that may go stale, but that fading never archives or prunes (rows C18, C27)."""
+PROTECTED = frozenset({"decision", "principle", "commitment", "preference", "correction", "relationship", "skill"})
+"""Categories that never leave by themselves, save a settled commitment and a preference of the day (model §0.1)."""
 
-_LASTING = frozenset({"semantic", "procedural"})
+_ASKED_FOR = frozenset({"user", "edited"})
+_SAID_BY_OTHERS = frozenset({"assistant", "interaction", *OUTSIDE})
+_LASTING = frozenset({"semantic", "procedural", "codebase"})
+_SHORT = frozenset({"minute", "hour", "day", "week"})
 _VOUCHED = frozenset({"user_confirmed", "system_inferred"})
 _RESOLVED = frozenset({"fulfilled", "expired"})
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*+])\s", re.MULTILINE)
 _DAY = timedelta(days=1)
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 # -- may it be recalled ---------------------------------------------------------------------------
@@ -66,9 +73,26 @@ def hidden_then(fact: Fact, then: datetime) -> str | None:
 
 
 def _over(fact: Fact, now: datetime) -> str | None:
-    if fact.expires and fact.expires <= now and not fact.pinned:
+    if (end := ends(fact)) and end <= now:
         return "expired"
     return "no longer valid" if fact.valid_until and fact.valid_until <= now else None
+
+
+def ends(fact: Fact) -> datetime | None:
+    """When a memory ends by its `expires`, or None: a pin goes before it, and protection before a guess (`B16`).
+
+    A guess is what an extractor made of a lifetime or of its doubt (rows B19, C17): whole days after the statement.
+    """
+    if not fact.expires or fact.pinned:
+        return None
+    return None if ends_by_guess(fact) and protected(fact) else fact.expires
+
+
+def ends_by_guess(fact: Fact) -> bool:
+    """Whether a memory that was extracted ends whole days after it was said; on two sides of a clock change too."""
+    if fact.expires is None or fact.created is None or fact.origin in {"", *_ASKED_FOR}:
+        return False
+    return not all(apart % _DAY for apart in (fact.expires - fact.created, _between(fact.created, fact.expires)))
 
 
 # -- how far it is trusted ------------------------------------------------------------------------
@@ -143,33 +167,104 @@ def _recalls(usage: Usage) -> str:
 # -- what becomes of it ---------------------------------------------------------------------------
 
 
-def fate(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy) -> tuple[str, str] | None:
-    """What becomes of an active memory at `now`, trash, archive or prune, and why; None: it stays (B16, C16–C18, A24).
+def protected(fact: Fact, kept: str | None = None) -> str | None:
+    """Why a memory never leaves by itself, or None (model §0.1): asked by every pass that puts anything away.
 
-    What a rule lets go comes first; then the archive, from which a recall brings back; then pruning.
+    What a person asked to keep, confirmed, edited or wrote by hand; categories that last; standing attributes of people
+    (`standing`), whoever said them. It leaves only by its own end, by being replaced, or by a person's word. `kept` is
+    what a person did to it, as the action log tells. A settled commitment has reached its own end.
     """
-    if why := trashed(fact, usage, now, policy):
+    if fact.pinned:
+        return "pinned"
+    if settled(fact):
+        return None
+    if kept:
+        return kept
+    if fact.verification == "user_confirmed":
+        return "a person confirmed it"
+    if fact.origin in _ASKED_FOR or REMEMBER_TAG in fact.tags:
+        return "the user asked to keep it"
+    if not fact.source and fact.origin not in MADE:
+        return "written by hand"
+    if fact.category in PROTECTED and not _of_the_day(fact):
+        return f"an open {fact.category}" if fact.category == "commitment" else f"a {fact.category}"
+    told = standing(fact.text)
+    return f"tells of {told}" if told else None
+
+
+def fades(fact: Fact, now: datetime, policy: Policy, said_by: str = "user") -> str | None:
+    """What a memory is that may fade out, or None (model §0.2): the list is exhaustive, everything else stays active.
+
+    Moments and small events, unless promoted; plans whose day has passed; speculation (confidence < .40); preferences
+    of the day; what assistants, tools and imports said. `said_by` is the source class (`trust.fact_class`).
+    """
+    if fact.layer not in _LASTING:
+        if fact.event_end and fact.event_end < now:
+            ahead = fact.created is None or fact.created < fact.event_end
+            return "a plan whose day has passed" if ahead else "a moment"
+        if fact.category == "moment" or fact.kind == "episode":
+            return "a moment"
+        if fact.layer:
+            return "let pass like an episode" if fact.layer == "episodic" else "not distilled yet"
+    if fact.category == "preference" and _of_the_day(fact):
+        return "a preference of the day"
+    if fact.confidence < policy.extraction.inferred and fact.verification != "user_confirmed":
+        return "a speculation"
+    if said_by not in _SAID_BY_OTHERS:
+        return None
+    return "said by a program" if said_by == "interaction" else f"said by an {said_by}".replace("an tool", "a tool")
+
+
+def _of_the_day(fact: Fact) -> bool:
+    """Whether a preference names a time of the day or the week: "today", "this week", "on 3 May 2026"."""
+    if fact.category != "preference" or not has_time_expression(fact.text):
+        return False
+    near = resolve(fact.text, fact.created or _SOME_DAY)
+    return any(one.granularity in _SHORT for one in near)
+
+
+def settled(fact: Fact) -> str:
+    """`fulfilled` or `expired` for a commitment that is over by its tags, else '' (rows C16, E16)."""
+    marks = (
+        {part for tag in fact.tags for part in tag.casefold().split("/")} if fact.category == "commitment" else set()
+    )
+    return min(marks & _RESOLVED, default="")
+
+
+def fate(
+    fact: Fact,
+    usage: Usage,
+    vitals: Vitals,
+    now: datetime,
+    policy: Policy,
+    *,
+    said_by: str = "user",
+    kept: str | None = None,
+) -> tuple[str, str] | None:
+    """What becomes of an active memory at `now`, trash or archive, and why; None: it stays (B16, C16–C18).
+
+    What a rule lets go comes first; then the archive, from which a recall brings back. Nothing is pruned by itself.
+    """
+    if why := trashed(fact, usage, now, policy, kept=kept):
         return "trash", why
-    if why := archived(fact, usage, vitals, now, policy):
-        return "archive", why
-    why = pruned(fact, vitals, policy)
-    return ("prune", why) if why else None
+    why = archived(fact, usage, vitals, now, policy, said_by=said_by, kept=kept)
+    return ("archive", why) if why else None
 
 
-def trashed(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> str | None:
+def trashed(fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: str | None = None) -> str | None:
     """Why a memory goes to `.trash/` by rule, or None (rows C16, C17).
 
-    A commitment with the tag `fulfilled` or `expired`, above 90 days since it was last said or edited. A
-    speculation, confidence < .40, that has ended and 30 days long was neither confirmed nor said again.
+    A commitment with the tag `fulfilled` or `expired`, 90 days after it was settled: its own end. A speculation,
+    confidence < .40, that has ended and 30 days long was neither confirmed nor said again.
     """
     if fact.status != "active" or fact.pinned:
         return None
-    if fact.category == "commitment" and _age(fact, now, usage) > timedelta(days=policy.lifecycle.resolved_days):
-        marks = {part for tag in fact.tags for part in tag.casefold().split("/")}
-        if resolved := sorted(marks & _RESOLVED):
-            return f"a commitment, {resolved[0]} more than {policy.lifecycle.resolved_days:g} days ago"
+    if over := settled(fact):
+        since = _between(fact.done, now) if fact.done else _age(fact, now, usage)
+        days = policy.lifecycle.resolved_days
+        return f"a commitment, {over} more than {days:g} days ago" if since > timedelta(days=days) else None
     limits = policy.extraction
-    doubted = fact.confidence < limits.inferred and fact.verification != "user_confirmed" and not usage.confirmations
+    doubted = fact.confidence < limits.inferred and not usage.confirmations and not protected(fact, kept)
     if doubted and expired(fact, now) and _age(fact, now) >= timedelta(days=limits.speculative_days):
         return f"a speculation, unconfirmed for {limits.speculative_days:g} days"
     return None
@@ -180,17 +275,31 @@ def expired(fact: Fact, now: datetime) -> str | None:
     return "expired" if fact.status == "active" and _over(fact, now) == "expired" else None
 
 
-def archived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy) -> str | None:
-    """Why an active memory is put away, or None (rows B8, B16, C18, D11).
+def archived(
+    fact: Fact,
+    usage: Usage,
+    vitals: Vitals,
+    now: datetime,
+    policy: Policy,
+    *,
+    said_by: str = "user",
+    kept: str | None = None,
+) -> str | None:
+    """Why an active memory is put away, or None (rows B8, B16, C18, D11; model §0.1–2).
 
-    Expired; or, unless pinned or protected, all of: age > 90 days, importance < .3, at most 2 recalls, retention
-    < .15 (a limit of 1 leaves retention out); or salience < .01.
+    Expired; or it is something that `fades`, is not `protected`, and all of: age > 90 days, importance < .3, at most
+    2 recalls, retention < .15 (a limit of 1 leaves retention out); or salience < .01.
     """
-    limits = policy.lifecycle
     if why := expired(fact, now):
         return why
-    if fact.status != "active" or fact.pinned or protected(fact):
-        return None
+    worth = _worn(fact, usage, vitals, now, policy) if fact.status == "active" else None
+    passing = fades(fact, now, policy, said_by) if worth else None
+    return f"{passing}, {worth}" if passing and not protected(fact, kept) else None
+
+
+def _worn(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy) -> str | None:
+    """What the numbers say of a memory that may be put away (rows B8, C18, D11)."""
+    limits = policy.lifecycle
     unneeded = usage.access <= limits.archive_access and fact.importance < limits.archive_importance
     if unneeded and _age(fact, now) > timedelta(days=limits.archive_days):
         if limits.archive_retention >= 1:
@@ -200,12 +309,14 @@ def archived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Po
     return f"salience below {limits.archive_salience:g}" if vitals.salience < limits.archive_salience else None
 
 
-def pruned(fact: Fact, vitals: Vitals, policy: Policy) -> str | None:
-    """Why an active memory is given up, or None (`A24`): effective confidence < .05, neither pinned nor protected."""
-    least = policy.lifecycle.prune_confidence
-    if fact.status != "active" or fact.pinned or protected(fact) or vitals.confidence >= least:
+def pruned(fact: Fact, vitals: Vitals, threshold: float, *, kept: str | None = None) -> str | None:
+    """Why an active memory is given up when a person prunes, or None (`A24`): effective confidence below `threshold`.
+
+    `threshold` is 0–1. What is protected never is.
+    """
+    if fact.status != "active" or vitals.confidence >= threshold or protected(fact, kept):
         return None
-    return f"confidence below {least:g}"
+    return f"confidence below {threshold:g}"
 
 
 def revived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy) -> str | None:
@@ -213,20 +324,12 @@ def revived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Pol
 
     `usage` and `vitals` are those it would begin anew with: salience gained, confidence fading from now on. Not
     what a person put away (the note then gives no reason), what another memory absorbed, what is over, or what
-    would have to go at once.
+    would have to go at once, whoever said it.
     """
     away = fact.status == "archived" and fact.end_reason and not fact.superseded_by
     if not away or not usage.last_access or _over(fact, now):
         return None
     return None if fate(replace(fact, status="active"), usage, vitals, now, policy) else "recalled again"
-
-
-def protected(fact: Fact) -> str | None:
-    """Why fading may make a memory stale but not take it away, or None (rows C18, C27, D11): category or layer."""
-    if fact.category in PROTECTED:
-        return f"a {fact.category}"
-    layer = layer_of(fact)
-    return layer if layer in _LASTING else None
 
 
 def _age(fact: Fact, now: datetime, usage: Usage | None = None) -> timedelta:
@@ -343,7 +446,7 @@ def precision(retention: float, tier: str, policy: Policy) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """What lies ahead of a memory: the first moment at which `what` happens (stale, trash, archive, prune), and why."""
+    """What lies ahead of a memory: the first moment at which `what` happens (stale, trash, archive), and why."""
 
     at: datetime
     what: str
@@ -351,7 +454,15 @@ class Coming:
 
 
 def when(
-    fact: Fact, usage: Usage, at: Callable[[datetime], Vitals], now: datetime, days: int, policy: Policy
+    fact: Fact,
+    usage: Usage,
+    at: Callable[[datetime], Vitals],
+    now: datetime,
+    days: int,
+    policy: Policy,
+    *,
+    said_by: str = "user",
+    kept: str | None = None,
 ) -> tuple[Coming, ...]:
     """What will happen to a memory within `days` days if nobody touches it, the earliest first (`X10`).
 
@@ -360,7 +471,8 @@ def when(
     """
 
     def ending(day: int) -> tuple[str, str] | None:
-        return fate(fact, usage, at(now + day * _DAY), now + day * _DAY, policy)
+        then = now + day * _DAY
+        return fate(fact, usage, at(then), then, policy, said_by=said_by, kept=kept)
 
     def tiring(day: int) -> tuple[str, str] | None:
         why = _doubtful(fact, at(now + day * _DAY), policy) if fact.status == "active" else None
@@ -381,35 +493,3 @@ def _first(last: int, happens: Callable[[int], tuple[str, str] | None]) -> tuple
     found = happens(day)
     assert found  # the halving ends on a day that was looked at
     return day, found
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A look at two clocks: the one on the wall, and one that only runs (seconds, also while the machine sleeps)."""
-
-    wall: datetime
-    steady: float
-
-
-def clock_doubt(readings: Sequence[Reading], policy: Policy) -> str | None:
-    """Why the clock cannot be trusted to fade, expire or archive anything, or None (design of the vault).
-
-    `readings` oldest first. A jump: wall and steady clock part by more than 1 h; after a restart of the machine,
-    where the steady clock begins again, the wall clock alone does. It is trusted again once two readings
-    ≥ 10 min apart agree.
-    """
-    limits, since, jump = policy.lifecycle, 0, timedelta()
-    for number, (before, after) in enumerate(pairwise(readings), 1):
-        restarted = after.steady < before.steady
-        parted = _parted(before if restarted else readings[since], after)
-        if abs(parted) > timedelta(hours=limits.clock_jump_hours):
-            since, jump = number, parted
-        elif restarted:
-            since = number
-    if not jump or readings[-1].steady - readings[since].steady >= limits.clock_agree_minutes * 60:
-        return None
-    return f"the clock jumped by {jump / timedelta(hours=1):+.1f} hours"
-
-
-def _parted(before: Reading, after: Reading) -> timedelta:
-    return _between(before.wall, after.wall) - timedelta(seconds=max(0.0, after.steady - before.steady))

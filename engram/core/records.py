@@ -45,6 +45,10 @@ EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")
 REMEMBERED = "remembered"
 """The session of what people ask to keep; its turns are no conversation and lend each other nothing."""
 
+WHOSE_IS_UNKNOWN = "\0"
+"""The persona of a note whose front matter is broken and was never read: no caller can have this name, for names are
+kept without NUL, so the note is shown to nobody but the owner's command line."""
+
 UnitKind = Literal["fact", "turn", "note"]
 Level = Literal["none", "low", "medium", "high"]
 
@@ -387,8 +391,10 @@ class Hit:
     """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4).
 
     `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29). `reworded`:
-    the quote is older than the words of the statement. `said_by` is the source class, `provenance` names it in words
-    and `trust` (0–1) says how far it is believed (rows D6, X27); `role` and `speaker` are what the caller claimed.
+    the quote is older than the words of the statement. `fault` says what is wrong with the note, and whose keys are
+    taken: `front matter broken (line 4): shown with its last good keys`. `said_by` is the source class, `provenance`
+    names it in words and `trust` (0–1) says how far it is believed (rows D6, X27); `role` and `speaker` are what the
+    caller claimed.
     """
 
     key: str
@@ -410,6 +416,7 @@ class Hit:
     about: tuple[str, ...] = ()
     standing: str = ""
     reworded: bool = False
+    fault: str = ""
     said_by: str = ""
     provenance: str = ""
     trust: float = 1.0

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from engram.core.policy import TrustPolicy
     from engram.core.records import Fact, Turn
 
+OWNER = "owner"
+"""The standing of the owner's command line: a chat's, and it is shown what nobody knows the persona of."""
+
 CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 """The source classes, the most trusted first (row D6)."""
 
@@ -225,7 +228,7 @@ def bars(deed: str, source: str) -> str | None:
 
 def bars_call(operation: str, caller: str) -> str | None:
     """Why a caller of this standing may not call an operation, or None (`X27`)."""
-    if caller == "chat" or operation in ADDING:
+    if caller in {"chat", OWNER} or operation in ADDING:
         return None
     return f"{_NAMES[caller]} may add and read, not {operation}"
 

@@ -12,16 +12,18 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from engram import location
 from engram.core.policy import FilePolicy
+from engram.core.records import Problem
 from engram.core.text import HASH_VERSION
 from engram.errors import StorageError
 from engram.index.diff import Delta, Diff, Log
-from engram.index.entries import entry_of, read_file, refused
+from engram.index.entries import LastGood, entry_of, read_file, refused, with_last_keys
 from engram.index.lookups import Lookups
-from engram.index.rows import SHAPE, Rows, key_of, unpack
+from engram.index.rows import SHAPE, Rows, unpack
 from engram.index.storing import drop, store, store_new
 from engram.vault import files
-from engram.vault.places import READ_AGAIN, Stat, Walk, above, kind_of, stat_of, walk
+from engram.vault.places import READ_AGAIN, Stat, Walk, above, is_text, kind_of, shown, stat_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,9 +34,10 @@ if TYPE_CHECKING:
     from engram.index.diff import Edited
     from engram.index.entries import Entry, Reading
     from engram.index.rows import Unit
+    from engram.vault.git import Git
     from engram.vault.places import Seen
 
-VERSION = 6
+VERSION = 7
 """Version of the rows and of what is read into them."""
 
 
@@ -46,7 +49,8 @@ class Catalog(Lookups):
     """The catalogue of the vault `root`, kept in the folder `cache`; dates without a zone are in `zone`.
 
     `clock` counts seconds and need not tell the time. `gone` is told of the facts a person deleted, `edited`
-    of those they changed, before the catalogue believes it; if that fails, the next scan tells them again.
+    of those they changed, before the catalogue believes it; if that fails, the next scan tells them again. What
+    `git`, the vault's repository, took away or changed is told to neither.
     Changes come from one writer thread at a time, look-ups from any.
     """
 
@@ -60,13 +64,16 @@ class Catalog(Lookups):
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
+        git: Git | None = None,
     ) -> None:
+        self.git = git
         self.root = os.path.realpath(root)
         self.zone = zone
         self.policy = policy or FilePolicy()
         self.clock = clock
         limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
-        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE}"
+        # a folder that is another one, as a backup put back, lacks nothing: with it the catalogue begins anew
+        stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {location.identity(self.root)}"
         super().__init__(Rows(cache / "catalogue.db", stamp), self.policy.units)
         self._scanning = threading.Lock()
         self._gone = gone
@@ -114,7 +121,7 @@ class Catalog(Lookups):
         log = Log(ours=True)
         stats = {path: self._stat(path) for path in held}
         entries = [
-            entry_of(path, raw, stat, self.policy, self.zone)
+            self._understood(path, raw, stat)
             for path, raw in held.items()
             if (stat := stats[path]) and kind_of(path) and stat.size == len(raw)
         ]
@@ -131,16 +138,15 @@ class Catalog(Lookups):
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         return reading.raw if not reading.fault and files.sha256(reading.raw) == sha else None
 
-    def reread(self, key: str, path: str) -> Unit | None:
-        """The unit `key` as the file at `path` says now, the rows left as they are; None if it is not there."""
+    def reread(self, path: str) -> Entry | None:
+        """The file at `path` as it is now, the rows left as they are; None if it is not there."""
         stat = self._stat(path) if path else None
         if stat is None:
             return None
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         if reading.fault:
             return None
-        entry = entry_of(path, reading.raw, stat, self.policy, self.zone)
-        return next((unit for unit in entry.units or () if key_of(unit) == key), None)
+        return self._understood(path, reading.raw, stat)
 
     # ----------------------------------------------------------------------------------- rows → indexes
 
@@ -176,19 +182,49 @@ class Catalog(Lookups):
 
     def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
         log, generation = Log(), self.rows.generation
-        paths = paths if self._whole() else None
-        seen = self._look(self._inside(paths))
+        whole = self._whole()
+        paths = paths if whole and not (self.git and self.git.moved()) else None
+        places = self._inside(paths)
+        seen = self._look(places)
         known = seen.known
-        for problem in seen.problems:
-            log.tell("problems", problem)
-        self._take(sorted(seen.files), log, known)
+        self._keep_problems(places, seen.problems, log)
         lost = [path for path in known if path not in seen.files and not _below(path, seen.unseen)]
+        stamp = self.git.moved() if self.git else ""  # asked behind the look: what git did until then is in the stamp
+        if stamp and whole:
+            lost, log.checked_out = self._follow_git(seen, lost, log), True
+        self._take(sorted(seen.files), log, known)
         self._let_go(lost, log, accept=accept)
-        if paths is None and not seen.unseen and not self._whole():
-            self.rows.set("complete", "yes")
+        if paths is None and not seen.unseen:
+            if not whole and not self._whole():
+                self.rows.set("complete", "yes")
+            if self.git and stamp:
+                self.git.saw(stamp)
         if paths is None:
             self._walked = generation
         return log.diff()
+
+    def _follow_git(self, seen: Walk, lost: list[str], log: Log) -> list[str]:
+        """Take in what git brought and took away, and tell nobody: nobody edited or deleted it. What else is lost.
+
+        The files that git brought are taken out of `seen`.
+        """
+        assert self.git
+        by_git = self.git.checked_out([*seen.files, *lost])
+        if not by_git:
+            return lost
+        quiet = Log(ours=True)
+        self._take(sorted(by_git & seen.files.keys()), quiet, seen.known)
+        for path in by_git & seen.files.keys():
+            del seen.files[path]
+        gone = sorted(path for path in by_git.intersection(lost) if self._known(path))
+        with self.rows.change() as db:
+            for path in gone:
+                if not walk(self.root, path).files:
+                    drop(db, path, quiet)
+                self._missing.pop(path, None)
+        self._take(quiet.heirs, quiet)
+        log.pending |= quiet.pending | (by_git if self.git.at_work else set())
+        return [path for path in lost if path not in by_git]
 
     @property
     def known(self) -> str:
@@ -221,7 +257,7 @@ class Catalog(Lookups):
         seen = Walk()
         known = seen.known
         question = "SELECT path, inode, size, mtime FROM file"
-        for place in places:
+        for place in filter(is_text, places):  # no row has another name
             at_and_below = f"{question} WHERE path = ? UNION ALL {question} WHERE path > ? AND path < ?"
             asked = (at_and_below, (place, f"{place}/", f"{place}0")) if place else (question,)
             known.update({row[0]: row[1:] for row in self.rows.ask(*asked)})
@@ -234,6 +270,29 @@ class Catalog(Lookups):
         for path in [path for path in self._missing if path in seen.files or (path in missed and path not in known)]:
             del self._missing[path]
         return seen
+
+    def _keep_problems(self, places: Sequence[str], found: Sequence[Problem], log: Log) -> None:
+        """Keep the problems of what was passed over at and below `places`, in place of those that were kept so far.
+
+        Such a file has no row: a link out of the vault, a name that is not UTF-8, a folder that cannot be read.
+        """
+        asked = "SELECT code, message, path, line FROM problem WHERE path NOT IN (SELECT path FROM file)"
+        looked = [shown(place) for place in places]
+        kept = [
+            Problem(*row)
+            for row in self.rows.ask(asked)
+            if any(not place or row[2] == place or row[2].startswith(f"{place}/") for place in looked)
+        ]
+        gone, fresh = set(kept).difference(found), set(found).difference(kept)
+        if not gone and not fresh:
+            return
+        with self.rows.change() as db:
+            db.executemany("DELETE FROM problem WHERE path = ?", [(problem.path,) for problem in gone])
+            rows = [(one.path, one.line, one.code, one.message) for one in dict.fromkeys(found) if one in fresh]
+            db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", rows)
+        for problem in dict.fromkeys(found):
+            if problem in fresh:
+                log.tell("problems", problem)
 
     def _take(self, paths: list[str], log: Log, known: Mapping[str, Seen] = MappingProxyType({})) -> None:
         """Read, understand and store the files at `paths`, and then those that inherit a claim."""
@@ -273,7 +332,24 @@ class Catalog(Lookups):
             return None
         if known and known[1] == reading.stat.size and self._same_bytes(path, reading):
             return None
-        return entry_of(path, reading.raw, reading.stat, self.policy, self.zone)
+        return self._understood(path, reading.raw, reading.stat)
+
+    def _understood(self, path: str, raw: bytes, stat: Stat) -> Entry:
+        """What a file says; one with broken front matter under the keys that were last read in it."""
+        entry = entry_of(path, raw, stat, self.policy, self.zone)
+        return with_last_keys(entry, self._last_good(entry), self.zone) if entry.broken else entry
+
+    def _last_good(self, entry: Entry) -> LastGood:
+        """What is known of the file, or of the one with these bytes that was moved there."""
+        with self.rows.lock:
+            asked = "SELECT path, claim FROM file WHERE path = ? OR sha = ? ORDER BY path <> ?"
+            for path, claim in self.rows.ask(asked, (entry.path, entry.sha, entry.path)):
+                if path != entry.path and self.stands(path):
+                    continue
+                found = self.rows.ask("SELECT kind, record FROM unit WHERE path = ? ORDER BY seq", (path,))
+                sessions = self._sessions("path = ?", path)
+                return LastGood(tuple(unpack(*row) for row in found), claim, next(iter(sessions), None))
+        return LastGood()
 
     def _same_bytes(self, path: str, reading: Reading) -> bool:
         """Whether the catalogue holds these bytes already; then only the stat is new."""

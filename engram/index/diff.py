@@ -46,8 +46,9 @@ class Conflict:
 class Diff:
     """What a scan found and took in. Paths are relative to the vault.
 
-    `edited`, `deleted` and `moved` are people's doing, never our own writes. `pending` wants another scan
-    after `settle_most_seconds`. `frozen`: so much is gone at once that nothing is believed gone.
+    `edited`, `deleted` and `moved` are people's doing, never our own writes, nor what git did, as with a checkout:
+    of that only `checked_out` tells. `pending` wants another scan after `settle_most_seconds`. `frozen`: so
+    much is gone at once that nothing is believed gone.
     """
 
     added: tuple[str, ...] = ()
@@ -60,6 +61,7 @@ class Diff:
     problems: tuple[Problem, ...] = ()
     pending: frozenset[str] = frozenset()
     frozen: bool = False
+    checked_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,14 @@ class Delta:
 
 @dataclass(slots=True)
 class Log:
-    """A diff in the making; `ours` for our own writes, of which nothing is told."""
+    """A diff in the making; `ours` for our own writes and for what git wrote, of which nothing is told."""
 
     ours: bool = False
     found: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     pending: set[str] = field(default_factory=set)
     heirs: list[str] = field(default_factory=list)
     frozen: bool = False
+    checked_out: bool = False
 
     def tell(self, what: str, item: object) -> None:
         """Note one finding under a field of `Diff`."""
@@ -90,4 +93,4 @@ class Log:
     def diff(self) -> Diff:
         """The finished value."""
         lists = {what: tuple(items) for what, items in self.found.items()}
-        return Diff(**lists, pending=frozenset(self.pending), frozen=self.frozen)
+        return Diff(**lists, pending=frozenset(self.pending), frozen=self.frozen, checked_out=self.checked_out)

@@ -6,16 +6,20 @@ All of it is derived: deleting the cache folder changes no answer (row X20).
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engram.core import links
 from engram.core.echo import own_words
-from engram.core.lifecycle import hidden
+from engram.core.forgetting import Forgotten, stones
+from engram.core.lifecycle import ends, hidden
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import Voice
-from engram.errors import EngramError
+from engram.errors import EngramError, NotFoundError
+from engram.index import hiding
 from engram.index.catalog import Catalog
+from engram.index.entries import Entry, broken
 from engram.index.lexical import Doc, Lexical
 from engram.index.meaning import Meaning
 from engram.index.rows import key_of
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
     from engram.index.diff import Diff, Edited
     from engram.index.lexical import Found, Where
     from engram.index.rows import SessionFile, Unit
+    from engram.vault.git import Git
+    from engram.vault.store import Vault
+
+
+Looked = Entry | bool | None
+"""What a look at a file found: True, it is as the catalogue knows it; None, nothing; else the file as it is now."""
 
 
 class Index:
@@ -45,14 +55,18 @@ class Index:
         *,
         gone: Callable[[Sequence[Fact]], None] | None = None,
         edited: Callable[[Sequence[Edited]], None] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        git: Git | None = None,
     ) -> None:
         self.settings = settings
+        policy = settings.policy.files
         self.catalog = Catalog(
-            settings.vault, settings.cache, settings.zone, settings.policy.files, gone=gone, edited=edited
+            settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited, git=git
         )
         self._lexical = Lexical(settings.policy.lexical, settings.zone)
         self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
+        self.forgotten = Forgotten()
         self._pending: dict[str, FiledTurn] = {}
         self._untold: list[FiledTurn] = []  # of these, those that the lexical index has not heard of yet
         self._following = threading.Lock()
@@ -98,6 +112,10 @@ class Index:
                     lexical.remove([key])
                 elif waited and stands and stands != waited:  # a person's turn has the block
                     lexical.add([_doc(stands)])
+
+    def take_tombstones(self, vault: Vault) -> None:
+        """Believe what the tombstones of `vault` say now (`X8`)."""
+        self.tombstones, self.forgotten = vault.tombstones(), Forgotten(stones(vault.tombstone_rows()))
 
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
         """Make turns findable that wait for their file; the next question takes their words in, not who says them."""
@@ -245,23 +263,40 @@ class Index:
         found = self.catalog.voices(keys)
         return found | {key: Voice(turn.role, turn.origin, turn.speaker) for key, turn in waiting.items()}
 
+    def shown(self, unit: Unit) -> Unit | None:
+        """The unit without what was forgotten, None where nothing is left of it (rows A26, X8)."""
+        if isinstance(unit, FiledTurn) and unit.key in self.tombstones:
+            return None
+        return hiding.seen(unit, self.forgotten, self.voices)
+
     def _waiting(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
         """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""
         return {key: filed for key in keys if (filed := self._pending.get(key))}
 
-    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, bool]) -> Unit | None:
+    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, Looked]) -> Unit | None:
         """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
 
-        `place` is where the catalogue has it; `seen` remembers which files were found unchanged during one
-        question.
+        `place` is where the catalogue has it; `seen` remembers during one question which files were found unchanged
+        (True), gone (None), or changed, as they are now.
         """
         key = key_of(unit)
         if key in self._pending:
             return unit
         path, sha = place
         if path not in seen:
-            seen[path] = bool(path) and self.catalog.verify(path, sha) is not None
-        return unit if seen[path] else self.catalog.reread(key, path)
+            same = bool(path) and self.catalog.verify(path, sha) is not None
+            seen[path] = same or (self.catalog.reread(path) if path else None)
+        looked = seen[path]
+        if isinstance(looked, Entry):
+            return next((one for one in looked.units or () if key_of(one) == key), None)
+        return unit if looked else None
+
+    def faults(self, found: Iterable[tuple[Unit, str]], seen: Mapping[str, Looked]) -> list[str]:
+        """What is wrong with the note of each unit, as its reader is told, or ''; `current` found it at that path."""
+        pairs = list(found)
+        known = self.catalog.problems_of({path for _, path in pairs})
+        read = {path: looked.problems for path, looked in seen.items() if isinstance(looked, Entry)}
+        return [broken(unit, read.get(path, known.get(path, ()))) for unit, path in pairs]
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Path and hash of the files of the units with these keys; turns that wait for their file have none."""
@@ -283,6 +318,18 @@ class Index:
     def find(self, name: str) -> Fact:
         """The fact with this id, this beginning of an id, or this path; NotFoundError, ConflictError."""
         return self.catalog.fact(name)
+
+    def find_any(self, name: str) -> Fact | FiledTurn:
+        """As `find`, or the turn with this key or the only one whose key begins so, filed or waiting."""
+        unit = self.unit(name)
+        if isinstance(unit, FiledTurn):
+            return unit
+        try:
+            return self.find(name)
+        except NotFoundError:
+            if turn := self.catalog.turn_like(name, [key for key in list(self._pending) if key.startswith(name)]):
+                return self._pending.get(turn) or cast("FiledTurn", self.catalog.unit(turn))
+            raise
 
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with exactly this id."""
@@ -307,7 +354,7 @@ class Index:
 
     def problems(self, path: str | None = None) -> list[Problem]:
         """What is wrong with files of the vault, or with one of them."""
-        return [problem for problem in self.catalog.problems() if path is None or problem.path == path]
+        return self.catalog.problems(path)
 
     @property
     def known(self) -> str:
@@ -360,7 +407,7 @@ def _doc(unit: Unit) -> Doc:
 
 
 def _expiry(fact: Fact) -> float | None:
-    return None if fact.pinned else _stamp(fact.expires)
+    return _stamp(ends(fact))
 
 
 def _stamp(moment: datetime | None) -> float | None:

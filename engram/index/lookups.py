@@ -14,13 +14,15 @@ from engram.errors import ConflictError, NotFoundError
 from engram.index.rows import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from engram.core.links import Way
     from engram.core.policy import LinkPolicy
     from engram.index.rows import Rows, Unit
 
 _SHOWN = 5
+UNKNOWN = "Recall it, and use the id that is shown, such as 01KBH2Q0M6T4W2Y0B7C5D9E1FX or 2026-11-20-talk#^t2."
+"""What to do about an id that nobody knows."""
 _BESIDE = """
 SELECT name, cause, key, (
     SELECT json_group_array(key) FROM (
@@ -65,11 +67,23 @@ class Lookups:
         start = name.upper()
         found = self._facts("key >= ? AND key < ?", start, start + "\U0010ffff")
         if not found:
-            raise NotFoundError("there is no such memory", where=name, fix="Recall it, and use the id that is shown.")
+            raise NotFoundError("there is no such memory", where=name, fix=UNKNOWN)
         if len(found) > 1:
             ids = ", ".join(fact.id for fact in found)
             raise ConflictError("several memories begin like this", where=name, fix=f"Give more of the id: {ids}.")
         return found[0]
+
+    def turn_like(self, start: str, also: Sequence[str] = ()) -> str | None:
+        """The key of the only turn whose key begins like this, among those of `also` too; ConflictError for several."""
+        if not start:
+            return None
+        question = "SELECT key FROM unit WHERE kind = 'turn' AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+        filed = (key for (key,) in self.rows.ask(question, (start, start + "\U0010ffff", _SHOWN)))
+        found = sorted({*filed, *also})
+        if len(found) > 1:
+            keys = ", ".join(found[:_SHOWN])
+            raise ConflictError("several turns begin like this", where=start, fix=f"Give more of the id: {keys}.")
+        return found[0] if found else None
 
     def facts(self, *holding: str) -> list[Fact]:
         """Every fact, by path; with `holding` only those whose record holds one of these."""
@@ -198,10 +212,19 @@ class Lookups:
             counts[f"{table}s"] = rows[0][0] if rows else 0
         return counts
 
-    def problems(self) -> list[Problem]:
-        """What is wrong with files of the vault, by path and line."""
-        found = self.rows.ask("SELECT code, message, path, line FROM problem ORDER BY path, line")
+    def problems(self, path: str | None = None) -> list[Problem]:
+        """What is wrong with files of the vault, or with the one at `path`; by path and line."""
+        where = ("", ()) if path is None else ("WHERE path = ?", (path,))
+        found = self.rows.ask(f"SELECT code, message, path, line FROM problem {where[0]} ORDER BY path, line", where[1])  # noqa: S608  our own words
         return [Problem(*row) for row in found]
+
+    def problems_of(self, paths: Collection[str]) -> dict[str, list[Problem]]:
+        """What is wrong with these files, by path; files without a problem are left out."""
+        asked = "SELECT code, message, path, line FROM problem WHERE path IN (SELECT value FROM json_each(?))"
+        found: dict[str, list[Problem]] = {}
+        for row in self.rows.ask(f"{asked} ORDER BY line", (json.dumps(list(paths)),)):
+            found.setdefault(row[2], []).append(Problem(*row))
+        return found
 
     def _facts(self, where: str, *values: object) -> list[Fact]:
         question = f"SELECT record FROM unit WHERE kind = 'fact' AND ({where}) ORDER BY key LIMIT ?"  # noqa: S608

@@ -40,8 +40,8 @@ _OUR_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
 def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[str], bool], log: Log) -> None:
     """Make the rows say what `entry` says; `stat` is what the next scan compares with.
 
-    Where there is nothing to index, the last good version stays. Of two files with one claim the better
-    one by `_rank` holds it; if the other no longer `stands` on the disk, this is a move.
+    Where there is nothing to index, the last good version stays known and is not shown. Of two files with one claim
+    the better one by `_rank` holds it; if the other no longer `stands` on the disk, this is a move.
     """
     known = db.execute("SELECT claim, holds FROM file WHERE path = ?", (entry.path,)).fetchone()
     claim, held = known or ("", 0)
@@ -50,7 +50,8 @@ def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[st
     if entry.conflict:
         log.tell("conflicts", Conflict(entry.path, entry.conflict))
     if entry.units is None:
-        _write_file(db, entry, stat, claim, held)
+        bytes_known = replace(entry, sha="") if held else entry  # what is known of it is not what it says
+        _write_file(db, bytes_known, stat, claim, held)
         return
     alone = entry.kind == "fact" and known == (entry.claim, 1)  # it holds its id, and who holds it is the only one
     rival = "" if alone else _rival(db, entry) or ("" if known else _same_bytes(db, entry, stands))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import LinkPolicy
     from engram.core.records import Edge, Fact
-    from engram.passes import Living, Step, View
+    from engram.passes import Living, Pass, Step, View
 
 TOPICS = "state/topics.json"
 _OURS = frozenset({"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"})
@@ -62,22 +62,24 @@ def promote(view: View, now: datetime) -> list[Step]:
 def expire(view: View, now: datetime) -> list[Step]:
     """Settled commitments and unconfirmed speculations go to `.trash/`; what else is over is archived (C16, C17, B16).
 
-    A person's word counts as a confirmation. What we wrote about the memory keeps its name without the link; where
-    a person's own note leads to it, it is archived instead.
+    A guessed end is taken from what a person keeps. What we wrote about a memory that goes keeps its name without the
+    link; where a person's own note leads to it, it is archived instead.
     """
     found: list[Step] = []
     for one in view.active():
-        fact = replace(one.fact, verification="user_confirmed") if one.kept else one.fact
-        if why := lifecycle.trashed(fact, one.usage, now, view.policy):
+        fact = one.fact
+        if why := lifecycle.trashed(fact, one.usage, now, view.policy, kept=one.kept):
             name = PurePosixPath(fact.path).stem
             linking = view.look.linking(name)
             if not all(map(_is_ours, linking)):
-                found.append(archived(one.fact, why, now, view.zone))
+                found.append(archived(fact, why, now, view.zone))
                 continue
-            found.append(aside(one.fact, TRASH, {}, why, now, view.zone))
+            found.append(aside(fact, TRASH, {}, why, now, view.zone))
             found += [Amend(path, f"{name} goes to the trash", unlink=name) for path in linking]
+        elif one.kept and lifecycle.ends_by_guess(fact):
+            found.append(Edit(fact.path, fact.sha, {"expires": None}, f"{one.kept}: its guessed end counts no more"))
         elif why := lifecycle.expired(fact, now):
-            found.append(archived(one.fact, why, now, view.zone))
+            found.append(archived(fact, why, now, view.zone))
     return found
 
 
@@ -87,21 +89,29 @@ def _is_ours(path: str) -> bool:
 
 
 def archive(view: View, now: datetime) -> list[Step]:
-    """What is old, unimportant, unused and faded is put away (rows B8, C18, D11)."""
-    return [
-        archived(one.fact, why, now, view.zone)
-        for one in view.active()
-        if (why := lifecycle.archived(one.fact, one.usage, view.vitals(one, now), now, view.policy))
-    ]
+    """What fades out, and is old, unimportant, unused and faded, is put away (rows B8, C18, D11; model §0.2)."""
+    return [archived(one.fact, why, now, view.zone) for one in view.active() if (why := _archived(view, one, now))]
 
 
-def prune(view: View, now: datetime) -> list[Step]:
-    """What nobody can rely on any more is given up; its note lies in the archive (`A24`)."""
-    return [
-        aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
-        for one in view.active()
-        if (why := lifecycle.pruned(one.fact, view.vitals(one, now), view.policy))
-    ]
+def _archived(view: View, one: Living, now: datetime) -> str | None:
+    vitals, policy = view.vitals(one, now), view.policy
+    return lifecycle.archived(one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept)
+
+
+def pruning(threshold: float) -> Pass:
+    """The pass `prune`, which a person asks for: memories below this effective confidence are given up (`A24`).
+
+    `threshold` is 0–1. Protected ones stay; the notes of the others lie in the archive.
+    """
+
+    def prune(view: View, now: datetime) -> list[Step]:
+        return [
+            aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
+            for one in view.active()
+            if (why := lifecycle.pruned(one.fact, view.vitals(one, now), threshold, kept=one.kept))
+        ]
+
+    return prune
 
 
 def revive(view: View, now: datetime) -> list[Step]:
@@ -204,17 +214,6 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
     window = timedelta(days=policy.window_days)
     windows = math.ceil((now - edge.reinforced - window) / window)
     return replace(edge, confidence=round(worth, 4), reinforced=edge.reinforced + windows * window)
-
-
-def trash(view: View, now: datetime) -> list[Step]:
-    """What has lain in `.trash/<day>/` for 30 days is removed; what stands there otherwise is not ours (`C16`)."""
-    days = view.policy.consolidation.trash_days
-    today = now.astimezone(view.zone).date()
-    return [
-        Mark(path, None, f"{days:g} days in the trash")
-        for path in view.trash
-        if (day := _day_of(path)) and (today - day).days > days
-    ]
 
 
 def logs(view: View, now: datetime) -> list[Step]:

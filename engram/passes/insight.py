@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from engram.core import actions, entities, lifecycle, todos, trust
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
+from engram.core.forgetting import Spoken
 from engram.core.records import Edit, Fact, Usage
 from engram.core.talks import curated
 from engram.core.text import content_hash, ulid
@@ -177,7 +178,8 @@ def _made(
     Nothing where a person removed this statement before (`X8`), where it is known, or without anything to archive.
     """
     digest = content_hash(text)
-    if not gone or digest in view.buried or any(content_hash(one.fact.text) == digest for one in view.active()):
+    removed = digest in view.buried or view.forgotten.hides(text, Spoken(now, fact=True))
+    if not gone or removed or any(content_hash(one.fact.text) == digest for one in view.active()):
         return []
     facts = [one.fact for one in sources]
     weakest = min(facts, key=lambda fact: fact.confidence)
@@ -217,14 +219,18 @@ def _made(
 
 def _staged(view: View, fact: Fact, usage: Usage, now: datetime) -> Fact:
     """The fact with its stage, so that the next look at it changes nothing."""
-    one = Living(fact, usage, view.policy.trust.dream)
+    one = Living(fact, usage, view.policy.trust.dream, said_by="dream")
     stage, _ = lifecycle.stage(fact, usage, view.vitals(one, now), view.policy)
     return replace(fact, stage="" if stage == "candidate" else stage)
 
 
 def _may_go(one: Living) -> bool:
-    """Whether a memory may give way to a conclusion: no person's, no rule, promise or habit (`X23`, `C27`, `E16`)."""
-    lasts = one.fact.category in lifecycle.PROTECTED or todos.HABIT in one.fact.tags
+    """Whether a memory may give way to a conclusion: nothing protected, no promise, kept or open, and no habit.
+
+    Rows X23, C27, E16; model §0.12.
+    """
+    lasts = lifecycle.protected(one.fact, one.kept) or one.fact.category in lifecycle.PROTECTED
+    lasts = lasts or todos.HABIT in one.fact.tags
     return not is_theirs(one) and not lasts and not one.fact.expires
 
 

@@ -12,9 +12,11 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner, key
+from engram.core.forgetting import CUT, Spoken
 from engram.core.markdown import between, inert, inside
 from engram.core.records import Create, Edit
 from engram.core.salience import mentioned
@@ -25,7 +27,7 @@ from engram.core.trust import MADE
 from engram.passes import Ask, Mark, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.policies.talking import TalkPolicy
@@ -151,8 +153,11 @@ def spine(view: View, now: datetime) -> list[Step]:
         return []
     lists = _known(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
-    earlier = {name: _plain_lines(inside(raw, name) or "") for name in SECTIONS}
-    talks = [{name: keys[name] for name in ("one_liner", *LISTS) if keys.get(name)} for keys in view.summaries]
+    earlier = {name: _kept(view, _plain_lines(inside(raw, name) or "")) for name in SECTIONS}
+    told = partial(view.forgotten.shown, said=Spoken())
+    talks = [
+        {name: _fewer(keys[name], told) for name in ("one_liner", *LISTS) if keys.get(name)} for keys in view.summaries
+    ]
     material = json.dumps({"before": earlier, "facts": facts, "talks": talks}, ensure_ascii=False, sort_keys=True)
     said = summarise(view, "spine", material, f"{messages - before} turns")
     if said.ask and view.model:
@@ -255,6 +260,39 @@ def _placed(body: str, block: str, text: str) -> str:
     return body[:at] + between(f"## {block.title()}\n\n", block, text) + "\n" + body[at:]
 
 
+def without(
+    stem: str, keys: Mapping[str, object], body: str, told: bytes, cut: Callable[[str], str]
+) -> tuple[dict[str, object], str, bytes]:
+    """What changes where a talk's own summaries are cut (`X8`): keys, the body, and `state/sessions.json`.
+
+    `cut` gives a text without what may not be told. What a person wrote in a summary is theirs and stays.
+    """
+    people, files = rows(told, "personas"), rows(told)
+    row, changed = files.get(stem, {}), dict[str, object]()
+    for block, names in (("summary", KEYS), ("rolling", ())):
+        text = inside(body, block)
+        more = {name: keys[name] for name in names if keys.get(name)}
+        if text is None or row.get(block) != _print(text, more):
+            continue
+        fewer = {name: _fewer(value, cut) for name, value in more.items()}
+        changed |= {name: value for name, value in fewer.items() if value != more[name]}
+        lines = [line if not line.strip() else cut(line) for line in text.split("\n")]
+        new = "\n".join(one for one, had in zip(lines, text.split("\n"), strict=True) if one or not had)
+        body = between(body, block, new) if new != text else body
+        row[block] = _print(new, {name: value for name, value in fewer.items() if value})
+    for person in people.values():
+        person |= {name: cut(str(person[name])) for name in ("rollingSummary", "lastUserMessage") if person.get(name)}
+    text = json.dumps({"personas": people, "talks": files}, ensure_ascii=False, indent=1)
+    return changed, body, f"{text}\n".encode()
+
+
+def _fewer(value: object, cut: Callable[[str], str]) -> object:
+    """A line, or a list of lines, of a summary without what is cut; a line that is gone leaves a mark."""
+    if isinstance(value, list):
+        return [kept for one in value if (kept := cut(str(one)))] or None
+    return (cut(value) or CUT) if isinstance(value, str) else value
+
+
 # -- texts ------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +381,11 @@ def _plain(fact: Fact) -> str:
 
 def _plain_lines(text: str) -> list[str]:
     return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ") and "[[" not in line]
+
+
+def _kept(view: View, lines: Iterable[str]) -> list[str]:
+    """The lines without what was forgotten."""
+    return [kept for line in lines if (kept := view.forgotten.shown(line, Spoken()))]
 
 
 def _task(fact: Fact) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay
+from engram.core.forgetting import Forgotten
 from engram.core.records import Amend, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 from engram.passes import outcome
 from engram.passes.steps import TRASH, Answer, Faded, Kept, Made, Mark, Step, Tie
@@ -29,9 +30,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it.
+    """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it, who says it.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None.
+    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
+    source class (`trust.fact_class`).
     """
 
     fact: Fact
@@ -39,6 +41,7 @@ class Living:
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
+    said_by: str = "user"
 
 
 class Looking:
@@ -97,14 +100,15 @@ class Looking:
 class View:
     """What passes see: the memories, the ties, and by `look` whatever else is in the vault.
 
-    `trash` are the paths below `.trash/`, `logs` those of the logs that are pruned by age; `answers` are a model's, by
+    `logs` are the paths of the logs that lose old rows; `answers` are a model's, by
     the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
     says how the vectors of memories are kept that have one of their own. `buried` are the hashes of statements that
-    must not come back, `feedback` what became of the memories of a category lately, −1…1 (`C30`); `roots` are the
-    folders outside that a user named (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by
-    pass the notes that were made in this run so far, `ended` by status the memories that gave way to others. `talks`
-    are the conversations of which something is to be told, `messages` counts the turns by persona, and `summaries`
-    are those of the latest conversations that are nobody's in particular. `entities` are the notes of these by path.
+    must not come back, `forgotten` knows what else says so, `feedback` what became of the memories of a category
+    lately, −1…1 (`C30`); `roots` are the folders outside that a user named (`D10`). Where it is not `whole`, nothing
+    dear is to be done. `made` counts by pass the notes that were made in this run so far, `ended` by status the
+    memories that gave way to others. `talks` are the conversations of which something is to be told, `messages` counts
+    the turns by persona, and `summaries` are those of the latest conversations that are nobody's in particular.
+    `entities` are the notes of these by path.
     `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
     files that were asked for.
     """
@@ -114,11 +118,11 @@ class View:
     memories: Mapping[str, Living]
     look: Looking = field(default_factory=Looking)
     edges: Sequence[Edge] = ()
-    trash: Sequence[str] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     stored: Mapping[str, Stored] = field(default_factory=dict)
     buried: Collection[str] = ()
+    forgotten: Forgotten = field(default_factory=Forgotten)
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     whole: bool = True
@@ -207,8 +211,6 @@ class View:
                 told["edges"] = outcome.tied(told.get("edges", self.edges), step)
             elif isinstance(step, Mark):
                 told["written"] = {**told.get("written", self.written), step.path: step.content}
-                if step.content is None:
-                    told["trash"] = [path for path in told.get("trash", self.trash) if path != step.path]
         return replace(self, **told)
 
     def _memories_after(self, steps: Sequence[Made | Edit | Move]) -> dict[str, Any]:
@@ -217,7 +219,7 @@ class View:
         made, ended = Counter(self.made), Counter(self.ended)
         for step in steps:
             if isinstance(step, Made):
-                memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream)
+                memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream, said_by="dream")
                 made[step.by] += 1
             elif (name := at.get(step.path)) is None:
                 talks = [outcome.retold(talk, step) for talk in talks]

@@ -80,7 +80,7 @@ def _run(argv: Sequence[str]) -> int:
         return run(argv)
     sys.excepthook = surprise
     try:
-        return _through(path, asked)
+        return _through(path, wire.folder_of(asked.vault, os.environ), asked)
     except EngramError as fault:
         sys.stderr.write(fault_shown(fault, as_json=asked.as_json) + "\n")
         return fault.exit_code
@@ -128,9 +128,9 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) <= LONGEST_NUMBER
 
 
-def _through(path: str, asked: Asked) -> int:
+def _through(path: str, folder: str | None, asked: Asked) -> int:
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
-        return wire.call(path, name, params)
+        return wire.call(path, name, params, owner=True, folder=folder)
 
     if asked.name == "observe":
         from engram.serve.feed import exit_code, observe

@@ -34,37 +34,59 @@ LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
 
 
 class Remote:
-    """The daemon behind a socket."""
+    """The daemon behind a socket, which is asked for the vault in `folder` and refuses for another."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, folder: str | None = None, *, owner: bool = False) -> None:
         self.path = path
+        self.folder = folder
+        self.owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the daemon; raises the EngramError that it answered with."""
-        return wire.call(self.path, name, params)
+        return wire.call(self.path, name, params, owner=self.owner, folder=self.folder)
 
     def close(self) -> None:
         """Nothing is held between calls."""
 
 
-def line(vault: Path | None) -> Line:
+class Owned:
+    """A memory in this process for the owner's command line."""
+
+    def __init__(self, held: memory.Memory) -> None:
+        self.held = held
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation."""
+        from engram.core.trust import OWNER
+
+        return self.held.call(name, params, OWNER)
+
+    def close(self) -> None:
+        """Let go of the vault."""
+        self.held.close()
+
+
+def line(vault: Path | None, *, owner: bool = False) -> Line:
     """The way to a vault: its daemon if one answers, else a memory in this process, with the vault's lock.
 
-    Raises ConfigError, NotFoundError (no vault there) or LockedError (another process goes on holding it).
+    `owner` says that the owner's command line asks, not a chatbot. Raises ConfigError, NotFoundError (no vault
+    there) or LockedError (another process goes on holding it).
     """
     from engram import config
 
-    settings = config.load(vault, os.environ)
-    path = str(settings.socket)
     last = time.monotonic() + LOCK_SECONDS
-    while not wire.answers(path):
+    while True:
+        settings = config.load(vault, os.environ)  # anew each time: another vault may take a state that was free
+        if wire.answers(path := str(settings.socket)):
+            return Remote(path, str(settings.vault), owner=owner)
         try:
-            return embedded(settings)
+            held = embedded(settings)
         except LockedError:
             if time.monotonic() > last:
                 raise
             time.sleep(LOCK_LOOK_SECONDS)
-    return Remote(path)
+        else:
+            return Owned(held) if owner else held
 
 
 def embedded(settings: Settings) -> memory.Memory:

@@ -115,7 +115,7 @@ def _update(name: str, words: str, **change: Any) -> None:
 
 _update("pin", "Keep a memory from ever fading.", pinned=True)
 _update("unpin", "Let a pinned memory fade like others.", pinned=False)
-_update("restore", "Bring a forgotten or archived memory back.", status="active")
+_update("restore", "Bring a forgotten memory or turn, or an archived memory, back.", status="active")
 _update("promote", "Let a memory last: it no longer fades like an episode.", layer="up")
 _update("demote", "Let a memory pass like an episode.", layer="down")
 
@@ -198,7 +198,7 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
 def forecast(given: Given, days: int, *, plot: bool) -> None:
-    """Show what will go stale, end, be archived or pruned if nobody touches it, and why."""
+    """Show what will go stale, end or be archived if nobody touches it, and why."""
     with given.line() as line:
         given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 
@@ -406,9 +406,12 @@ def status(given: Given) -> None:
     from engram.vault import template
 
     try:
-        given.show("status", wire.call(given.socket(), "status", {}))
-    except wire.AbsentError:
-        template.check(given.settings().vault)
+        given.show("status", wire.call(given.socket(), "status", {}, folder=given.folder()))
+    except wire.AbsentError as fault:
+        settings = given.settings()
+        template.check(settings.vault)
+        if settings.place and (told := settings.place.told()):
+            fault.fix = f"{told[:1].upper()}{told[1:]}. {fault.fix}"
         raise
 
 

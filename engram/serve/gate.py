@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engram.errors import BadRequestError, EngramError, ForbiddenError, UnauthorisedError
+from engram.core.trust import OWNER
+from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError, UnauthorisedError
 from engram.serve.output import fault_fields
+from engram.serve.wire import FOLDER_HEADER, folder_mark
 from engram.vault import files
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that a request of ours may have; another port of this machine is a stranger."""
+FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
 """The file of each standing's token, beside the others; the most trusted first."""
@@ -47,7 +51,8 @@ class MediaTypeError(BadRequestError):
 class Door:
     """What a request through one listening socket must carry: a token of `tokens`, which are by standing.
 
-    Without tokens the socket's mode is the guard, and whoever comes is a chatbot.
+    Without tokens the socket's mode is the guard, and whoever comes is a chatbot, or says to be the owner's command
+    line (`wire.call`): who may open the socket may read the files too.
     """
 
     hosts: frozenset[bytes]
@@ -57,7 +62,7 @@ class Door:
     def standing(self, headers: list[tuple[bytes, bytes]]) -> str | None:
         """In which standing a request with these headers comes, or None; takes as long for any token."""
         if not self.tokens:
-            return "chat"
+            return OWNER if _all(headers, b"engram-caller") == [OWNER.encode()] else "chat"
         shown = _all(headers, b"authorization")
         given = shown[0] if len(shown) == 1 else b""
         fitting = [name for name, token in self.tokens.items() if hmac.compare_digest(given, b"Bearer " + token)]
@@ -99,12 +104,16 @@ def token_of(path: Path) -> str:
 
 
 class Gate:
-    """Lets a request through to the application, with its standing as its state, or answers with the reason why not."""
+    """Lets a request through to the application, with its standing as its state, or answers with the reason why not.
 
-    def __init__(self, app: ASGIApp, door: Door, body_bytes: int) -> None:
+    `vault` is the folder that is served; a request that means another one is refused.
+    """
+
+    def __init__(self, app: ASGIApp, door: Door, body_bytes: int, vault: str = "") -> None:
         self.app = app
         self.door = door
         self.body_bytes = body_bytes
+        self.vault = vault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection; only HTTP is spoken."""
@@ -137,6 +146,12 @@ class Gate:
             return ForbiddenError("requests from other sites are not answered")
         if door.standing(headers) is None:
             return UnauthorisedError("the token is missing or wrong", fix="Send `Authorization: Bearer <token>`.")
+        if any(mark.decode("latin-1") != folder_mark(self.vault) for mark in _all(headers, FOLDER)):
+            return ConflictError(
+                "this daemon serves another folder; nothing was done",
+                where=self.vault,
+                fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
+            )
         if method in {"POST", "PATCH", "PUT"} and not _is_json(_all(headers, b"content-type")):
             return MediaTypeError("the body must be JSON", fix="Send `Content-Type: application/json`.")
         if any(not length.isdigit() or int(length) > self.body_bytes for length in _all(headers, b"content-length")):

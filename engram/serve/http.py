@@ -157,7 +157,9 @@ def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any
 
 
 def _json(value: Mapping[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(json.dumps(value, ensure_ascii=False), status, headers, media_type="application/json")
+    body = json.dumps(value, ensure_ascii=False)
+    raw = body.encode("utf-8", "backslashreplace")  # the vault's own path may hold any bytes: `\udce9` is JSON
+    return Response(raw, status, headers, media_type="application/json")
 
 
 def _on_fault(_request: Request, fault: Exception) -> Response:

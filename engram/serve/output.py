@@ -115,6 +115,8 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     if quote := hit.get("quote"):
         since = ", before it was put in these words" if hit.get("reworded") else ""
         yield f"    “{quote}”" + (f" ({hit['source']})" if hit.get("source") else "") + since
+    if fault := hit.get("fault"):
+        yield f"    ! {fault}"
     if explain:
         parts = " ".join(f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items())
         yield f"    score {hit.get('score', 0):.3f} = {parts}"
@@ -166,6 +168,15 @@ def _run(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"`engram undo {result['run']}` takes it back."
 
 
+def _purged(result: Mapping[str, Any]) -> Iterator[str]:
+    """What was removed for good, or would be."""
+    would = "would remove" if result["dry_run"] else "removed"
+    yield from (f"  {would} {path}" for path in result["removed"])
+    yield from (f"  failed: {path}, {why}" for path, why in result["failures"].items())
+    if not result["removed"]:
+        yield "Nothing was removed." if result["failures"] else "The trash is empty."
+
+
 def _runs(result: Mapping[str, Any]) -> Iterator[str]:
     """One line for each run, the last one first."""
     if not result["runs"]:
@@ -211,6 +222,8 @@ def _short(row: Mapping[str, Any]) -> str:
 _BARS = "▁▂▃▄▅▆▇█"
 _LISTED = {
     "consolidate": _run,
+    "prune": _run,
+    "purge": _purged,
     "undo": _run,
     "runs": _runs,
     "forecast": _forecast,

@@ -97,7 +97,7 @@ class Server:
         self._servers = [
             PatientServer(
                 uvicorn.Config(
-                    Gate(app, _door(listener, settings), policy.body_bytes),
+                    Gate(app, _door(listener, settings), policy.body_bytes, str(settings.vault)),
                     http=protocol,
                     ws="none",
                     lifespan="off",

@@ -44,6 +44,13 @@ class Given:
                 raise
             return path
 
+    def folder(self) -> str | None:
+        """The folder of the chosen vault, as far as it is known where the configuration is broken."""
+        try:
+            return str(self.settings().vault)
+        except ConfigError:
+            return wire.folder_of(str(self.vault) if self.vault else None, os.environ)
+
     @property
     def named(self) -> Path | None:
         """The vault that was named for this call, so that it need not be the user's usual one."""
@@ -53,7 +60,7 @@ class Given:
     @contextmanager
     def line(self) -> Iterator[client.Line]:
         """The way to the chosen vault, closed at the end."""
-        line = client.line(self.vault)
+        line = client.line(self.vault, owner=True)
         try:
             yield line
         finally:

@@ -4,13 +4,14 @@ Light on purpose: a recall through the daemon should cost little more than start
 module imports neither the configuration nor an HTTP library.
 """
 
-# ruff: noqa: PTH111, PTH113, PTH123 (loading pathlib would cost a tenth of what such a recall may)
+# ruff: noqa: PTH111, PTH113, PTH116, PTH123 (loading pathlib would cost a tenth of what such a recall may)
 from __future__ import annotations
 
 import json
 import os
 import socket
 
+from engram import location
 from engram.errors import BusyError, EngramError, UnavailableError
 
 TYPE_CHECKING = False  # loading typing would cost as much again
@@ -26,32 +27,56 @@ class AbsentError(UnavailableError):
 LIGHT = {"observe": "/v1/turns", "recall": "/v1/recall", "remember": "/v1/memories"}
 """Operations that can be called without loading the table: all are POST with a JSON body."""
 
+FOLDER_HEADER = "Engram-Folder"
+"""The device and inode of the vault's folder that a request means."""
+
 LONGEST_ADDRESS = 107
 """Bytes of a Unix socket's address on Linux; a longer path goes through its open folder."""
 
 
-def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
-    """The socket of the vault that `config.load` would choose, or None where only `load` can tell."""
+def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
+    """The folder of the vault that `config.load` would choose, or None where only `load` can tell."""
     home = env.get("HOME")
     if not home:
         return None
-    own = env.get("ENGRAM_HOME")
-    config = own or f"{env.get('XDG_CONFIG_HOME') or f'{home}/.config'}/engram"
+    config = env.get("ENGRAM_HOME") or f"{env.get('XDG_CONFIG_HOME') or f'{home}/.config'}/engram"
     folder = vault or env.get("ENGRAM_VAULT") or plain_text(f"{config}/config.toml", "vault")
     if folder is None:
         return None
     if not folder:
         folder = "." if os.path.isfile("engram.toml") else f"{home}/Engram"
-    vault_id = plain_text(f"{os.path.expanduser(folder)}/engram.toml", "id")
-    if not vault_id or not vault_id.replace("-", "").replace("_", "").isalnum():
+    return os.path.expanduser(folder)
+
+
+def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
+    """The socket of the vault that `config.load` would choose, or None where only `load` can tell."""
+    folder = folder_of(vault, env)
+    vault_id = folder and _id_at(folder)
+    if not folder or not vault_id:
         return None
-    if own:
-        runtime = f"{os.path.expanduser(own)}/run"
-    elif env.get("XDG_RUNTIME_DIR"):
-        runtime = f"{env['XDG_RUNTIME_DIR']}/engram"
+    if own := env.get("ENGRAM_HOME"):
+        base = os.path.realpath(os.path.expanduser(own))
+        state, runtime = f"{base}/state", f"{base}/run"
     else:
-        runtime = f"{env.get('XDG_STATE_HOME') or f'{home}/.local/state'}/engram/run"
-    return f"{runtime}/{vault_id}/engram.sock"
+        state = f"{env.get('XDG_STATE_HOME') or env['HOME'] + '/.local/state'}/engram"
+        runtime = f"{env['XDG_RUNTIME_DIR']}/engram" if env.get("XDG_RUNTIME_DIR") else f"{state}/run"
+    leaf = location.choose(os.path.realpath(folder), vault_id, state, _id_at).leaf
+    return f"{runtime}/{leaf}/engram.sock"
+
+
+def _id_at(folder: str) -> str | None:
+    """The id of the vault in a folder; '' or None where there is none, or only `config.load` can tell."""
+    vault_id = plain_text(f"{folder}/engram.toml", "id")
+    return vault_id if vault_id and vault_id.replace("-", "").replace("_", "").isalnum() else None
+
+
+def folder_mark(folder: str | None) -> str:
+    """The device and inode of a folder, as a request names the vault that it means; '' where it cannot be seen."""
+    try:
+        found = os.stat(folder) if folder else None
+    except OSError:
+        return ""
+    return f"{found.st_dev}-{found.st_ino}" if found else ""
 
 
 def plain_text(path: str, name: str) -> str | None:
@@ -122,10 +147,25 @@ class Address:
             os.close(self.folder)
 
 
-def call(path: str, name: str, params: Mapping[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-    """The result of operation `name`; raises the EngramError that the daemon answered with."""
+def call(
+    path: str,
+    name: str,
+    params: Mapping[str, Any],
+    *,
+    timeout: float | None = None,
+    owner: bool = False,
+    folder: str | None = None,
+) -> dict[str, Any]:
+    """The result of operation `name`; raises the EngramError that the daemon answered with.
+
+    `owner` says that the owner's command line asks, not a chatbot (`gate.Door`). With `folder`, the vault's, the
+    daemon refuses if it serves another one: nothing is done to the wrong vault.
+    """
     method, target, body = request_of(name, params)
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
+    lines += ["Engram-Caller: owner"] if owner else []
+    if mark := folder_mark(folder):
+        lines.append(f"{FOLDER_HEADER}: {mark}")
     if method != "GET":
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     head = "\r\n".join([*lines, "", ""]).encode("ascii")

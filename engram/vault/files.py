@@ -8,6 +8,7 @@ may be editing is in `exchange`.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -195,6 +196,12 @@ def remove(path: Path, pending: set[Path] | None = None) -> None:
         durable(folder, path.parent, pending)
 
 
+def drop_folder(path: Path) -> None:
+    """Remove a folder where it is empty; one that is not, or that cannot go, stays."""
+    with suppress(OSError):
+        path.rmdir()
+
+
 def sync(pending: Iterable[Path]) -> None:
     """Make files and the names in folders durable, once each.
 
@@ -246,20 +253,60 @@ class Log:
 
 
 class Lock:
-    """A lock on a file, held until `release` or the end of the process."""
+    """Locks on files or folders, held until `release` or the end of the process.
 
-    def __init__(self, path: Path, descriptor: int) -> None:
+    `unlocked` says why a folder could not be locked beside its file, or is ''.
+    """
+
+    def __init__(self, path: Path, *descriptors: int, unlocked: str = "") -> None:
         self.path = path
-        self._descriptor = descriptor
+        self.unlocked = unlocked
+        self._descriptors = descriptors
 
     def release(self) -> None:
         """Let go; the file stays, since removing it would let two processes in."""
-        with suppress(OSError):
-            syscalls.SYS.close(self._descriptor)
+        for descriptor in self._descriptors:
+            with suppress(OSError):
+                syscalls.SYS.close(descriptor)
 
 
-def lock(path: Path) -> Lock:
-    """Lock `path`, or raise LockedError with the process id of the holder."""
+NO_FOLDER_LOCK = (*UNSUPPORTED, errno.ENOLCK, errno.EBADF)
+"""What a file system says that cannot lock a folder, as some that other machines share."""
+
+
+def lock(path: Path, folder: Path | None = None) -> Lock:
+    """Lock `folder` itself, if one is given, and the file `path`, or raise LockedError with the holder's process id.
+
+    The folder's own lock holds whatever the other process keeps its lock file in.
+    """
+    unlocked, descriptors = "", []
+    if folder is not None:
+        with worded(folder):
+            descriptor = syscalls.SYS.open(str(folder), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            syscalls.SYS.lock(descriptor)
+        except OSError as error:
+            if isinstance(error, BlockingIOError):
+                holder = _locker(descriptor)
+                syscalls.SYS.close(descriptor)
+                fix = f"Stop it{f' (`kill {holder}`)' if holder.isdigit() else ''}, or talk to it instead."
+                raise LockedError(f"process {holder} owns this vault", where=str(folder), fix=fix) from error
+            if error.errno not in NO_FOLDER_LOCK:
+                syscalls.SYS.close(descriptor)
+                with worded(folder):
+                    raise
+            unlocked = os.strerror(error.errno)
+        descriptors.append(descriptor)
+    try:
+        descriptors.append(_locked(path))
+    except EngramError:
+        Lock(path, *descriptors).release()
+        raise
+    return Lock(path, *descriptors, unlocked=unlocked)
+
+
+def _locked(path: Path) -> int:
+    """A descriptor of the lock file, locked, which holds our process id."""
     with worded(path):
         descriptor = syscalls.SYS.open(str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         try:
@@ -273,7 +320,19 @@ def lock(path: Path) -> Lock:
                 raise
             fix = "Stop it, or talk to it instead."
             raise LockedError(f"process {holder} owns this vault", where=str(path), fix=fix) from error
-    return Lock(path, descriptor)
+    return descriptor
+
+
+def _locker(descriptor: int) -> str:
+    """The process id of who holds the lock on an open folder, as far as the kernel tells."""
+    known = os.fstat(descriptor)
+    where = f"{os.major(known.st_dev):02x}:{os.minor(known.st_dev):02x}:{known.st_ino}"
+    try:
+        lines = Path("/proc/locks").read_text("ascii").splitlines()
+    except (OSError, ValueError):
+        return "unknown"
+    held = (line.split() for line in lines)
+    return next((words[4] for words in held if words[1] == "FLOCK" and words[-3] == where), "unknown")
 
 
 def _holder(descriptor: int) -> str:

@@ -1,9 +1,9 @@
 """git: each operation a commit of its own files, in a vault that is a repository; through the `git` binary.
 
 It adds and commits paths of ours and nothing else: nothing is ever amended, rebased, reset, stashed or pushed,
-and no hook or filter of the repository is run on our account but those that git applies to contents. While the
-user merges, rebases or holds the index nothing is touched, nor ever what the user has staged; what is due then
-is committed later.
+and no program that the repository's configuration names is run (`git_process`). While the user merges, rebases or
+holds the index nothing is touched, nor ever what the user has staged; what is due then is committed later. What
+git itself changes in the vault, as with a checkout, is told from what people do (`checked_out`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.core.policies.house import FilePolicy
-from engram.errors import EngramError, NotFoundError, StorageError
-from engram.vault import files
+from engram.errors import EngramError, NotFoundError
+from engram.vault import files, git_process
 from engram.vault.history import Kept, Step
 
 if TYPE_CHECKING:
@@ -39,13 +38,14 @@ BUSY = (
 )
 """What stands in the git folder while the user is in the middle of something."""
 
+INDEX_LOCK = "index.lock"
+AWAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-", "BISECT_LOG", "detached HEAD")
+"""What the user is in the middle of while the files of another time stand in the vault."""
+SEEN = "git-seen"
+"""The file, beside that of what waits, that holds the stamp of the files that are known."""
+
 DETACHED = re.compile(rb"[0-9a-f]{40,64}\s*")
 
-_QUIET = (
-    "-c", "user.name=engram", "-c", "user.email=engram@localhost", "-c", "commit.gpgsign=false",
-    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
-    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.safecrlf=false",
-)  # fmt: skip
 _ARGUMENTS = 65536
 """Letters that a command line takes without doubt."""
 
@@ -54,19 +54,28 @@ DUE, ADDED = "due", "added"
 
 
 class Git:
-    """The repository of one vault; `waiting` remembers, beside the vault, what is to be committed later."""
+    """The repository of one vault; `waiting` remembers, beside the vault, what is to be committed later.
 
-    def __init__(self, root: Path, waiting: Path, seconds: float) -> None:
+    `filtered` says of which notes no commit is made, or is ''; `taken` tells of stale locks that were removed.
+    """
+
+    def __init__(self, root: Path, waiting: Path, policy: FilePolicy) -> None:
         self.root = root
         self.waiting = waiting
-        self.seconds = seconds
+        self.policy = policy
+        self.seconds = policy.git_seconds
+        self.filtered = ""
+        self.taken: list[str] = []
+        self._seen_file = waiting.with_name(SEEN)
         self._folder = Path()
         self._until = 0.0
+        self._settings: git_process.Settings = ()
+        self._configured: list[tuple[str, str]] = []
 
     @classmethod
     def of(cls, root: Path, waiting: Path, policy: FilePolicy | None = None) -> Git | None:
         """The vault's own repository; None where the vault is none, as inside a larger one, or there is no git."""
-        git = cls(root, waiting, (policy or FilePolicy()).git_seconds)
+        git = cls(root, waiting, policy or FilePolicy())
         if not (root / ".git").exists():
             return None
         try:
@@ -82,11 +91,98 @@ class Git:
     def busy(self) -> str | None:
         """What the user is in the middle of, or None."""
         if mark := next((mark for mark in BUSY if os.path.lexists(self._folder / mark)), None):
-            return mark
+            return f"{mark}, {self._of_lock()}" if mark == INDEX_LOCK else mark
         with suppress(EngramError):
             if DETACHED.fullmatch(files.read(self._folder / "HEAD")):
                 return "detached HEAD"  # what is committed there goes with the next checkout
         return None
+
+    def away(self) -> str:
+        """Why the files may be those of another time, so that nothing may be concluded from them; or ''."""
+        why = self.busy() or ""
+        return why if why.startswith(AWAY) else ""
+
+    def _of_lock(self) -> str:
+        """How old the lock of the index is, and what to do about it."""
+        try:
+            minutes = (time.time() - (self._folder / INDEX_LOCK).lstat().st_mtime) / 60
+        except OSError:
+            return "a git process is at work"
+        owner = git_process.held_open(self._folder / INDEX_LOCK, self.root)
+        if owner:
+            return f"which {owner} may hold"
+        return (
+            f"{max(0, round(minutes))} minutes old, which no running process holds; if no git of another machine is at "
+            f"work, remove {self._folder / INDEX_LOCK}; engram does so once it is {self.policy.git_lock_minutes:g} "
+            "minutes old"
+        )
+
+    def _take_stale_locks(self) -> None:
+        """Remove locks that a git left which was killed, or lost its power: old ones that no process can own."""
+        for name in (INDEX_LOCK, "HEAD.lock", f"{self._branch()}.lock"):
+            lock = self._folder / name
+            with suppress(OSError, EngramError):
+                age = time.time() - lock.lstat().st_mtime
+                if age >= self.policy.git_lock_minutes * 60 and not git_process.held_open(lock, self.root):
+                    files.remove(lock)
+                    self.taken.append(f"removed {lock}, {age / 60:.0f} minutes old, which no process held")
+
+    def _branch(self) -> str:
+        """The reference that HEAD names, else HEAD."""
+        with suppress(EngramError):
+            if files.read(self._folder / "HEAD").startswith(b"ref: "):
+                return os.fsdecode(files.read(self._folder / "HEAD")[5:].strip())
+        return "HEAD"
+
+    # -- what git itself changed ----------------------------------------------------------------------
+
+    def stamp(self) -> str:
+        """What changes with every checkout, stash, reset or merge; '' where the repository cannot be read."""
+        try:
+            head = files.read(self._folder / "HEAD").decode(errors="replace").strip()
+            index = (self._folder / "index").lstat()
+        except (OSError, EngramError):
+            return ""
+        return f"{head} {index.st_ino} {index.st_size} {index.st_mtime_ns}"
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a git holds the index just now, or left its lock behind."""
+        return os.path.lexists(self._folder / INDEX_LOCK)
+
+    def moved(self) -> str:
+        """The stamp, if git was at work since `saw`, or is now; else ''."""
+        locked = self.at_work  # first: where the lock is gone, the index is the new one
+        stamp = self.stamp()
+        return stamp if stamp and (locked or stamp != self._seen()) else ""
+
+    def saw(self, stamp: str) -> None:
+        """The files of this stamp are known, unless git is at work again."""
+        if not self.at_work and stamp == self.stamp():
+            files.make_folders(self._seen_file.parent)
+            files.write_derived(self._seen_file, stamp.encode())
+
+    def _seen(self) -> str:
+        try:
+            return files.read(self._seen_file).decode(errors="replace")
+        except EngramError:
+            return ""
+
+    def checked_out(self, paths: Collection[str]) -> set[str]:
+        """Those of the paths that stand, or are absent, as git left them: nobody edited or deleted them by hand.
+
+        While git is at work, or does not answer, that is all of them.
+        """
+        if self.at_work:
+            return set(paths)
+        try:
+            self._begin()
+            states = self._changed(paths)
+        except EngramError:
+            return set(paths)
+        return {path for path in paths if states.get(path, "  ")[1] == " "}
+
+    # -- commits --------------------------------------------------------------------------------------
 
     def waits(self) -> bool:
         """Whether something is still to be committed."""
@@ -103,20 +199,24 @@ class Git:
         A run's commit is by what it is taken back, so it holds its own paths alone. What cannot be committed now
         waits, so '' also while the user is in the middle of something. Raises StorageError.
         """
+        self._take_stale_locks()
         own, noted, added = set(paths), self._noted(DUE), self._noted(ADDED)
         due = own if run else own | noted
         self._leave(own | noted, added)
         if not due or self.busy():
             return ""
-        self._begin()
+        before = self.stamp()
         try:
+            self._begin()
             if self._run("ls-files", "--unmerged", "-z"):
                 return ""
-            found, left = self._commit(due, added, _message(subject, op, run))
+            found, left = self._commit(self._unfiltered(due), added, _message(subject, op, run))
         except EngramError:
             if self.busy():
                 return ""
             raise
+        if found and before == self._seen():
+            self.saw(self.stamp())
         self._leave((noted - due).union(left), added - due)
         return found
 
@@ -139,11 +239,35 @@ class Git:
         )
         return self._run("rev-parse", "HEAD").decode().strip(), left
 
+    def _unfiltered(self, paths: Collection[str]) -> set[str]:
+        """Those of the paths that may be committed as they stand: no filter is run, and some may not be left out.
+
+        What git-crypt or LFS is required for would go into the repository in plain words, or whole.
+        """
+        self.filtered = ""
+        required = {name for name, required in git_process.filters(self._configured).items() if required}
+        if not required:
+            return set(paths)
+        told = self._run("check-attr", "-z", "--stdin", "filter", given=_listed(sorted(paths))).split(b"\0")
+        left = {
+            os.fsdecode(path): os.fsdecode(value)
+            for path, value in zip(told[::3], told[2::3], strict=False)
+            if os.fsdecode(value) in required
+        }
+        if left:
+            names = ", ".join(sorted(set(left.values())))
+            self.filtered = (
+                f"notes that go through the filter {names}, which engram does not run, are yours to commit, as "
+                f'{min(left)}; or set `git = "off"` in engram.toml'
+            )
+        return set(paths) - left.keys()
+
     def _changed(self, paths: Collection[str]) -> dict[str, str]:
         """Those of the paths that git would commit, changed, new or gone, and not ignored; with git's two letters."""
         few = sum(map(len, paths)) < _ARGUMENTS
         within = ["--", *sorted(paths)] if few else []
-        listing = self._run("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", *within)
+        how = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
+        listing = self._run("status", *how, *within)
         entries = {os.fsdecode(entry[3:]): entry[:2].decode() for entry in listing.split(b"\0") if entry}
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
 
@@ -197,42 +321,15 @@ class Git:
             files.remove(self.waiting)
 
     def _begin(self) -> None:
-        """From now on git has its time."""
+        """From now on git has its time, and what its configuration names is switched off."""
         self._until = time.monotonic() + self.seconds
+        self._settings = git_process.fixed(git_process.version())
+        self._configured = git_process.parsed(self._run("config", "--list", "-z"))
+        self._settings = (*self._settings, *git_process.switched_off(self._configured))
 
     def _run(self, *words: str, given: bytes = b"") -> bytes:
-        """What git answers; StorageError where it refuses. Nothing of our surroundings leads it elsewhere."""
-        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
-        env["GIT_CEILING_DIRECTORIES"] = str(self.root.parent)  # a larger repository around the vault is none of ours
-        command, pipe = ["git", *_QUIET, *words], subprocess.PIPE  # words of ours; paths come as a list on stdin
-        try:
-            with subprocess.Popen(command, cwd=self.root, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:  # noqa: S603  see above
-                said, told = self._heard(process, given)
-        except OSError as fault:
-            raise StorageError(
-                "git cannot be run", where=str(self.root), fix="Look whether it is installed."
-            ) from fault
-        if process.returncode:
-            lines = told.decode(errors="replace").strip().splitlines()
-            raise StorageError(
-                "git refused", where=lines[0] if lines else words[0], fix="Run `git status` in the vault."
-            )
-        return said
-
-    def _heard(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
-        """What git says in the time it has; StorageError. One that is asked to end takes its locks away."""
-        try:
-            return process.communicate(given, max(0.0, self._until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            try:
-                process.communicate(timeout=self.seconds)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            raise StorageError(
-                "git takes too long", where=str(self.root), fix="Run `git status` in the vault."
-            ) from None
+        """What git answers; StorageError where it refuses. No program of the configuration is run."""
+        return git_process.run(self.root, words, self._settings, given, self._until, self.seconds)
 
 
 def _message(subject: str, op: str, run: str) -> list[str]:

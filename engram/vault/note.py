@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 _BOM = "\ufeff"
 _LIMITS = FilePolicy()
 _LOOSE_FENCE = re.compile(r"---[ \t]+\r?(?:\n|\Z)")
+_DASHES = r"[-\u2010-\u2015\u2212]+[ \t]*\r?(?:\n|\Z)"
+_END = r"(?:\n|\Z)"
+_KEY_LINES = (  # a key with its value on the line, and perhaps more of it below, or with a list or a block below
+    rf"(?:[a-z_][a-z0-9_-]*:(?:[ \t]+[^\s|>][^\n]*{_END}|[ \t]*[|>]?[-+]?[ \t]*\r?{_END}(?:-[ \t][^\n]*{_END})*)"
+    rf"(?:[ \t]+[^\s][^\n]*{_END})*)+"
+)
+_BARE_KEYS = re.compile(rf"\s*(?:{_DASHES})?(?P<keys>{_KEY_LINES})")
+_TORN = re.compile(rf"\s*(?:{_DASHES})?(?:{_KEY_LINES})?(?:{_DASHES})?")
+_OUR_KEYS = re.compile(
+    r"^(id|category|kind|created|status|confidence|importance|about|source|persona|session|started|ended|turns):",
+    re.MULTILINE,
+)
 _MARKERS = tuple(re.compile(rf"^{sign}{{7}}(?:[ \t\r].*)?$", re.MULTILINE) for sign in "<=>")
 
 # A line as engram and Obsidian write it: a key, or an item of its list, with one plain or quoted word or phrase.
@@ -33,6 +45,14 @@ _PLAIN_LINE = re.compile(
     r'(?: (?:([A-Za-z0-9][\w.,/-]*(?:(?::(?=\d)| (?=\w))[\w.,/-]*)*)|("[ !#-\[\]-~\w]*")))?\n',
     re.MULTILINE,
 )
+
+NOT_UTF_8 = "not-utf-8"
+TORN = frozenset({"fence", "no-fence", "no-fence-end"})
+"""Problems of a front matter that is not set off by its two fences."""
+UNREADABLE_KEYS = TORN | {
+    "alias", "bad-yaml", "document", "duplicate-key", "no-keys", "tag", "too-deep", "too-long",
+}  # fmt: skip
+"""Problems for which no key of a front matter is believed."""
 
 _REFUSED: dict[type[yaml.Token], tuple[str, str]] = {
     **dict.fromkeys((yaml.AliasToken, yaml.AnchorToken), ("alias", "aliases and anchors are not read")),
@@ -55,8 +75,10 @@ _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndTo
 class Note:
     """A note as it was read. With a problem `keys` is empty: nothing in such a file is believed or written.
 
-    `body` is the text behind the front matter with plain line ends; `front` is the front matter as it
-    stands in the file, None where there is none; `newline` and `bom` are how the file writes them.
+    `body` is the text behind the front matter with plain line ends; with a problem it is the text that can be told
+    from the front matter, '' where the file holds no text, and bytes that are not UTF-8 are U+FFFD in it. `front` is
+    the front matter as it stands in the file, None where there is none; `newline` and `bom` are how the file writes
+    them.
     """
 
     keys: Mapping[str, object] = field(default_factory=dict)
@@ -114,25 +136,33 @@ class _Loader(yaml.CSafeLoader):
     yaml_implicit_resolvers = {}  # noqa: RUF012  the base class declares it as an instance's
 
 
-def read(raw: bytes, policy: FilePolicy = _LIMITS) -> Note:
-    """The note in `raw` (row X3): never raises, never hangs, whatever the bytes."""
+def read(raw: bytes, policy: FilePolicy = _LIMITS, *, ours: bool = True) -> Note:
+    """The note in `raw` (row X3): never raises, never hangs, whatever the bytes.
+
+    In a note that is not `ours` keys at the top without a fence are a person's text, in ours they are a problem.
+    """
+    problems: tuple[Problem, ...] = ()
     try:
         text = _text(raw, policy)
     except _FlawError as flaw:
-        return Note(problems=(flaw.problem,))
+        problems = (flaw.problem,)
+        if flaw.problem.code != NOT_UTF_8:
+            return Note(problems=problems)
+        text = raw.decode("utf-8", "replace")
     bom = text.startswith(_BOM)
     text = text.removeprefix(_BOM)
     newline = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
     front, body = None, text
     keys: Mapping[str, object] = {}
-    problems: tuple[Problem, ...] = ()
     handler = FrontMatter(policy)
     try:
-        front, body = _split(text, handler)
+        front, body = _split(text, handler, ours=ours)
         _refuse_conflict(text)
-        keys = handler.load(front or "")
+        keys = {} if problems else handler.load(front or "")
     except _FlawError as flaw:
-        problems = (flaw.problem,)
+        problems = problems or (flaw.problem,)
+        if flaw.problem.code in TORN:
+            body = text[found.end() :] if (found := _TORN.match(text)) else text
     return Note(keys, body.replace("\r\n", "\n"), problems, newline, bom, front)
 
 
@@ -180,7 +210,7 @@ def _text(raw: bytes, policy: FilePolicy) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise _FlawError("not-utf-8", "the file is not UTF-8", raw.count(b"\n", 0, fault.start) + 1) from fault
+        raise _FlawError(NOT_UTF_8, "the file is not UTF-8", raw.count(b"\n", 0, fault.start) + 1) from fault
 
 
 def _refuse_conflict(text: str) -> None:
@@ -196,16 +226,25 @@ def _refuse_conflict(text: str) -> None:
     raise _FlawError("conflict", "the note holds unresolved conflict markers", text.count("\n", 0, first) + 1)
 
 
-def _split(text: str, handler: FrontMatter) -> tuple[str | None, str]:
+def _split(text: str, handler: FrontMatter, *, ours: bool) -> tuple[str | None, str]:
     """Front matter, None where there is none, and body."""
     if not handler.detect(text):
         if _LOOSE_FENCE.match(text):
             raise _FlawError("fence", "the first line must be exactly '---'")
+        if ours and _keys_without_fence(text):
+            raise _FlawError("no-fence", "keys stand at the top, but the first line is not '---'")
         return None, text
     try:
         return handler.split(text)
     except ValueError:
         raise _FlawError("no-fence-end", "the front matter is not closed by a line '---'") from None
+
+
+def _keys_without_fence(text: str) -> bool:
+    """Whether the note begins with keys of ours, as where an edit took the fence away: `persona`, or any two."""
+    found = _BARE_KEYS.match(text)
+    names = set(_OUR_KEYS.findall(found["keys"])) if found else set()
+    return len(names) > 1 or "persona" in names
 
 
 def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa: FBT001  private, one caller

@@ -1,6 +1,10 @@
 """What a place in the vault means, what is passed over, and the walk that looks at everything once.
 
 A path here is relative to the vault, with `/` between its parts. Nothing is opened and no link is followed.
+
+A file system allows any bytes in a name but `/` and NUL. Python holds those that are not UTF-8 as lone surrogates,
+which neither SQLite nor JSON nor a note can hold. Such a name never leaves this module as it is: `is_text` tells it,
+the file is a problem of code `name`, and `shown` writes it for a person.
 """
 
 from __future__ import annotations
@@ -32,6 +36,9 @@ IGNORED = (
 READ_AGAIN = -1
 """No file has this inode: a stat that holds it differs from every other."""
 
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends, signs that turn the direction of writing, and bytes that are not UTF-8."""
+
 _IGNORED = re.compile("|".join(["\\..*", *map(fnmatch.translate, IGNORED)]), re.DOTALL)
 _CONFLICT_COPY = re.compile(r"\.sync-conflict-\d{8}-\d{6}|conflicted copy|\(conflict\b|_conflict-\d{8}", re.IGNORECASE)
 _INT64 = 0x7FFF_FFFF_FFFF_FFFF
@@ -44,6 +51,8 @@ class Stat(NamedTuple):
     size: int
     mtime: int
 
+
+NOT_TEXT = "the name of the file, or of its folder, is not UTF-8; rename it"
 
 UNKNOWN = Stat(READ_AGAIN, 0, 0)
 """Of a file of which only the name is known; it is read again with every look."""
@@ -94,6 +103,36 @@ def passed_over(path: str) -> bool:
 def is_conflict_copy(path: str) -> bool:
     """Whether a sync tool named the file as the losing side of a conflict (Syncthing, Dropbox, Obsidian, …)."""
     return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
+
+
+def is_text(path: str) -> bool:
+    """Whether the name is UTF-8, so that the catalogue, JSON and a link can hold it."""
+    if path.isascii():
+        return True
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown(path: str) -> str:
+    r"""`path` as a person or a program is told it: on one line, printable, always UTF-8.
+
+    A byte that is not UTF-8 becomes `\xe9`, a control character `\n` or `\x1b`, a sign that turns the direction of
+    writing `\u202e`. All other names stay as they are.
+
+    >>> shown("notes/caf\udce9.md")
+    'notes/caf\\xe9.md'
+    """
+    return _UNSHOWN.sub(_escaped, path)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    sign = found[0]
+    if "\udc80" <= sign <= "\udcff":
+        return f"\\x{ord(sign) - 0xDC00:02x}"
+    return sign.encode("unicode_escape").decode()
 
 
 def stat_of(result: os.stat_result) -> Stat:
@@ -162,7 +201,7 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
 def _not_seen(found: Walk, path: str, fault: OSError) -> None:
     found.unseen.add(path)
     why = f"it cannot be read ({fault.strerror}), so what is in it is not known"
-    found.problems.append(Problem("unreadable", why, path or "."))
+    found.problems.append(Problem("unreadable", why, shown(path) or "."))
 
 
 def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> bool:
@@ -189,14 +228,13 @@ def _look_at_link(root: str, path: str, found: Walk) -> None:
     """A link inside the vault is passed over, for its target is met anyway; one that leads out is reported."""
     target = os.path.realpath(f"{root}/{path}")
     if not target.startswith(f"{root}/"):
-        found.problems.append(Problem("symlink-out", "this link leads out of the vault and is not followed", path))
+        found.problems.append(
+            Problem("symlink-out", "this link leads out of the vault and is not followed", shown(path))
+        )
 
 
 def _name_is_text(path: str, found: Walk) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-        found.problems.append(Problem("name", "the file's name is not UTF-8; rename it", shown))
+    if not is_text(path):
+        found.problems.append(Problem("name", NOT_TEXT, shown(path)))
         return False
     return True

@@ -17,7 +17,7 @@ from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import files, note
-from engram.vault.places import walk
+from engram.vault.places import shown, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -48,6 +48,7 @@ class Vault:
         self.before: Callable[[str], object] = _untold
         self.own: dict[str, int] = {}
         self.stuck: dict[str, str] = {}
+        self._folder = _folder_at(root)
         self._left = set(files.leftovers(root))
 
     def read(self, path: str) -> bytes:
@@ -123,6 +124,7 @@ class Vault:
 
     def rewrite(self, path: str, patch: Callable[[bytes], bytes], pending: set[Path] | None = None) -> bytes:
         """Replace the file by `patch` of its bytes, again on a person's newer bytes until it holds; what it holds."""
+        self.check_here()
         target = files.safe_join(self.root, path)
         for _ in range(RETRIES):
             raw = files.read(target)
@@ -147,6 +149,7 @@ class Vault:
         `to` with the bytes of the plan, and the same plan goes on from there. The patch is tried out first, and
         a move that cannot be finished is taken back.
         """
+        self.check_here()
         here, there = files.safe_join(self.root, change.path), self._target(change.to)
         arrived = not here.exists() and there.exists()
         raw = files.read(there if arrived else here)
@@ -176,6 +179,20 @@ class Vault:
         if path in self.own:
             self.own[to] = self.own.pop(path)
 
+    def trashed(self) -> list[str]:
+        """The paths of what was put aside in `.trash/YYYY-MM-DD/`; what else lies in `.trash/` is not ours."""
+        folder = self.root / ".trash"
+        found = folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/*") if not folder.is_symlink() else ()
+        ours = (path for path in found if path.is_file() and not path.parent.is_symlink())
+        return sorted(path.relative_to(self.root).as_posix() for path in ours)
+
+    def erase(self, path: str) -> None:
+        """Remove a file that was put aside, durably, and its folder where that is empty now; raises StorageError."""
+        target = files.safe_join(self.root, path)
+        self.before(path)
+        files.remove(target)
+        files.drop_folder(target.parent)
+
     def _wrote(self, path: str) -> None:
         """Keep in mind that it was us who wrote this file last."""
         self.own.pop(path, None)
@@ -196,7 +213,7 @@ class Vault:
             try:
                 saved += self._settle(hidden, now, grace)
             except EngramError as fault:
-                self.stuck[hidden.relative_to(self.root).as_posix()] = str(fault)
+                self.stuck[shown(hidden.relative_to(self.root).as_posix())] = shown(str(fault))
         return saved
 
     def _settle(self, hidden: Path, now: datetime, grace: float) -> list[str]:
@@ -241,12 +258,16 @@ class Vault:
         A turn stays buried until everything that was removed of it is back.
         """
         holders: dict[str, set[str]] = {}
-        for row in self._rows(TOMBSTONES):
+        for row in self.tombstone_rows():
             digest, turn, memory = (str(row.get(name) or "") for name in ("hash", "turn", "memory"))
             for stone, holder in ((digest, digest), (turn, memory or digest)):
                 held = holders.setdefault(stone, set())
                 (held.discard if row.get("restored") else held.add)(holder)
         return {stone for stone, held in holders.items() if stone and held}
+
+    def tombstone_rows(self) -> list[dict[str, object]]:
+        """Every row of the tombstones, also those that were taken back, oldest first."""
+        return self._rows(TOMBSTONES)
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
         """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""
@@ -267,12 +288,26 @@ class Vault:
             self.rewrite(HASHES, lambda _: new)
         return True
 
-    def _target(self, path: str) -> Path:
-        """Where `path` stands, its folder made; never where the vault itself has been moved away."""
-        if not os.access(self.root / "engram.toml", os.F_OK):  # also where it may not be looked at
+    @property
+    def stands_here(self) -> bool:
+        """Whether the folder at `root` is still the one that was opened, and a vault."""
+        return _folder_at(self.root) == self._folder and os.access(self.root / "engram.toml", os.F_OK)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another folder stands at `root` now."""
+        return _folder_at(self.root) not in {self._folder, None}
+
+    def check_here(self) -> None:
+        """Raise NotFoundError where the vault was moved away, or another folder stands at its path."""
+        if not self.stands_here:  # also where it may not be looked at
             raise NotFoundError(
                 "the vault is gone", where=str(self.root), fix="Put it back, or start on its new place."
             )
+
+    def _target(self, path: str) -> Path:
+        """Where `path` stands, its folder made; never where the vault itself has been moved away."""
+        self.check_here()
         target = files.safe_join(self.root, path)
         files.make_folders(target.parent)
         self.before(path)
@@ -280,6 +315,7 @@ class Vault:
 
     def append(self, path: str, raw: bytes) -> None:
         """Add whole lines to a file, durably; one that is not there yet appears whole."""
+        self.check_here()
         if self.exists(path):
             self.before(path)
             files.append(files.safe_join(self.root, path), raw)
@@ -299,6 +335,14 @@ class Vault:
             return []
         lines = (line for line in raw.decode(errors="replace").splitlines() if needle in line)
         return [row for line in lines if (row := _row(line)) is not None]
+
+
+def _folder_at(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _untold(_path: str) -> None:

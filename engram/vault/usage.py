@@ -136,11 +136,12 @@ class Uses:
         self._wrote(self._lines + len(names))
         return len(names)
 
-    def refresh(self, now: datetime) -> None:
+    def refresh(self, now: datetime, *, restore: bool = True) -> None:
         """Read the files that somebody else changed, as git and sync tools do; torn and foreign lines are passed over.
 
         So are lines from further ahead of `now` than `usage.ahead_hours`: a clock was wrong when they were written.
-        What our own file has lost meanwhile is written again by the next `flush`. Raises EngramError.
+        With `restore` what our own file has lost meanwhile is written again by the next `flush`; git may have brought
+        a shorter one on purpose. Raises EngramError.
         """
         stats = self._found()
         held = {device: self._read(device, now) for device in stats if stats[device] != self._stats.get(device)}
@@ -150,7 +151,8 @@ class Uses:
                 written = held.get(self.device, {})
                 for memory, usage in written.items():
                     own[memory] = _joined(own[memory], usage) if memory in own else usage
-                self._unsaved = {memory for memory, usage in own.items() if written.get(memory) != usage}
+                lost = {memory for memory, usage in own.items() if written.get(memory) != usage}
+                self._unsaved = lost if restore else self._unsaved & lost
             kept = {device: known for device, known in self._held.items() if device in stats}
             self._held = kept | held | {self.device: own}
             self._lines = self._lines if self.device in stats else 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from engram.consolidate import Consolidation
-from engram.core.records import Fact, Usage
+from engram.core.records import REMEMBERED, Fact, Turn, Usage
 from engram.core.text import ulid
 from engram.using import Using
 from engram.vault import facts, note
@@ -40,6 +40,7 @@ class Keeping:
         self.root = memory.settings.vault
         self.clock = memory.clock
         self.frozen = ""
+        self._turns = {}
         policy = memory.settings.policy
         self.using = Using(Uses(memory.vault, DEVICE, policy.usage), memory.index, policy)
         self.using.refresh(self.clock())
@@ -57,8 +58,20 @@ class Keeping:
         return self.plant(self.made(text, days=days, **changes))[0]
 
     def made(self, text, *, days=0.0, **changes):
+        """A memory that the rules took from what the user said."""
         created = self.clock() - timedelta(days=days)
-        return Fact(ulid(created, text), text, **{"kind": "episode", "created": created, "origin": "user"} | changes)
+        given = {"kind": "episode", "created": created, "origin": "rules", "source": self.said()} | changes
+        return Fact(ulid(created, text), text, **given)
+
+    def said(self, day=0):
+        """The key of a turn of the user's, one a day from 2020-01-01 on, which is no conversation."""
+        if day not in self._turns:
+            at = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day)
+            turn = Turn(f"kept-{day}", REMEMBERED, "user", "What was said.", at)
+            with self.memory.intake.place(turn) as place:
+                (evidence,) = self.memory.filing.file_turns([place])
+            self._turns[day] = evidence.key
+        return self._turns[day]
 
     def plant(self, *made):
         """Notes for these memories, as engram writes them; their ids."""

@@ -54,7 +54,7 @@ def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.resca
     left = honest(self, paths, accept_deletions=accept_deletions)
     told, self.deeds._told = getattr(self.deeds, "_told", []), []
     if told:
-        self.deeds.entomb(told, "a person deleted the note")
+        self.deeds.forgetting.entomb(told, self.clock(), "a person deleted the note", only="turns")
     return left
 
 

@@ -410,7 +410,7 @@ class Machine(RuleBasedStateMachine):
         cold = Index(replace(self.settings, cache=self.folder / "cold"))
         try:
             cold.refresh(None)
-            cold.tombstones = self.memory.vault.tombstones()
+            cold.take_tombstones(self.memory.vault)
             cold.add_turns([filed for _, filed in self.memory.journal.backlog().turns])
             warm = self.memory.index
             assert warm.tombstones == cold.tombstones

@@ -14,13 +14,14 @@ from engram.core.lifecycle import (
     Coming,
     archived,
     expired,
+    fades,
     fate,
     hidden,
     promoted,
     protected,
-    pruned,
     restaged,
     revived,
+    settled,
     stage,
     tiered,
     trashed,
@@ -33,7 +34,8 @@ POLICY = Policy()
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 RUNS = settings(max_examples=300, deadline=None)
-AWAY = {"archive": "archived", "prune": "pruned"}
+AWAY = {"archive": "archived"}
+SOURCES = st.sampled_from(("user", "assistant", "interaction", "import", "tool", "dream"))
 
 shares = st.sampled_from((0.0, 0.0099, 0.01, 0.05, 0.15, 0.3, 0.39, 0.5, 0.65, 0.7, 1.0)) | st.floats(0, 1)
 times = st.sampled_from((-400, -91, -90, -31, -30, -14, -1, 0, 1, 20)).map(lambda days: NOW + days * DAY)
@@ -41,14 +43,16 @@ maybe = st.none() | times
 facts = st.builds(
     Fact,
     id=st.just("F"),
-    text=st.sampled_from(("Anna drinks tea.", "1. boil\n2. pour")),
+    text=st.sampled_from(("Anna drinks tea.", "1. boil\n2. pour", "Anna wants tea today.", "Anna moved to Porto.")),
     category=st.sampled_from(CATEGORIES),
     kind=st.sampled_from(("episode", "episode", "note")),
     created=maybe,
     status=st.sampled_from(("active", "active", "active", *STATUSES)),
     confidence=shares,
     importance=shares,
-    tags=st.sampled_from(((), ("fulfilled",), ("promise/expired", "home"))),
+    tags=st.sampled_from(((), (), ("fulfilled",), ("promise/expired", "home"), ("remember",))),
+    source=st.sampled_from(("talk#^t1", "talk#^t1", "")),
+    origin=st.sampled_from(("rules", "rules", "user", "synthesized", "")),
     pinned=st.booleans(),
     expires=maybe,
     valid_until=maybe,
@@ -85,25 +89,34 @@ def test_what_is_pinned_survives_everything(fact, usage, values, now, tier, inpu
 # row: C18
 # row: C27
 @RUNS
-@given(facts, usages, vitals, clocks)
-def test_fading_takes_nothing_that_is_protected(fact, usage, values, now):
-    """Only an end that was set for it does: a date, or the rules for promises and speculations."""
-    fact = fact if protected(fact) else replace(fact, layer="semantic")
-    taken = fate(fact, usage, values, now, POLICY)
-    assert taken is None or taken[0] == "trash" or taken == ("archive", "expired")
-    unending = replace(fact, expires=None, tags=())
-    assert fate(unending, usage, values, now, POLICY) is None
+@given(facts, usages, vitals, clocks, SOURCES, st.sampled_from((None, "a person edited it")))
+def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(fact, usage, values, now, said_by, kept):
+    """No fading, no speculation; a guessed end is none."""
+    taken = fate(fact, usage, values, now, POLICY, said_by=said_by, kept=kept)
+    if protected(fact, kept):
+        assert taken in {None, ("archive", "expired")}
+        assert fate(replace(fact, expires=None), usage, values, now, POLICY, said_by=said_by, kept=kept) is None
+    coming = when(replace(fact, expires=None), usage, lambda _: values, now, 400, POLICY, said_by=said_by, kept=kept)
+    assert not protected(fact, kept) or {one.what for one in coming} <= {"stale"}
+
+
+# row: C18
+@RUNS
+@given(facts, usages, vitals, clocks, SOURCES)
+def test_what_is_not_on_the_list_of_what_fades_stays_active(fact, usage, values, now, said_by):
+    """The list is exhaustive: moments, passed plans, speculation, the words of others, preferences of the day."""
+    if not fades(fact, now, POLICY, said_by) and not settled(fact):
+        assert fate(fact, usage, values, now, POLICY, said_by=said_by) in {None, ("archive", "expired")}
 
 
 @RUNS
 @given(facts, usages, vitals, clocks)
-def test_the_order_is_trash_expiry_archive_prune(fact, usage, values, now):
+def test_the_order_is_trash_expiry_archive(fact, usage, values, now):
     """What happens is what the first rule that speaks says, with its words."""
     rules = (
         ("trash", trashed(fact, usage, now, POLICY)),
         ("archive", expired(fact, now)),
         ("archive", archived(fact, usage, values, now, POLICY)),
-        ("prune", pruned(fact, values, POLICY)),
     )
     assert fate(fact, usage, values, now, POLICY) == next((rule for rule in rules if rule[1]), None)
 

@@ -302,13 +302,15 @@ def test_a_young_empty_file_is_pending(world):
     assert world.catalog.fact(fact.id).text == "Anna prefers tea."
 
 
-def test_a_file_left_empty_is_a_problem_and_its_last_good_version_stays(world):
-    """Empty for good: named, not deleted."""
+def test_a_file_left_empty_is_a_problem_and_its_memory_is_known_but_not_told(world):
+    """Empty for good: named, not deleted, and nobody is told what it does not say."""
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     world.put(fact.path, "")
     assert [problem.code for problem in world.catalog.scan().problems] == ["empty"]
     assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert world.catalog.verify(*world.catalog.place(fact.id)) is None
+    assert world.catalog.reread(fact.path).units is None
 
 
 def test_an_emptied_folder_freezes_deletions_until_a_person_accepts_them(world):
@@ -434,14 +436,14 @@ def test_a_sync_conflict_copy_goes_to_review_not_to_facts(world, name):
     assert (world.root / path).exists()
 
 
-def test_an_unfinished_merge_keeps_the_last_good_version(world):
-    """Git's marks in a fact are for a person; until then the fact is what it was."""
+def test_an_unfinished_merge_is_the_same_memory_and_waits_for_a_person(world):
+    """Git's marks in a fact are for a person; until then it says what stands there, for the old words do not."""
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     world.put(fact.path, "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other\n")
     diff = world.catalog.scan()
     assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [(fact.path, "merge-markers")]
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert world.catalog.fact(fact.id).text == "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other"
 
 
 # row: X3
@@ -459,23 +461,25 @@ def test_a_note_of_fifty_megabytes_is_a_problem_and_is_left_alone(world):
 
 
 @pytest.mark.parametrize(
-    ("content", "code"),
+    ("content", "code", "text"),
     [
-        (b"---\nid: [\n---\nwords\n", "bad-yaml"),
-        (b"\xff\xfe\x00", "binary"),
-        (b"caf\xe9", "not-utf-8"),
-        (b"---\nid: x\n", "no-fence-end"),
+        (b"---\nid: [\n---\nwords\n", "bad-yaml", "words"),
+        (b"\xff\xfe\x00", "binary", None),
+        (b"caf\xe9", "not-utf-8", "caf\ufffd"),
+        (b"---\nid: x\n", "no-fence-end", None),
     ],
 )
-def test_a_broken_note_is_a_problem_and_its_last_good_version_stays(world, content, code):
-    """Nothing in such a file is believed, nothing of it is lost, and mending it brings it back."""
+def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(world, content, code, text):
+    """No key in such a file is believed, nothing of it is lost, its old words are not told, and mending it helps."""
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     good = (world.root / fact.path).read_bytes()
     world.put(fact.path, content)
     (problem,) = world.catalog.scan().problems
     assert (problem.path, problem.code) == (fact.path, code)
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    held = world.catalog.fact(fact.id)
+    assert (held.category, held.text) == (fact.category, text or fact.text)
+    assert (world.catalog.verify(*world.catalog.place(fact.id)) is not None) == (text is not None)
     assert (world.root / fact.path).read_bytes() == content
     world.put(fact.path, good)
     world.catalog.scan()

@@ -27,9 +27,9 @@ EXTRACTION = ExtractionPolicy()
         ("The build broke", "fact", ("habit", "bug"), "note", "tag habit"),
         ("It is slow", "fact", ("bug/ui",), "episode", "tag bug"),
         ("The job failed and must run again", "fact", (), "episode", "says 'failed'"),
-        ("The requirements are long", "fact", (), "note", "says 'requirements'"),
-        ("She must always ask first", "fact", (), "note", "says 'must'"),
-        ("The sky is blue", "fact", (), "episode", "nothing lasting in it"),
+        ("The requirements are long", "fact", (), "note", "nothing in it says that it passes"),
+        ("She must always ask first", "fact", (), "note", "nothing in it says that it passes"),
+        ("The sky is blue", "fact", (), "note", "nothing in it says that it passes"),
     ],
 )
 def test_the_first_rule_that_speaks_decides_the_kind(text, category, tags, kind, reason):

@@ -184,35 +184,35 @@ def test_an_assistants_paraphrase_changes_no_words(judging):
 
 
 # row: C17
-@pytest.mark.parametrize("again", ["Anna moved to Porto", "Anna really moved to Porto."])
+@pytest.mark.parametrize("again", ["Anna sang in Porto", "Anna really sang in Porto."])
 def test_a_speculation_heard_again_outlives_its_thirtieth_day(held, clock, again):
     """In the same words or with emphasis."""
-    tell(held, "Anna moved to Porto.", confidence=0.3)
+    tell(held, "Anna sang in Porto.", confidence=0.3)
     clock.advance(days=20)
     tell(held, again, confidence=0.3)
     clock.advance(days=20)
-    assert recalled(held, "Porto") == ["Anna moved to Porto."]
+    assert recalled(held, "Porto") == ["Anna sang in Porto."]
 
 
 # row: C17
-@pytest.mark.parametrize("again", ["Anna moved to Porto", "Anna really moved to Porto."])
+@pytest.mark.parametrize("again", ["Anna sang in Porto", "Anna really sang in Porto."])
 def test_what_expired_is_learned_anew(held, clock, again):
     """A memory that is over neither confirms nor swallows the statement."""
-    tell(held, "Anna moved to Porto.", confidence=0.3)
+    tell(held, "Anna sang in Porto.", confidence=0.3)
     clock.advance(days=40)
     assert len(tell(held, again).created) == 1
     assert recalled(held, "Porto") == [again]
 
 
 # row: C17
-@pytest.mark.parametrize(("again", "sources"), [("Anna moved to Porto", 1), ("Anna really moved to Porto.", 2)])
+@pytest.mark.parametrize(("again", "sources"), [("Anna sang in Porto", 1), ("Anna really sang in Porto.", 2)])
 def test_an_imported_speculation_is_confirmed_by_what_was_said_within_its_time(held, again, sources):
     """Time is that of the conversation, not of the import."""
-    for text, day in (("Anna moved to Porto.", "2023-05-01"), (again, "2023-05-20")):
+    for text, day in (("Anna sang in Porto.", "2023-05-01"), (again, "2023-05-20")):
         tell(held, text, confidence=0.3, standing="import", occurred_at=f"{day}T10:00:00Z")
     (kept,) = every(held)
     assert (kept.expires, 1 + len(kept.also)) == (None, sources)
-    assert recalled(held, "Porto") == ["Anna moved to Porto."]
+    assert recalled(held, "Porto") == ["Anna sang in Porto."]
 
 
 # row: B6
@@ -329,8 +329,9 @@ def test_what_a_person_removed_does_not_return(held, clock, deed):
         held.rescan(None)
         held.index.catalog.clock = lambda: 1e9
         held.rescan(None)
-    for standing in ("chat", "import"):
-        assert tell(held, BERLIN, standing=standing).created == ()
+    for more in ({"role": "assistant"}, {"standing": "import"}):
+        clock.advance(days=1)
+        assert tell(held, BERLIN, **more).created == ()
     assert BERLIN not in texts(held)
     assert recalled(held, "Berlin") == []
 
@@ -510,7 +511,8 @@ def test_a_tool_does_not_bring_back_what_a_person_removed(held):
     """The user may."""
     (known,) = tell(held, BERLIN).created
     held.call("forget", {"id": known})
-    held.call("remember", {"text": BERLIN}, standing="tool")
+    with pytest.raises(ForbiddenError):
+        held.call("remember", {"text": BERLIN}, standing="tool")
     assert texts(held) == []
     held.call("remember", {"text": BERLIN})
     assert texts(held) == [BERLIN]

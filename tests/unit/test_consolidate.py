@@ -41,11 +41,11 @@ def deeds(report):
 def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """The curve of forgetting first, the old logs last."""
     names = [one.__name__ for one in NIGHTLY]
-    assert names[:6] == ["stage", "promote", "expire", "archive", "prune", "revive"]
-    assert names[6:14] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
-    assert names[14:21] == ["unite", "retire", "subjects", "describe", "relate", "cards", "bridges"]
-    assert names[21:27] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
-    assert names[27:] == ["topics", "trash", "logs"]
+    assert names[:5] == ["stage", "promote", "expire", "archive", "revive"]
+    assert names[5:13] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
+    assert names[13:20] == ["unite", "retire", "subjects", "describe", "relate", "cards", "bridges"]
+    assert names[20:26] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
+    assert names[26:] == ["topics", "logs"]
     light = ["merge", "compare", "unite", "retire", "describe", "relate", "profile", "cleanup", "expire", "topics"]
     assert [one.__name__ for one in LIGHT] == [*light, "guidelines"]
     assert [one.__name__ for one in WEEKLY] == ["macros", "cleanup", "guidelines", "edges"]
@@ -60,9 +60,9 @@ def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
     assert ("archive", old) in deeds(report)
     assert keeping.seen(old).path == "archive/2026-11-20/" + keeping.seen(old).path.rpartition("/")[2]
     assert (keeping.seen(old).status, keeping.seen(old).stage) == ("archived", "archived")
-    assert keeping.seen(old).end_reason == "old, unimportant, unused, faded"
+    assert keeping.seen(old).end_reason == "a moment, old, unimportant, unused, faded"
     row = next(row for row in rows(keeping) if row["memory"] == old and row["action"] == "archive")
-    assert (row["run"], row["reason"], row["by"]) == (report.run, "old, unimportant, unused, faded", "engram")
+    assert (row["run"], row["reason"], row["by"]) == (report.run, "a moment, old, unimportant, unused, faded", "engram")
     (run,) = rows(keeping, "runs")
     assert (run["id"], run["cadence"], run["counts"]["archive"]) == (report.run, "nightly", 1)
     hits = keeping.memory.call("recall", {"query": "Anna", "kinds": ["fact"], "k": 1})["hits"]
@@ -92,17 +92,16 @@ def test_a_dry_run_says_what_a_run_does_and_changes_no_byte(keeping):
     assert told.plain()["counts"] == done.plain()["counts"]
 
 
-# row: A24
 def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
     """It is named, and what the others do stands."""
 
     def stage(_view, _now):
         raise ZeroDivisionError
 
-    monkeypatch.setitem(PASSES, "nightly", (stage, hygiene.prune))
-    gone = keeping.fact("Anna saw a red car.", days=150, confidence=0.5)
+    monkeypatch.setitem(PASSES, "nightly", (stage, hygiene.archive))
+    gone = keeping.fact("Anna saw a red car.", days=150, **FADING)
     report = keeping.run()
-    assert deeds(report) == [("prune", gone)]
+    assert deeds(report) == [("archive", gone)]
     assert list(report.failures) == ["stage"]
     assert rows(keeping, "runs")[0]["failures"] == dict(report.failures)
 
@@ -442,7 +441,7 @@ def test_the_forecast_tells_what_a_night_will_do(keeping, clock):
     name = keeping.fact("Anna saw a red car.", days=70, **FADING)
     pinned = keeping.fact("Anna saw a blue car.", days=70, pinned=True, **FADING)
     told = [row for row in keeping.order.forecast(60) if row["what"] == "archive"]
-    assert [(row["id"], row["why"]) for row in told] == [(name, "old, unimportant, unused, faded")]
+    assert [(row["id"], row["why"]) for row in told] == [(name, "a moment, old, unimportant, unused, faded")]
     day = datetime.fromisoformat(told[0]["at"])
     clock.now = day - timedelta(days=1)
     keeping.run()

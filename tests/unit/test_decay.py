@@ -36,7 +36,9 @@ THEN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 POLICY = Policy()
 UNUSED = Usage()
-EPISODE = Fact("F", "Anna moved.", kind="episode", created=THEN, confidence=0.6)
+EPISODE = Fact(
+    "F", "Anna sang.", kind="episode", created=THEN, confidence=0.6, source="2026-01-01-talk#^t1", origin="rules"
+)
 NOTE = replace(EPISODE, kind="note", text="Anna lives in Oslo.")
 SKILL, CODE = replace(NOTE, category="skill"), replace(NOTE, layer="codebase")
 
@@ -82,9 +84,10 @@ def test_a_belief_left_alone_is_stale_and_prunable_when_the_seed_says(below, day
 
 
 # row: A24
-def test_the_faded_confidence_is_what_prunes():
+# row: A24
+def test_the_faded_confidence_is_what_a_person_prunes_by():
     """On day 108, not on day 107, by the rule of the lifecycle."""
-    found = [pruned(EPISODE, vitals(EPISODE, UNUSED, THEN + day * DAY, 1.0, POLICY), POLICY) for day in (107, 108)]
+    found = [pruned(EPISODE, vitals(EPISODE, UNUSED, THEN + day * DAY, 1.0, POLICY), 0.05) for day in (107, 108)]
     assert found == [None, "confidence below 0.05"]
 
 
@@ -338,7 +341,7 @@ def test_what_was_mentioned_once_is_put_away(confidence, day):
         return fate(fact, UNUSED, by_salience(fact, UNUSED, now), now, POLICY)
 
     assert archived_on(day - 1) is None
-    assert archived_on(day) == ("archive", "salience below 0.01")
+    assert archived_on(day) == ("archive", "a moment, salience below 0.01")
 
 
 # row: B20

@@ -113,7 +113,7 @@ def test_a_dead_path_invalidates_and_the_rest_is_told(keeping, root):
 # row: D10
 # row: X23
 def test_what_a_person_stands_by_is_only_told(keeping, root):
-    name = keeping.fact(f"The parser is in {root}/src/gone.py.")
+    name = keeping.fact(f"The parser is in {root}/src/gone.py.", source="")
     report = looked(keeping)
     assert keeping.seen(name).status == "active"
     assert report["findings"][0]["why"].startswith("error DEAD_PATH")

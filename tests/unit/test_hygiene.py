@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
 POLICY = Policy()
 FADED = Fact(
     "F", "Anna saw a red car.", kind="episode", created=NOW - 200 * DAY, importance=0.2, confidence=0.9,
-    path="facts/2026-05-04/fact-anna-saw.md", sha="0" * 64,
+    path="facts/2026-05-04/fact-anna-saw.md", sha="0" * 64, source="2026-05-04-talk#^t1", origin="rules",
 )  # fmt: skip
 
 
@@ -84,14 +84,26 @@ def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
 
 # row: C17
 @pytest.mark.parametrize(
-    ("usage", "kept", "folder"),
-    [(Usage(), None, ".trash"), (Usage(confirmations=1), None, "archive"), (Usage(), "a person edited it", "archive")],
+    ("usage", "folder"),
+    [(Usage(), ".trash"), (Usage(confirmations=1), "archive")],
 )
-def test_an_unconfirmed_speculation_goes_to_the_trash(usage, kept, folder):
-    """Confirmed, or a person's by now, it only ends: its date is over."""
+def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
+    """Confirmed by another turn it only ends: its date is over."""
     fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = hygiene.expire(view_of(Living(fact, usage, kept=kept)), NOW)
+    (step,) = hygiene.expire(view_of(Living(fact, usage)), NOW)
     assert step.to == f"{folder}/2026-11-20/fact-anna-saw.md"
+
+
+# row: C17
+# row: X23
+def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
+    """An end that the person gave, as a date, stays one."""
+    fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
+    (step,) = hygiene.expire(view_of(Living(fact, kept="a person edited it")), NOW)
+    assert step == Edit(fact.path, fact.sha, {"expires": None}, "a person edited it: its guessed end counts no more")
+    theirs = replace(fact, expires=NOW - 150 * DAY - timedelta(hours=3))
+    (move,) = hygiene.expire(view_of(Living(theirs, kept="a person edited it")), NOW)
+    assert move.to == "archive/2026-11-20/fact-anna-saw.md"
 
 
 # row: B16
@@ -107,26 +119,42 @@ def test_what_is_over_is_archived_unless_it_is_pinned():
 def test_what_is_old_unimportant_unused_and_faded_is_archived_under_its_name():
     (step,) = hygiene.archive(view_of(FADED), NOW)
     assert isinstance(step, Move)
-    assert (step.to, step.why) == ("archive/2026-11-20/fact-anna-saw.md", "old, unimportant, unused, faded")
+    assert (step.to, step.why) == ("archive/2026-11-20/fact-anna-saw.md", "a moment, old, unimportant, unused, faded")
 
 
 # row: C18
 @pytest.mark.parametrize(
     "changes",
-    [{"pinned": True}, {"category": "decision"}, {"category": "correction"}, {"layer": "semantic"}, {"kind": "note"}],
+    [
+        {"pinned": True},
+        {"category": "decision"},
+        {"category": "correction"},
+        {"text": "Anna was diagnosed with asthma."},
+        {"origin": "user"},
+        {"tags": ("remember",)},
+        {"source": "", "origin": ""},
+    ],
 )
 def test_what_is_pinned_or_protected_is_neither_archived_nor_pruned(changes):
     view = view_of(replace(FADED, **changes))
-    assert hygiene.archive(view, NOW) == hygiene.prune(view, NOW) == []
+    assert hygiene.archive(view, NOW) == hygiene.pruning(1.0)(view, NOW) == []
+
+
+# row: C18
+@pytest.mark.parametrize("changes", [{"layer": "semantic"}, {"kind": "note"}])
+def test_what_does_not_fade_is_not_archived_and_may_be_pruned_by_a_person(changes):
+    view = view_of(replace(FADED, **changes))
+    assert hygiene.archive(view, NOW) == []
+    assert len(hygiene.pruning(0.05)(view, NOW)) == 1
 
 
 # row: A24
 def test_what_nobody_can_rely_on_is_pruned_into_the_archive():
     """0.6, never touched again, is below .05 after 107.5 days."""
     fact = replace(FADED, confidence=0.6, created=NOW - 108 * DAY, importance=0.5)
-    (step,) = hygiene.prune(view_of(fact), NOW)
+    (step,) = hygiene.pruning(0.05)(view_of(fact), NOW)
     assert step.keys == {"status": "pruned", "end_reason": "confidence below 0.05"}
-    assert hygiene.prune(view_of(replace(fact, created=NOW - 107 * DAY)), NOW) == []
+    assert hygiene.pruning(0.05)(view_of(replace(fact, created=NOW - 107 * DAY)), NOW) == []
 
 
 # row: B3
@@ -192,14 +220,6 @@ def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anc
     assert hygiene.edges(view.after([faded]), NOW) == []
 
 
-# row: C16
-def test_the_trash_is_emptied_after_thirty_days():
-    """By the day in the name of its folder."""
-    paths = [".trash/2026-10-20/old.md", ".trash/2026-10-21/new.md", ".trash/2026-13-01/mine.md"]
-    steps = hygiene.trash(view_of(trash=paths), NOW)
-    assert steps == [Mark(paths[0], None, "30 days in the trash")]
-
-
 # row: D9
 def test_logs_forget_after_ninety_days_what_carries_no_promise():
     """A person's word stays, and where a memory that is still there comes from; what cannot be read stays as it is."""
@@ -248,11 +268,11 @@ def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_change
 
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
-    gone = Mark(".trash/2026-01-01/a.md", None, "old")
-    view = view_of(replace(FADED, confidence=0.1), trash=[gone.path], look=files(b=b"x"))
+    gone, prune = Mark("state/a.json", None, "old"), hygiene.pruning(0.05)
+    view = view_of(replace(FADED, confidence=0.1), look=files(a=b"a", b=b"x"))
     (step,) = hygiene.archive(view, NOW)
     after = view.after([step, gone])
-    assert hygiene.prune(view, NOW) != []
-    assert hygiene.prune(after, NOW) == []
+    assert prune(view, NOW) != []
+    assert prune(after, NOW) == []
     assert after.memories["F"].fact.path == step.to
-    assert (list(after.trash), after.read(gone.path), after.read("b")) == ([], b"", b"x")
+    assert (view.read(gone.path), after.read(gone.path), after.read("b")) == (b"a", b"", b"x")

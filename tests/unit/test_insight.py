@@ -178,7 +178,16 @@ def test_five_that_are_close_become_one():
             return [Neighbour(one.fact, **self.how) for one in living if one.fact != fact]
 
     living = [
-        Living(Fact(f"F{n}", f"Anna hikes on trail {n}.", importance=n / 10, origin="rules", path=f"facts/{n}.md"))
+        Living(
+            Fact(
+                f"F{n}",
+                f"Anna hikes on trail {n}.",
+                importance=n / 10,
+                origin="rules",
+                source=turn(n),
+                path=f"facts/{n}.md",
+            )
+        )
         for n in range(5)
     ]
     now = datetime(2026, 11, 20, tzinfo=UTC)
@@ -262,7 +271,7 @@ def test_nothing_is_concluded_from_what_is_hardly_believed(keeping, fake):
 )
 def test_a_bad_reply_loses_nothing(keeping, fake, task, reply):
     """Whatever a model says, every memory stays as it is."""
-    names = told(keeping, *TRIPS, days=80, source="", kind="episode" if task == "insights" else "note")
+    names = told(keeping, *TRIPS, days=80, source=keeping.said(), kind="episode" if task == "insights" else "note")
     before = {name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names}
     fake.script(reply)
     only = {"fold": "fold", "principle": "principles", "insights": "integrate", "probe": "probe"}[task]
@@ -281,7 +290,7 @@ RULE = "Anna likes to spend her days outdoors around Bergen."
 # row: X22
 def test_a_principle_rests_on_all_and_the_weakest_makes_room(keeping, fake):
     """Category, confidence and stability as the seed has them; never one memory more."""
-    names = told(keeping, *TRIPS, days=5, source="")
+    names = told(keeping, *TRIPS, days=5, source=keeping.said())
     keeping.memory.using.uses.note({names[1]: keeping.memory.using.of(names[1])})
     judging(fake, principle=all_of(RULE))
     before = len(actives(keeping))
@@ -298,7 +307,7 @@ def test_a_principle_rests_on_all_and_the_weakest_makes_room(keeping, fake):
 
 # row: A23
 def test_a_cluster_has_one_principle_and_a_principle_seeds_none(keeping, fake):
-    told(keeping, *TRIPS, "Anna went fishing in Bergen.", days=5, source="")
+    told(keeping, *TRIPS, "Anna went fishing in Bergen.", days=5, source=keeping.said())
     judging(fake, principle=all_of(RULE))
     night(keeping, "principles")
     before = keeping.everything()
@@ -313,7 +322,7 @@ def test_a_cluster_has_one_principle_and_a_principle_seeds_none(keeping, fake):
 # row: A23
 # row: X22
 def test_without_anything_to_archive_there_is_no_principle(keeping, fake):
-    told(keeping, *TRIPS, days=5, source="", category="decision")
+    told(keeping, *TRIPS, days=5, source=keeping.said(), category="decision")
     judging(fake, principle=all_of(RULE))
     night(keeping, "principles")
     assert made(keeping) == []

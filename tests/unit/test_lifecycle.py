@@ -9,11 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core import decay
+from engram.core.clock import Reading, clock_doubt
 from engram.core.lifecycle import (
     Coming,
-    Reading,
     archived,
-    clock_doubt,
     expired,
     fate,
     hidden,
@@ -23,7 +22,6 @@ from engram.core.lifecycle import (
     nudge,
     precision,
     promoted,
-    protected,
     pruned,
     raised,
     restaged,
@@ -41,7 +39,7 @@ NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
 POLICY = Policy()
-FACT = Fact("F", "Anna drinks tea.", created=NOW - 10 * DAY)
+FACT = Fact("F", "Anna drinks tea.", created=NOW - 10 * DAY, source="2026-11-10-talk#^t1", origin="rules")
 UNUSED = Usage()
 FRESH = Vitals(confidence=0.8, salience=0.5, retention=1.0, decay=0.0, heat=0.3)
 FADED = Vitals(confidence=0.4, salience=0.2, retention=0.1, decay=0.9, heat=0.1)
@@ -197,7 +195,7 @@ def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
 @pytest.mark.parametrize(
     ("changes", "usage", "vitals", "why"),
     [
-        ({}, {"access": 2}, {}, "old, unimportant, unused, faded"),
+        ({}, {"access": 2}, {}, "a moment, old, unimportant, unused, faded"),
         ({"created": NOW - 90 * DAY}, {}, {}, None),
         ({"created": None}, {}, {}, None),
         ({"importance": 0.3}, {}, {}, None),
@@ -220,7 +218,7 @@ def test_only_what_is_old_unimportant_unused_and_faded_is_archived(changes, usag
 def test_a_retention_limit_of_one_leaves_retention_out():
     """Then the seed's four conditions decide alone, also for what has not faded at all."""
     assert archived(OLD, UNUSED, FRESH, NOW, POLICY) is None
-    assert archived(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0)) == "old, unimportant, unused"
+    assert archived(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0)) == "a moment, old, unimportant, unused"
 
 
 # row: C27
@@ -234,7 +232,7 @@ def test_what_nobody_remembers_is_archived_at_any_age():
     """Salience below .01; neither a pinned nor a protected memory."""
     young = replace(FACT, kind="episode", importance=0.9)
     gone = replace(FRESH, salience=0.0099)
-    assert archived(young, UNUSED, gone, NOW, POLICY) == "salience below 0.01"
+    assert archived(young, UNUSED, gone, NOW, POLICY) == "a moment, salience below 0.01"
     assert archived(young, UNUSED, replace(gone, salience=0.01), NOW, POLICY) is None
     assert archived(replace(young, pinned=True), UNUSED, gone, NOW, POLICY) is None
     assert archived(replace(young, category="decision"), UNUSED, gone, NOW, POLICY) is None
@@ -243,7 +241,7 @@ def test_what_nobody_remembers_is_archived_at_any_age():
 # row: B16
 def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
     """It holds for protected memories too: it is no fading. What only ceased to be true is not put away."""
-    ending = replace(FACT, category="preference", expires=NOW)
+    ending = replace(FACT, category="preference", origin="user", expires=NOW)
     assert (expired(ending, NOW), expired(ending, NOW - SECOND)) == ("expired", None)
     assert fate(ending, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
     assert fate(ending, UNUSED, FRESH, NOW - SECOND, POLICY) is None
@@ -261,20 +259,22 @@ def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
         ({"status": "archived"}, 0.01, None),
         ({"pinned": True}, 0.01, None),
         ({"category": "commitment"}, 0.01, None),
-        ({"kind": "note"}, 0.01, None),
+        ({"kind": "note"}, 0.01, "confidence below 0.05"),
+        ({"text": "Anna is allergic to nuts."}, 0.01, None),
     ],
 )
-def test_what_nothing_speaks_for_any_more_is_pruned(changes, confidence, why):
-    """Active, with an effective confidence below .05, neither pinned nor protected."""
+def test_what_nothing_speaks_for_any_more_is_pruned_when_a_person_prunes(changes, confidence, why):
+    """Active, with an effective confidence below the threshold, and not protected."""
     fact = replace(FACT, **{"kind": "episode"} | changes)
-    assert pruned(fact, replace(FRESH, confidence=confidence), POLICY) == why
+    assert pruned(fact, replace(FRESH, confidence=confidence), 0.05) == why
 
 
 # row: A24
 def test_the_threshold_of_pruning_can_be_set():
-    """As a command may."""
+    """A person's deed keeps a memory at any threshold."""
     episode = replace(FACT, kind="episode")
-    assert pruned(episode, FADED, limits(prune_confidence=0.5)) == "confidence below 0.5"
+    assert pruned(episode, FADED, 0.5) == "confidence below 0.5"
+    assert pruned(episode, FADED, 0.5, kept="a person edited it") is None
 
 
 # row: C16
@@ -285,6 +285,13 @@ def test_the_threshold_of_pruning_can_be_set():
         ({"tags": ("home", "State/Expired")}, {}, "a commitment, expired more than 90 days ago"),
         ({"tags": ("fulfilled",)}, {"evidence_at": NOW - 90 * DAY}, None),
         ({"tags": ("fulfilled",)}, {"evidence_at": NOW - 91 * DAY}, "a commitment, fulfilled more than 90 days ago"),
+        ({"tags": ("fulfilled",), "done": NOW - 90 * DAY}, {}, None),
+        ({"tags": ("fulfilled",), "done": NOW - 89 * DAY}, {"evidence_at": NOW - 400 * DAY}, None),
+        (
+            {"tags": ("fulfilled",), "done": NOW - 91 * DAY},
+            {"evidence_at": NOW},
+            "a commitment, fulfilled more than 90 days ago",
+        ),
         ({"tags": ("fulfilled",), "created": NOW - 90 * DAY}, {}, None),
         ({"tags": ("fulfilled",), "created": None}, {}, None),
         ({"tags": ("fulfilled",), "pinned": True}, {}, None),
@@ -294,8 +301,8 @@ def test_the_threshold_of_pruning_can_be_set():
         ({}, {}, None),
     ],
 )
-def test_a_resolved_commitment_goes_to_the_trash_after_ninety_days(changes, usage, why):
-    """Since it was last said or edited; an unresolved one never goes."""
+def test_a_resolved_commitment_goes_to_the_trash_ninety_days_after_it_was_settled(changes, usage, why):
+    """Where its note does not say when, since it was last said or edited; an unresolved one never goes."""
     promise = replace(OLD, category="commitment", importance=0.9)
     assert trashed(replace(promise, **changes), Usage(**usage), NOW, POLICY) == why
 
@@ -305,7 +312,8 @@ def test_a_resolved_commitment_goes_to_the_trash_after_ninety_days(changes, usag
     ("changes", "usage", "why"),
     [
         ({}, {}, "a speculation, unconfirmed for 30 days"),
-        ({"category": "preference"}, {}, "a speculation, unconfirmed for 30 days"),
+        ({"category": "preference"}, {}, None),
+        ({"text": "Anna is allergic to nuts."}, {}, None),
         ({"confidence": 0.40}, {}, None),
         ({}, {"confirmations": 1}, None),
         ({"verification": "user_confirmed"}, {}, None),
@@ -332,16 +340,15 @@ def test_a_speculation_that_ends_early_is_only_archived():
 # row: A24
 # row: C17
 # row: C18
-def test_trash_comes_before_the_archive_and_the_archive_before_pruning():
+def test_trash_comes_before_the_archive_and_nothing_is_pruned_by_itself():
     """Where several rules would take a memory, the first one's reason is the reason."""
     vitals = replace(FADED, confidence=0.01)
     fact = replace(OLD, confidence=0.3, expires=NOW - DAY)
     assert fate(fact, UNUSED, vitals, NOW, POLICY) == ("trash", "a speculation, unconfirmed for 30 days")
     assert fate(fact, Usage(confirmations=1), vitals, NOW, POLICY) == ("archive", "expired")
     unended = replace(fact, expires=None)
-    assert fate(unended, UNUSED, vitals, NOW, POLICY) == ("archive", "old, unimportant, unused, faded")
-    assert fate(replace(unended, importance=0.5), UNUSED, vitals, NOW, POLICY) == ("prune", "confidence below 0.05")
-    assert fate(replace(unended, importance=0.5), UNUSED, FRESH, NOW, POLICY) is None
+    assert fate(unended, UNUSED, vitals, NOW, POLICY) == ("archive", "a moment, old, unimportant, unused, faded")
+    assert fate(replace(unended, importance=0.5), UNUSED, vitals, NOW, POLICY) is None
 
 
 # row: A26
@@ -370,7 +377,7 @@ def test_nothing_happens_by_itself_to_what_is_not_active(status):
         ({"expires": NOW, "pinned": True}, {}, {}, "recalled again"),
         ({"valid_until": NOW}, {}, {}, None),
         ({}, {}, {"salience": 0.0099}, None),
-        ({}, {}, {"confidence": 0.0499}, None),
+        ({}, {}, {"confidence": 0.0499}, "recalled again"),
     ],
 )
 def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
@@ -386,21 +393,7 @@ def test_what_was_long_away_comes_back_with_new_life():
     """Seven months old it is worth nothing; recalled it begins anew, and is not given up the next night."""
     away = replace(OLD, created=NOW - 200 * DAY, status="archived", end_reason="old, unimportant, unused, faded")
     usage = decay.recalled(away, UNUSED, NOW, 1.0, POLICY)
-    assert revived(away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY) is None
-    anew = decay.attested(usage, NOW)
-    assert revived(away, anew, decay.vitals(away, anew, NOW, 1.0, POLICY), NOW, POLICY) == "recalled again"
-
-
-# row: C18
-# row: C27
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_five_categories_and_lasting_layers_are_protected(category):
-    """An episode of another category is not, whatever else it is."""
-    fact = replace(OLD, category=category, layer="episodic")
-    kept = {"decision", "principle", "commitment", "preference", "correction"}
-    assert protected(fact) == (f"a {category}" if category in kept else None)
-    assert protected(replace(fact, layer="semantic")) == (f"a {category}" if category in kept else "semantic")
-    assert protected(replace(FACT, layer="codebase")) is None
+    assert revived(away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY) == "recalled again"
 
 
 # row: C27
@@ -548,12 +541,12 @@ def fading(days):
 def test_a_forecast_names_the_first_day_and_the_reason():
     """First it is doubted, then put away; a longer look shows more."""
     stale = Coming(NOW + 65 * DAY, "stale", "decay 0.65 or more")
-    away = Coming(NOW + 86 * DAY, "archive", "old, unimportant, unused, faded")
+    away = Coming(NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded")
     fact = replace(OLD, created=NOW)
     assert when(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
     assert when(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
     assert when(replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY) == (stale, away)
-    older = Coming(NOW + 91 * DAY, "archive", "old, unimportant, unused, faded")
+    older = Coming(NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded")
     assert when(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
 
 
@@ -563,21 +556,19 @@ def test_a_forecast_names_the_first_day_and_the_reason():
     [
         (
             {"confidence": 0.4},
-            [(37, "stale", "decay 0.65 or more"), (89, "archive", "salience below 0.01")],
+            [(37, "stale", "decay 0.65 or more"), (89, "archive", "a moment, salience below 0.01")],
         ),
         (
             {"confidence": 0.9, "importance": 0.2},
-            [(37, "stale", "decay 0.65 or more"), (91, "archive", "old, unimportant, unused, faded")],
+            [(37, "stale", "decay 0.65 or more"), (91, "archive", "a moment, old, unimportant, unused, faded")],
         ),
-        (
-            {"confidence": 0.9},
-            [(37, "stale", "decay 0.65 or more"), (126, "prune", "confidence below 0.05")],
-        ),
+        ({"confidence": 0.9}, [(37, "stale", "decay 0.65 or more")]),
+        ({"confidence": 0.4, "text": "Anna moved to Porto."}, [(37, "stale", "decay 0.65 or more")]),
         ({"confidence": 0.9, "kind": "note"}, [(46, "stale", "decay 0.65 or more")]),
     ],
 )
 def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
-    """Under the law of fading as it is: tired in its second month, gone in its fourth; a note lasts."""
+    """Under the law of fading as it is: tired in its second month; only a moment that is unsure or unimportant goes."""
     fact = replace(FACT, **{"kind": "episode", "created": NOW} | changes)
     coming = when(fact, UNUSED, lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY), NOW, 365, POLICY)
     assert [((one.at - NOW) / DAY, one.what, one.why) for one in coming] == expected
@@ -587,8 +578,8 @@ def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
 def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
     """A note that says stale does not become it; what is due is due today; a pinned one has no future."""
     tired = replace(OLD, stage="stale", importance=0.9)
-    (pruning,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(prune_confidence=0.5))
-    assert pruning == Coming(NOW, "prune", "confidence below 0.5")
+    (away,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5))
+    assert away == Coming(NOW, "archive", "a moment, salience below 0.5")
     assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
     (doubt,) = when(replace(tired, stage=""), UNUSED, lambda _: FADED, NOW, 0, POLICY)
     assert doubt == Coming(NOW, "stale", "decay 0.65 or more")

@@ -214,20 +214,21 @@ def test_what_was_deleted_a_moment_ago_and_is_asked_for_again_gets_its_note(memo
 # row: X8
 # row: A26
 def test_what_was_forgotten_does_not_come_back_by_itself(memory):
-    """The note stays, marked; the same statement from a conversation goes to review/."""
+    """The note stays, marked; an assistant that says it again makes no note and no question."""
     observe(memory, turn(1, "I work as a marine biologist."))
     (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
     memory.call("forget", {"id": hit["key"], "reason": "left the job"})
     assert recalled(memory, "biologist")["hits"] == []
     assert "status: forgotten" in notes(memory)[0].read_text()
-    observe(memory, turn(2, "I work as a marine biologist."))
-    assert not recalled(memory, "biologist", kinds=["fact"])["hits"]
-    assert len(notes(memory, "review")) == 1
+    observe(memory, turn(2, "You work as a marine biologist.", role="assistant"))
+    assert recalled(memory, "biologist")["hits"] == []
+    assert len(notes(memory)) == 1
+    assert not notes(memory, "review")
 
 
 # row: X8
 def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(memory, monkeypatch):
-    """The note says it and the disk did not confirm that: the answer is a fault, and what is said again waits."""
+    """The note says it and the disk did not confirm that: the answer is a fault, and nobody else brings it back."""
     observe(memory, turn(1, "I work as a marine biologist."))
     (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
     folder = notes(memory)[0].parent
@@ -243,9 +244,9 @@ def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(memory, mo
         with pytest.raises(StorageError):
             memory.call("forget", {"id": hit["key"]})
     assert "status: forgotten" in notes(memory)[0].read_text()
-    observe(memory, turn(2, "I work as a marine biologist."))
-    assert not recalled(memory, "biologist", kinds=["fact"])["hits"]
-    assert len(notes(memory, "review")) == 1
+    observe(memory, turn(2, "You work as a marine biologist.", role="assistant"))
+    assert not recalled(memory, "biologist")["hits"]
+    assert len(notes(memory)) == 1
 
 
 def test_restore_brings_a_forgotten_memory_back(memory):
@@ -345,16 +346,19 @@ def test_a_persons_edit_is_kept_when_the_note_is_pinned(memory):
 
 # row: X8
 def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
-    """After a second look the statement is not learned again."""
+    """After a second look the statement is not learned again from others; the user may say it anew."""
     observe(memory, turn(1, "I work as a marine biologist."))
     notes(memory)[0].unlink()
     memory.index.catalog.clock = lambda: clock().timestamp()
     memory.rescan(None)
     clock.advance(seconds=10)
     memory.rescan(None)
-    observe(memory, turn(2, "I work as a marine biologist."))
+    clock.advance(seconds=10)
+    memory.call("observe", {"turns": [turn(2, "I work as a marine biologist.")]}, "import")
     assert not notes(memory)
-    assert len(notes(memory, "review")) == 1
+    assert not notes(memory, "review")
+    observe(memory, turn(3, "I work as a marine biologist."))
+    assert len(notes(memory)) == 1
 
 
 # row: X20

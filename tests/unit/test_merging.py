@@ -77,7 +77,7 @@ def test_equal_statements_become_one_with_the_evidence_of_all(keeping):
     assert {keeping.seen(name).superseded_by for name in names} == {(sure,)}
     assert {keeping.seen(name).end_reason for name in names} == {"says the same as another"}
     assert {keeping.seen(name).path for name in names} == before
-    assert {winner.source, *winner.also} == {turn(1), turn(2), turn(3)}
+    assert {winner.source, *winner.also} == {keeping.said(), turn(1), turn(2), turn(3)}
     assert set(winner.supersedes) == set(names)
     assert winner.confidence == 0.8
     assert report["counts"] == {"merge": 4}

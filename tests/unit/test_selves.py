@@ -210,7 +210,10 @@ def life(keeping, *days, name="Porto"):
     """A memory about `name` on each of these days before now."""
     entity(keeping, name, "place")
     made = [
-        keeping.made(f"{name} had a storm {day} days before.", days=day, about=(name,), kind="note") for day in days
+        keeping.made(
+            f"{name} had a storm {day} days before.", days=day, about=(name,), kind="note", source=keeping.said(day)
+        )
+        for day in days
     ]
     ids = keeping.plant(*made)
     used(keeping, *ids)

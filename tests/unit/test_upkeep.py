@@ -50,7 +50,7 @@ def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
     name = keeping.fact("Anna saw a red car.", days=80, **FADING)
     coming = keeping.memory.call("forecast", {"days": 30, "curve": True})["coming"]
     ends = next(row for row in coming if row["what"] == "archive")
-    assert (ends["id"], ends["why"]) == (name, "old, unimportant, unused, faded")
+    assert (ends["id"], ends["why"]) == (name, "a moment, old, unimportant, unused, faded")
     assert len(ends["curve"]) == 31
     assert ends["curve"] == sorted(ends["curve"], reverse=True)
     days = (int(ends["at"][8:10]) - clock().day) % 30

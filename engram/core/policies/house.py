@@ -45,6 +45,9 @@ class FilePolicy:
     git_rest_refused_seconds: float = number(
         600.0, "seconds", 0, 86400, "vault", "the same where git refused, or took too long"
     )
+    git_lock_minutes: float = number(
+        60.0, "minutes", 1, 100000, "vault", "age from which a lock of git that no process holds is removed"
+    )
 
 
 @dataclass(frozen=True, slots=True)

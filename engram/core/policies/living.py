@@ -115,7 +115,7 @@ class LifecyclePolicy:
         0.15, "share", 0, 1, "D11", "retention below which it is; 1 leaves retention out of it", "archive.retention"
     )
     archive_salience: float = number(0.01, "share", 0, 1, "B8", "salience below which it is archived at any age")
-    prune_confidence: float = number(0.05, "share", 0, 1, "A24", "effective confidence below which it is pruned")
+    prune_confidence: float = number(0.05, "share", 0, 1, "A24", "effective confidence below which a person prunes")
     resolved_days: float = number(90.0, "days", 1, 36500, "C16", "age above which a resolved commitment goes to trash")
     working_minutes: float = number(30.0, "minutes", 0, 1440, "D7", "age from which a memory is no longer working")
     working_access: int = number(2, "recalls", 1, 1000, "D7", "recalls from which it is not")
@@ -153,7 +153,6 @@ class ConsolidationPolicy:
     nightly_facts: int = number(25, "memories", 1, 100000, "D9", "new memories that make a nightly run before its hour")
     weekly_day: int = number(6, "day", 0, 6, "C34", "day of the weekly run; Monday is 0")
     weekly_hour: int = number(2, "hour", 0, 23, "C34", "local hour of the weekly run")
-    trash_days: float = number(30.0, "days", 1, 3650, "vault", "rest in `.trash/` before a file is removed")
     log_days: float = number(90.0, "days", 1, 3650, "D9", "age from which what engram did alone leaves the logs")
     log_share: float = number(0.1, "share", 0, 1, "house", "part of a log that has to be that old before it is written")
     topics: int = number(50, "terms", 1, 1000, "C20", "terms in the list of topics")

@@ -1,0 +1,42 @@
+"""Whether the machine's clock can be trusted (design of the vault): fading and expiry believe no clock that jumped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.core.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A look at two clocks: the one on the wall, and one that only runs (seconds, also while the machine sleeps)."""
+
+    wall: datetime
+    steady: float
+
+
+def clock_doubt(readings: Sequence[Reading], policy: Policy) -> str | None:
+    """Why the clock cannot be trusted to fade, expire or archive anything, or None (design of the vault).
+
+    `readings` oldest first. A jump: wall and steady clock part by more than 1 h; after a restart of the machine,
+    where the steady clock begins again, the wall clock alone does. It is trusted again once two readings
+    ≥ 10 min apart agree.
+    """
+    limits, since, jump = policy.lifecycle, 0, 0.0
+    walls, steady = [one.wall.timestamp() for one in readings], [one.steady for one in readings]
+    for after in range(1, len(readings)):
+        restarted = steady[after] < steady[after - 1]
+        before = after - 1 if restarted else since
+        parted = walls[after] - walls[before] - max(0.0, steady[after] - steady[before])
+        if abs(parted) > limits.clock_jump_hours * 3600:
+            since, jump = after, parted
+        elif restarted:
+            since = after
+    if not jump or steady[-1] - steady[since] >= limits.clock_agree_minutes * 60:
+        return None
+    return f"the clock jumped by {jump / 3600:+.1f} hours"

@@ -1,0 +1,190 @@
+"""What git does to the files under the real daemon: nobody's deletion, nobody's edit, and nothing written for it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+
+from tests.fakes.repository import Repository
+from tests.fakes.world import World, until
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+LOOKS = 5.0
+"""Seconds in which the watcher tells, and a note that is absent is looked for twice."""
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    made.configure("[buffer]\nminutes = 0.02\n")
+    yield made
+    if made.process:
+        made.process.kill()
+        made.process.wait()
+
+
+@pytest.fixture
+def repository(world):
+    """A vault with a history under its daemon: told, used, forgotten, and all of it committed."""
+    made = Repository(world.vault)
+    world.start()
+    for number, text in enumerate(("Anna prefers oat milk.", "Ben plays the violin.", "Carla grows dahlias.")):
+        world.call("remember", text=text)
+        world.call("observe", turns=[{"id": f"t{number}", "session": "s", "text": f"My dentist is Dr. Vogel{number}."}])
+        world.call("flush")
+        world.call("recall", query=text)
+    known = world.call("recall", query="Carla dahlias", kinds=["fact"])["hits"][0]["key"]
+    world.call("forget", id=known)
+    settled(world, made)
+    return made
+
+
+def settled(world, repository):
+    """The daemon restarted, so that all that it keeps in mind is written, and a person's commit of the rest."""
+    world.stop()
+    repository("add", "--all")
+    repository("commit", "--quiet", "--allow-empty", "-m", "the rest")
+    world.start()
+    time.sleep(1)
+    assert repository.status() == []
+
+
+def quiet(world, repository):
+    """Two looks of the daemon later nothing has changed but by git."""
+    time.sleep(LOOKS)
+    assert repository.status() == []
+    assert world.call("status")["ready"]
+
+
+def found(world, query):
+    return {hit["text"] for hit in world.call("recall", query=query, kinds=["fact"], k=50)["hits"]}
+
+
+def everything(world):
+    return {path: path.read_bytes() for path in world.vault.rglob("*") if path.is_file() and ".git" not in path.parts}
+
+
+def before_ben(repository):
+    """The last commit in which nothing of Ben was known."""
+    return repository("log", "--format=%H", "--diff-filter=A", "--", "facts/*ben*").strip() + "~1"
+
+
+def test_an_older_commit_and_back_dirties_nothing_and_gives_the_same_vault(world, repository):
+    before = everything(world)
+    repository("checkout", "--quiet", before_ben(repository))
+    quiet(world, repository)
+    assert "Ben plays the violin." not in found(world, "Ben violin")
+    assert "Anna prefers oat milk." in found(world, "Anna oat milk")
+    repository("checkout", "--quiet", "main")
+    quiet(world, repository)
+    assert everything(world) == before
+    assert "Ben plays the violin." in found(world, "Ben violin")
+    assert "Carla grows dahlias." not in found(world, "Carla dahlias")
+    world.stop()
+    assert all("state/usage/" in line for line in repository.status()), "only that this test has asked"
+
+
+def test_the_first_commit_with_no_memory_at_all_and_back(world, repository):
+    first = repository("rev-list", "--max-parents=0", "HEAD").strip()
+    before = everything(world)
+    repository("checkout", "--quiet", first)
+    quiet(world, repository)
+    assert found(world, "Anna oat milk") == set()
+    assert "frozen" not in world.call("status")["faults"]
+    repository("checkout", "--quiet", "main")
+    quiet(world, repository)
+    assert everything(world) == before
+    assert "Anna prefers oat milk." in found(world, "Anna oat milk")
+
+
+def test_a_branch_of_an_older_commit_and_back(world, repository):
+    before = everything(world)
+    repository("checkout", "--quiet", "-b", "side", "main~3")
+    quiet(world, repository)
+    repository("checkout", "--quiet", "main")
+    quiet(world, repository)
+    assert everything(world) == before
+
+
+def test_a_stash_of_notes_that_are_not_committed_and_back(world, repository):
+    note = world.vault / "notes" / "garden.md"
+    repository.write("notes/garden.md", "The quince tree blossoms in April.\n")
+    fact = next(world.vault.glob("facts/*/*anna*"))
+    repository.write("facts/2026-11-20/mine.md", "Dora collects stamps.\n")
+    until(lambda: world.call("recall", query="quince")["hits"])
+    until(lambda: "Dora collects stamps." in found(world, "Dora stamps"))
+    time.sleep(LOOKS)
+    text = fact.read_text()
+    repository("stash", "push", "--quiet", "--include-untracked")
+    quiet(world, repository)
+    assert not note.exists()
+    assert "Dora collects stamps." not in found(world, "Dora stamps")
+    repository("stash", "pop", "--quiet")
+    until(lambda: "Dora collects stamps." in found(world, "Dora stamps"))
+    assert fact.read_text() == text
+    assert "Dora" not in (world.vault / "state/tombstones.jsonl").read_text()
+    assert repository.status() == ["?? facts/2026-11-20/mine.md", "?? notes/garden.md"]
+
+
+def test_a_rebase_that_rewrites_every_commit(world, repository):
+    before = everything(world)
+    repository("rebase", "--quiet", "--force-rebase", "--root")
+    quiet(world, repository)
+    assert everything(world) == before
+
+
+def test_a_reset_to_an_older_commit_is_no_deletion(world, repository):
+    repository("reset", "--quiet", "--hard", "HEAD~4")
+    quiet(world, repository)
+    repository("reset", "--quiet", "--hard", "ORIG_HEAD")
+    quiet(world, repository)
+    assert "Ben plays the violin." in found(world, "Ben violin")
+
+
+def test_a_checkout_while_no_daemon_runs(world, repository):
+    before = everything(world)
+    world.stop()
+    repository("checkout", "--quiet", before_ben(repository))
+    world.start()
+    quiet(world, repository)
+    world.stop()
+    assert repository.status() == []
+    repository("checkout", "--quiet", "main")
+    world.start()
+    quiet(world, repository)
+    assert everything(world) == before
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_a_note_deleted_by_hand_is_a_deletion_in_a_repository_too(world, repository, look):
+    """Also where the person then asks git what has changed, which writes its index."""
+    fact = next(world.vault.glob("facts/*/*anna*"))
+    stones = world.vault / "state/tombstones.jsonl"
+    before = stones.read_text()
+    fact.unlink()
+    if look:
+        repository("status")
+    until(lambda: stones.read_text() != before)
+    assert "a person deleted the note" in stones.read_text()
+
+
+def test_a_note_edited_by_hand_is_an_edit_in_a_repository_too(world, repository):
+    fact = next(world.vault.glob("facts/*/*anna*"))
+    fact.write_text(fact.read_text().replace("oat milk", "soy milk"))
+    repository("status")
+    log = world.vault / "state/memory-actions.jsonl"
+    until(lambda: "a person edited the note" in log.read_text())
+
+
+def test_what_is_told_at_an_older_commit_is_kept_and_said_to_wait(world, repository):
+    """It is a person's own action, so it is written; the commit waits for a branch."""
+    repository("checkout", "--quiet", "main~1")
+    time.sleep(LOOKS)
+    world.call("remember", text="Emil repairs clocks.")
+    assert "Emil repairs clocks." in found(world, "Emil clocks")
+    assert "detached HEAD" in world.call("status")["faults"]["git"]
+    repository("checkout", "--quiet", "-b", "kept")
+    assert "Emil repairs clocks." in found(world, "Emil clocks")

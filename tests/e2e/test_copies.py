@@ -1,0 +1,147 @@
+"""A copied vault beside the real daemon of its original: no command reaches the wrong folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from engram.errors import ConflictError
+from engram.serve import wire
+from tests.fakes.world import World, until
+
+SAID = "Anna switched to oat milk."
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    if made.process:
+        made.process.kill()
+        made.process.wait()
+
+
+@pytest.fixture
+def copied(world):
+    """The copy of a vault that holds one memory, and whose daemon runs."""
+    known = world.json("remember", SAID)
+    world.start()
+    copy = world.vault.parent / "copy"
+    shutil.copytree(world.vault, copy)
+    return copy, known["id"]
+
+
+def test_forgetting_in_the_copy_while_the_originals_daemon_runs_forgets_in_the_copy(world, copied):
+    copy, known = copied
+    world.engram("forget", known, "--vault", str(copy))
+    assert world.call("show", id=known)["memory"]["status"] == "active"
+    assert not (world.vault / "state/tombstones.jsonl").exists()
+    assert known in (copy / "state/tombstones.jsonl").read_text()
+    for words in (("recall", "what does Anna drink?"), ("recall", "what does Anna drink?", "--archive")):
+        assert "oat milk" in world.engram(*words)
+
+
+def test_the_short_way_of_the_command_line_keeps_to_the_copy_too(world, copied):
+    copy, _ = copied
+    world.engram("remember", "Ben plays the violin.", "--vault", str(copy))
+    assert "violin" not in world.engram("recall", "what does Ben play?", "--vault", str(world.vault))
+    assert "violin" in world.engram("recall", "what does Ben play?", "--vault", str(copy))
+    assert "violin" not in "".join(world.facts())
+
+
+def test_the_copy_is_named_by_status_doctor_and_the_daemons_log(world, copied):
+    copy, _ = copied
+    words = f"is a copy of {world.vault}; it has its own state"
+    assert words in world.engram("status", "--vault", str(copy), code=69)
+    assert words in world.engram("doctor", "--vault", str(copy))
+    log = world.vault.parent / "copy.log"
+    with log.open("wb") as file:
+        command = world.command("daemon", "--foreground", "--vault", str(copy))
+        daemon = subprocess.Popen(command, env=world.env, stderr=file)
+    try:
+        until(lambda: world.run("status", "--vault", str(copy)).returncode == 0)
+        assert words in world.engram("status", "--vault", str(copy))
+        assert words in log.read_text()
+        assert words not in world.engram("status")
+    finally:
+        daemon.terminate()
+        assert daemon.wait(timeout=60) == 0
+
+
+def test_a_daemon_refuses_a_request_that_means_another_folder(world, copied):
+    """By name, and nothing is done."""
+    copy, known = copied
+    with pytest.raises(ConflictError, match="serves another folder") as caught:
+        wire.call(world.socket, "forget", {"id": known}, folder=str(copy))
+    assert str(world.vault) in str(caught.value)
+    assert wire.call(world.socket, "show", {"id": known}, folder=str(world.vault))["memory"]["status"] == "active"
+
+
+def test_a_vault_moved_under_its_daemon_is_not_touched_through_it(world):
+    """The command finds the daemon of this vault, which serves the path it was told."""
+    known = world.json("remember", SAID)["id"]
+    world.start()
+    moved = world.vault.parent / "moved"
+    world.vault.rename(moved)
+    told = world.engram("forget", known, "--vault", str(moved), code=65)
+    assert "serves another folder" in told
+    assert f"kill {world.process.pid}" in told
+    assert world.stop() == 0
+    world.engram("forget", known, "--vault", str(moved))
+
+
+@pytest.mark.parametrize("way", ["daemon", "command"])
+def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world, way):
+    world.start()
+    env = world.env | {"ENGRAM_HOME": str(world.home.parent / "another-home")}
+    argv = ("daemon", "--foreground") if way == "daemon" else ("remember", SAID)
+    done = subprocess.run(world.command(*argv), env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 75, done.stdout + done.stderr
+    assert f"process {world.process.pid} owns this vault" in done.stderr
+    assert str(world.vault) in done.stderr
+    assert f"kill {world.process.pid}" in done.stderr
+    assert world.facts() == []
+
+
+def test_a_copy_put_in_place_of_the_vault_under_the_daemon_gets_no_tombstones(world, copied):
+    """The daemon begins again with what stands there now; what the copy lacks nobody deleted."""
+    copy, _ = copied
+    world.call("remember", text="Ben plays the violin.")
+    world.call("remember", text="Carla grows dahlias.")
+    world.vault.rename(world.vault.parent / "old")
+    copy.rename(world.vault)
+    until(lambda: world.log.read_text().count("serving vault") == 2)
+    until(world.ready)
+    assert world.call("recall", query="Ben violin")["hits"] == []
+    assert world.call("recall", query="Anna oat milk")["hits"] != []
+    assert not (world.vault / "state/tombstones.jsonl").exists()
+    old = world.vault.parent / "old"
+    assert "violin" in world.engram("recall", "what does Ben play?", "--vault", str(old))
+    assert not (old / "state/tombstones.jsonl").exists()
+
+
+def test_acknowledged_turns_of_a_killed_daemon_stay_with_their_vault(world):
+    world.start()
+    world.call("observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}])
+    world.stop(signal.SIGKILL)
+    copy = world.vault.parent / "copy"
+    shutil.copytree(world.vault, copy)
+    world.engram("flush", "--vault", str(copy))
+    assert "barn" not in "".join(path.read_text() for path in copy.glob("sessions/*/*.md"))
+    world.engram("flush")
+    assert "barn" in world.said()
+
+
+def test_a_vault_moved_while_nothing_runs_takes_its_turns_along(world):
+    world.start()
+    world.call("observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}])
+    world.stop(signal.SIGKILL)
+    moved = world.vault.parent / "moved"
+    world.vault.rename(moved)
+    assert json.loads(world.engram("flush", "--vault", str(moved), "--json"))
+    assert "barn" in "".join(path.read_text() for path in moved.glob("sessions/*/*.md"))
+    assert [path.name for path in (world.home / "state").iterdir()] == [world.journal.parent.name]

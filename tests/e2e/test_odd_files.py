@@ -1,0 +1,269 @@
+"""Files as people and programs leave them, through the running daemon: names of any bytes, broken front matter."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import urllib.request
+
+import pytest
+
+from engram.errors import NotFoundError
+from engram.serve import wire
+from engram.vault.places import is_text
+from tests.fakes.answers import ID
+from tests.fakes.world import World, until
+
+NAMES = 300
+PORT = 18432
+SOON = 5.0
+"""Seconds in which a file is taken in on a machine that does other things besides; it takes about half of one."""
+
+ODD = (
+    b"caf\xe9.md",
+    b"\xff\xfe\xfd.md",
+    b"\xed\xa0\x80.md",  # a surrogate, spelled out
+    b"two\nlines.md",
+    b"tab\tand \x1b[31mred.md",
+    b"quote\"'`.md",
+    b"#heading^block|alias.md",
+    b"[[link]].md",
+    b"-rf.md",
+    b"--all.md",
+    b" .md",
+    "cafe\u0301.md".encode(),
+    "caf\u00e9.md".encode(),
+    b"Case.md",
+    b"case.md",
+    "\u202egnp.md".encode(),
+    "zero\u200bwidth.md".encode(),
+    b"CON.md",
+    b"nul.md",
+    b"%41.md",
+    b"back\\slash.md",
+    b"x" * 252 + b".md",
+    "\u00e9".encode() * 126 + b".md",
+    b"\xe9" * 252 + b".md",
+)
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    made.env["ENGRAM_PORT"] = str(PORT)
+    yield made
+    if made.process:
+        made.process.kill()
+        made.process.wait()
+
+
+def hits(world, query, **wishes):
+    return world.call("recall", query=query, **wishes)["hits"]
+
+
+def texts(world, query, **wishes):
+    return [hit["text"].strip() for hit in hits(world, query, **wishes)]
+
+
+def chance_name(chance):
+    """1 to 255 bytes that a file system takes, most of them ending like a note."""
+    length = chance.choice((1, 3, 8, 20, 120, 251))
+    sign = bytes(byte for byte in range(1, 256) if byte != ord("/"))
+    stem = bytes(chance.choice(sign) for _ in range(length)).lstrip(b".~")
+    return (stem or b"a") + chance.choice((b".md", b".md", b".MD", b""))
+
+
+def healthy_watcher(world, number):
+    """A good note is found soon after, and nothing is stuck."""
+    (world.vault / "notes" / f"good-{number}.md").write_text(f"The marker word is quokka{number}.\n")
+    took = until(lambda: texts(world, f"quokka{number}"), seconds=SOON * 6)
+    assert took < SOON
+    status = world.call("status")
+    assert status["faults"] == {}
+    assert status["daemon"]["degraded"] == {}
+
+
+# row: X3
+def test_no_file_name_stops_the_watcher(world):
+    """A few hundred names of chance bytes and the known pitfalls: each is indexed or named, and all else goes on."""
+    chance = random.Random(12)
+    notes = world.vault / "notes"
+    notes.mkdir(exist_ok=True)
+    world.start()
+    names = dict.fromkeys([*ODD, *(chance_name(chance) for _ in range(NAMES))])
+    made = {}
+    for number, name in enumerate(names):
+        folder = notes
+        if number % 7 == 0:  # a folder of such a name, with a note in it
+            folder = notes / os.fsdecode(b"folder-" + name[:100])
+            folder.mkdir(exist_ok=True)
+        path = folder / os.fsdecode(name)
+        path.write_text(f"Odd file number{number}x.\n")
+        made[path] = number
+        if number % 100 == 50:
+            healthy_watcher(world, number)
+    healthy_watcher(world, 1000)
+    every = {path.relative_to(world.vault).as_posix(): number for path, number in made.items()}
+    told = {finding["where"]: finding for finding in world.call("doctor")["findings"]}
+    assert all(map(is_text, told))
+    bad = [path for path in every if path.lower().endswith(".md") and not is_text(path)]
+    assert len(bad) > NAMES / 2
+    named = [finding for finding in told.values() if finding["code"] == "name"]
+    assert len(named) == len(bad)
+    assert all(finding["fix"] for finding in named)
+    assert world.call("status")["problems"] >= len(bad)
+    for path, number in every.items():
+        ignored = not path.lower().endswith(".md") or any(part[:1] in {".", "#"} for part in path.split("/"))
+        if is_text(path) and not ignored:
+            found = hits(world, f"number{number}x", k=50)
+            assert path in {hit["path"] for hit in found}
+    shown = world.run("doctor").stdout
+    assert "\x1b" not in shown
+    assert json.loads(world.run("doctor", "--json").stdout)["findings"]
+
+
+# row: X3
+def test_a_bad_name_is_mended_by_renaming_and_named_again_when_it_comes_back(world):
+    """Bad to good: indexed, the problem is gone. Good to bad: named. Deleted: neither."""
+    notes = world.vault / "notes"
+    notes.mkdir(exist_ok=True)
+    bad, good = notes / os.fsdecode(b"pl\xe4ne.md"), notes / "pläne.md"
+    bad_folder = world.vault / os.fsdecode(b"n\xf6tes")
+    world.start()
+
+    def named():
+        return [one["where"] for one in world.call("doctor")["findings"] if one["code"] == "name"]
+
+    bad.write_text("The wombat sleeps.\n")
+    until(lambda: world.call("status")["problems"] == 1)
+    assert named() == ["notes/pl\\xe4ne.md"]
+    assert texts(world, "wombat") == []
+    bad.rename(good)
+    until(lambda: texts(world, "wombat") == ["The wombat sleeps."])
+    until(lambda: named() == [])
+    good.rename(bad)
+    until(lambda: named() == ["notes/pl\\xe4ne.md"])
+    until(lambda: texts(world, "wombat") == [])
+    notes.rename(bad_folder)
+    until(lambda: named() == ["n\\xf6tes/pl\\xe4ne.md"])
+    shutil.rmtree(bad_folder)
+    until(lambda: named() == [])
+    notes.mkdir()
+    healthy_watcher(world, 1)
+    assert world.call("status")["problems"] == 0
+    assert "pl\\xe4ne" not in world.log.read_text()  # the log tells how many; names are content
+    assert "name 1" in world.log.read_text()
+
+
+# row: X3
+# row: X19
+def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(world):
+    """Over the command line and over HTTP; mended, it is the same memory with nothing lost or added."""
+    world.start()
+    kept = world.call("remember", text="Anna drinks black tea.", persona=None)
+    path = world.vault / kept["path"]
+    good = path.read_text()
+    assert texts(world, "what does Anna drink?", kinds=["fact"]) == ["Anna drinks black tea."]
+    broken = good.replace("status:", "\tmood: fine\nstatus:", 1).replace("black tea", "green coffee")
+    path.write_text(broken)
+    took = until(lambda: texts(world, "what does Anna drink?", kinds=["fact"]) == ["Anna drinks green coffee."])
+    assert took < SOON
+    until(lambda: world.call("status")["problems"] == 1)  # the watcher has seen it too
+    (hit,) = hits(world, "what does Anna drink?", kinds=["fact"])
+    line = 1 + broken[: broken.index("\t")].count("\n")
+    assert hit["key"] == kept["id"]
+    assert hit["fault"] == f"front matter broken (line {line}): shown with its last good keys"
+    said = world.engram("recall", "what does Anna drink?")
+    assert f"front matter broken (line {line}): shown with its last good keys" in said
+    answer = world.call("recall", query="what does Anna drink?")
+    assert "front matter broken" in answer["text"]
+    assert over_tcp(world, "token", "what does Anna drink?")[0]["fault"] == hit["fault"]
+    world.call("consolidate", cadence="nightly")
+    assert path.read_text() == broken
+    path.write_text(good.replace("black tea", "green coffee"))
+    until(lambda: world.call("status")["problems"] == 0)
+    (mended,) = hits(world, "what does Anna drink?", kinds=["fact"])
+    assert (mended["key"], mended["text"], mended["fault"]) == (kept["id"], "Anna drinks green coffee.", "")
+    stones = world.vault / "state" / "tombstones.jsonl"
+    assert not stones.exists() or kept["id"] not in stones.read_text()
+    lines = (world.vault / "state" / "memory-actions.jsonl").read_text().splitlines()
+    rows = [row["action"] for row in map(json.loads, lines) if row["memory"] == kept["id"]]
+    assert rows == ["store", "edit"]
+    assert world.call("show", id=kept["id"])["usage"]["access"] > 1
+
+
+# row: X3
+# row: X20
+def test_without_last_good_keys_only_the_owners_command_line_sees_a_broken_note(world):
+    """A broken `persona:` must not become public: not to a chatbot, a tool or an importer, nor to a persona."""
+    note = world.vault / "facts" / "2026-11-01" / "fact-secret.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona:\tluna: [\n---\nThe axolotl is called Mira.\n")
+    world.start()
+    remark = "front matter broken (line 3): its keys are not known, so only the owner sees it"
+    until(lambda: "axolotl" in world.engram("recall", "the axolotl"))
+    assert remark in world.engram("recall", "the axolotl")
+    assert "axolotl" not in world.engram("recall", "the axolotl", "--persona", "luna")
+    assert texts(world, "the axolotl") == []
+    assert texts(world, "the axolotl", persona="luna") == []
+    assert texts(world, "the axolotl", persona="\0") == []
+    assert "axolotl" not in world.call("context", query="the axolotl")["text"]
+    assert "axolotl" not in world.engram("context", "the axolotl")
+    assert "axolotl" not in json.dumps(world.call("review"))
+    for name in ("token", "token-import", "token-tool"):
+        assert over_tcp(world, name, "the axolotl") == []
+        assert over_tcp(world, name, "the axolotl", {"Engram-Caller": "owner"}) == []
+    for name in ("01KBH2Q0M6T4W2Y0B7C5D9E1FX", "facts/2026-11-01/fact-secret.md"):
+        with pytest.raises(NotFoundError):
+            world.call("show", id=name)
+    assert [one["line"] for one in world.call("doctor")["findings"] if one["code"] == "bad-yaml"] == [3]
+    world.stop()
+    assert remark in world.engram("recall", "the axolotl")
+    note.write_text("---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona: luna\n---\nThe axolotl is called Mira.\n")
+    world.start()
+    until(lambda: texts(world, "the axolotl", persona="luna") == ["The axolotl is called Mira."])
+    assert texts(world, "the axolotl") == []
+    log = world.vault / "state" / "memory-actions.jsonl"
+    assert not log.exists() or "01KBH2Q0M6T4W2Y0B7C5D9E1FX" not in log.read_text()
+
+
+def over_tcp(world, token, query, headers=()):
+    """The hits that the holder of a token gets over the loopback port."""
+    secret = (world.home / "state" / ID / token).read_text().strip()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{PORT}/v1/recall",
+        json.dumps({"query": query}).encode(),
+        {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **dict(headers)},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)["hits"]
+
+
+def test_the_caller_says_what_it_is_only_over_the_socket(world):
+    """`engram` and the Python interface use one socket; only the command line calls itself the owner's."""
+    world.start()
+    note = world.vault / "facts" / "fact-secret.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("---\npersona: [\n---\nThe axolotl is called Mira.\n")
+    until(lambda: wire.call(world.socket, "recall", {"query": "axolotl"}, owner=True)["hits"])
+    assert wire.call(world.socket, "recall", {"query": "axolotl"})["hits"] == []
+
+
+def test_a_vault_may_stand_in_a_folder_of_any_name(tmp_path):
+    """Its path is told as bytes can be told in JSON, and serves as a path again."""
+    home = tmp_path / os.fsdecode(b"caf\xe9\nx")
+    home.mkdir()
+    world = World(home)
+    world.start()
+    try:
+        assert world.call("status")["vault"] == str(world.vault)
+        kept = world.call("remember", text="Anna drinks black tea.")
+        assert (world.vault / kept["path"]).exists()
+        assert "Anna drinks black tea." in world.engram("recall", "what does Anna drink?")
+        assert world.call("doctor")["healthy"]
+        assert "ready: yes" in world.engram("status")
+    finally:
+        world.process.kill()
+        world.process.wait()

@@ -1,0 +1,106 @@
+"""The real daemon in this process, on a clock that a test moves: it stands still until all that is due is done."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from engram import sockets
+from engram.daemon import Daemon
+from engram.memory import Memory
+from engram.serve import wire
+from engram.serve.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from typing import Self
+
+    from engram.config import Settings
+
+PATIENCE = 60.0
+
+
+class Bell(threading.Event):
+    """The event that wakes the thread which puts the vault in order; it knows whether that sleeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._mine = threading.Lock()
+        self.asleep = False
+
+    def set(self) -> None:
+        """Wake it."""
+        with self._mine:
+            self.asleep = False
+            super().set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Sleep."""
+        with self._mine:
+            self.asleep = not self.is_set()
+        return super().wait(timeout)
+
+
+class SteppedDaemon:
+    """A daemon with its threads, its socket and its watcher; only the time is told, with `step`."""
+
+    def __init__(self, settings: Settings, now: datetime) -> None:
+        self.settings = settings
+        self.now = now
+
+    def __enter__(self) -> Self:
+        self._listeners = sockets.Listeners()
+        self._listeners.__enter__()
+        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self._seconds)
+        self.memory.start()
+        self.daemon = Daemon(self.memory, Server, self._listeners.open(self.settings))
+        self._bell = self.daemon._untidy = Bell()  # whether that thread sleeps nobody else can tell
+        self.daemon.start()
+        self.memory.on_turns = self.daemon.background.look  # whether order is due is looked at once the batch is filed
+        wait_for(lambda: self.memory.ready and self._bell.asleep)
+        return self
+
+    def _seconds(self) -> float:
+        return self.now.timestamp()
+
+    def __exit__(self, *_: object) -> None:
+        self.daemon.stop()
+        self._listeners.__exit__(None, None, None)
+
+    def call(self, name: str, **params: Any) -> dict[str, Any]:
+        """What a client asks for over the socket."""
+        answer: dict[str, Any] = wire.call(str(self.settings.socket), name, params, timeout=PATIENCE)
+        return answer
+
+    def step(self, moment: datetime) -> None:
+        """It is this time now; return when all that is due is done."""
+        self.now = moment
+        self.daemon.background.look()
+        self.settle()
+
+    def settle(self) -> None:
+        """Until nothing is in anybody's hands; then what is due is put in order."""
+        self.rest()
+        self._bell.set()
+        self.rest()
+
+    def rest(self) -> None:
+        """Until nothing is in anybody's hands."""
+        last = time.monotonic() + PATIENCE
+        while True:
+            self.daemon.writer.ask("rest", int).result()
+            busy = self.memory.backlog.counts()["distilling_turns"] or self.daemon.writer.waiting()
+            if not busy and self._bell.asleep:
+                return
+            assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)
+            time.sleep(0.003)
+
+
+def wait_for(ready: Callable[[], object]) -> None:
+    """Wait for something to become true."""
+    last = time.monotonic() + PATIENCE
+    while not ready():
+        assert time.monotonic() < last
+        time.sleep(0.001)

@@ -1,0 +1,62 @@
+"""Months of use as people expect it: `tests/golden/lives.txt` lists the checks that hold, and only grows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import lives
+
+OWN, SHARED = lives.files()
+ABSENT = f"no lives in {lives.SHARED}"
+
+
+def failures(path):
+    """The checks of a life that fail although the list says that they pass, and those it names that are gone."""
+    known = {line for line in lives.golden() if line.startswith(f"{path.stem} ")}
+    played = lives.play(path)
+    lives.show(played, known)
+    return sorted(known & played.failed), sorted(known - played.failed - played.passed)
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_a_life_of_ours_goes_as_well_as_it_ever_went(path):
+    """What was not seen to pass yet may fail; a check that is listed may neither fail nor be taken out of the life."""
+    assert failures(path) == ([], [])
+
+
+@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
+def test_a_life_beside_the_project_goes_as_well_as_it_ever_went(path):
+    """Such a life may be changed by others, so that a check is gone."""
+    worse, _gone = failures(path)
+    assert worse == []
+
+
+def test_the_lives_beside_the_project_are_played_where_they_are():
+    if not SHARED:
+        print(f"skipped: {ABSENT}")  # noqa: T201  the reason is to be seen
+        pytest.skip(ABSENT)
+    assert all(any(line.startswith(f"{path.stem} ") for line in lives.golden()) for path in SHARED)
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_the_events_of_a_life_stand_in_order_and_each_expectation_says_why(path):
+    events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [event["at"] for event in events] == sorted(
+        (event["at"] for event in events), key=lives.datetime.fromisoformat
+    )
+    for event in events:
+        assert len(set(lives.ACTS) & set(event) - ({"label"} if "check" in event else set())) == 1, event
+        if {"ask", "todos", "context", "check"} & set(event):
+            assert event["why"], event
+
+
+def test_the_list_only_grows(tmp_path, monkeypatch):
+    """What failed when the list was added to stays in it."""
+    monkeypatch.setattr(lives, "GOLDEN", tmp_path / "lives.txt")
+    checks = [lives.Verdict("2026-01-01T10:00", "ask x", f"any /{word}/", word != "bad") for word in ("good", "bad")]
+    (tmp_path / "lives.txt").write_text("a 2026-01-01T10:00 ask x: any /bad/\n")
+    assert lives.accept([lives.Played("a", 1, 0.0, checks)]) == 1
+    assert lives.golden() == {"a 2026-01-01T10:00 ask x: any /bad/", "a 2026-01-01T10:00 ask x: any /good/"}
+    assert lives.accept([lives.Played("a", 1, 0.0, checks)]) == 0

@@ -1,0 +1,373 @@
+"""Forgotten is forgotten: what a wish to forget hides, what stays, what brings it back (model §0.11)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engram.core.forgetting import CUT, Forgotten, Spoken, row, stones
+from engram.errors import ConflictError, ForbiddenError, NotFoundError
+from engram.vault.store import TOMBSTONES
+
+TOLD = "My therapist is Dr. Vos."
+
+
+@pytest.fixture
+def say(memory, clock):
+    """Say something; every turn is a minute after the one before."""
+
+    def said(text, role="user", standing="chat", **more):
+        clock.advance(minutes=1)
+        turn = {"text": text, "role": role, "session": "talk", **more}
+        memory.call("observe", {"turns": [turn]}, standing)
+
+    return said
+
+
+def hits(memory, query, **wishes):
+    return memory.call("recall", {"query": query, "k": 20, **wishes})["hits"]
+
+
+def texts(memory, query, **wishes):
+    return [hit["text"] for hit in hits(memory, query, **wishes)]
+
+
+def forget(memory, clock, query, match, **wishes):
+    """Forget the first hit whose text has `match`, by the id that is shown."""
+    clock.advance(minutes=1)
+    found = next(hit for hit in hits(memory, query, **wishes) if match in hit["text"])
+    return memory.call("forget", {"id": found["id"]})
+
+
+def actions(memory, name):
+    lines = (memory.settings.vault / "state" / "memory-actions.jsonl").read_text().splitlines()
+    return [one for one in map(json.loads, lines) if one["action"] == name]
+
+
+def shown_anywhere(memory, *queries):
+    """All that recall, context, todos, show, why and review hand out."""
+    told = [memory.call(name, {}) for name in ("context", "review")]
+    for query in queries:
+        answer = memory.call("recall", {"query": query, "k": 50, "archive": True})
+        told += [answer["hits"], answer["text"]]
+        context = memory.call("context", {"query": query, "session": "talk"})
+        told.append(context["text"])
+        told += [
+            memory.call(name, {"id": hit["id"]})
+            for hit in answer["hits"]
+            if hit["kind"] == "fact"
+            for name in ("show", "why")
+        ]
+    told.append(memory.call("todos", {"stage": "all"}))
+    return json.dumps(told, ensure_ascii=False)
+
+
+# -- what is hidden -----------------------------------------------------------------------------------
+
+
+# row: A26
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_turn_is_forgotten_by_its_id_or_an_unambiguous_beginning_of_it(memory, clock, say, cut):
+    say("The wifi password is hunter2.")
+    (hit,) = hits(memory, "wifi password", kinds=["turn"])
+    told = memory.call("forget", {"id": hit["id"][: len(hit["id"]) - cut]})
+    assert (told["id"], told["status"]) == (hit["id"], "forgotten")
+    assert hits(memory, "wifi password") == []
+
+
+# row: A26
+def test_an_id_that_is_ambiguous_or_unknown_says_what_to_do(memory, say):
+    say("The roof is red.")
+    say("The door is blue.")
+    (one, *_) = hits(memory, "roof", kinds=["turn"])
+    with pytest.raises(ConflictError, match="Give more of the id"):
+        memory.call("forget", {"id": one["id"].rpartition("t")[0]})
+    with pytest.raises(NotFoundError, match="use the id that is shown"):
+        memory.call("forget", {"id": "2020-01-01-nothing#^t1"})
+
+
+# row: A26
+# row: X8
+def test_forgetting_a_fact_hides_every_sentence_that_says_it_whoever_said_it(memory, clock, say):
+    """Other sentences of the same turn stay, with a mark where something was cut."""
+    say(f"I had soup today. {TOLD} The soup was good.")
+    say("Noted! Since your therapist is Dr. Vos, ask there. Enjoy the soup.", role="assistant")
+    say("therapist: Dr. Vos", role="tool")
+    told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
+    assert len(told["hides"]["turns"]) == 3
+    assert not [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
+    found = texts(memory, "soup", kinds=["turn"])
+    assert {f"I had soup today. {CUT} The soup was good.", f"Noted! {CUT} Enjoy the soup."} <= set(found)
+
+
+# row: X8
+def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(memory, clock, say):
+    say(TOLD)
+    assert hits(memory, "therapist", kinds=["fact"])
+    told = forget(memory, clock, "who is my therapist", "Vos", kinds=["turn"])
+    assert len(told["hides"]["memories"]) == 1
+    assert hits(memory, "therapist Vos") == []
+    assert memory.index.find(told["hides"]["memories"][0]).status == "forgotten"
+
+
+# row: X8
+def test_what_one_persona_forgets_is_forgotten_for_all(memory, clock, say):
+    say(TOLD, persona="Mona", session="mona")
+    say("My therapist is called Vos.", persona="Coach", session="coach")
+    forget(memory, clock, "who is my therapist", "Vos", persona="Mona")
+    for persona in ("Mona", "Coach", None):
+        assert not [text for text in texts(memory, "therapist Vos", persona=persona) if "Vos" in text]
+
+
+# row: X8
+def test_a_forgotten_statement_leaves_what_is_said_of_others(memory, clock, say):
+    say("My therapist is Dr. Vos.")
+    say("Ralph Vos plays the piano.")
+    say("My sister sees a therapist.")
+    forget(memory, clock, "who is my therapist", "Dr. Vos")
+    assert "Ralph Vos plays the piano." in texts(memory, "Vos piano")
+    assert "My sister sees a therapist." in texts(memory, "therapist sister")
+    assert not [text for text in texts(memory, "therapist Vos") if "Dr. Vos" in text]
+
+
+# row: X8
+def test_the_quotation_under_another_memory_is_cut_too(memory, clock, say):
+    """Two memories of one turn: the one that stays is shown without the other's sentence."""
+    say("My brother Tom lives in Oslo. My therapist is Dr. Vos.")
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    (hit,) = (hit for hit in hits(memory, "Where does Tom live?", kinds=["fact"]) if "Oslo" in hit["text"])
+    assert hit["quote"] == f"My brother Tom lives in Oslo. {CUT}"
+    assert "Vos" not in json.dumps(memory.call("why", {"id": hit["id"]}))
+
+
+# row: A26
+def test_show_and_why_of_a_forgotten_memory_tell_how_to_restore_it_and_not_what_it_said(memory, clock, say):
+    say("My therapist is Dr. Vos.")
+    told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    for name in ("show", "why"):
+        answer = memory.call(name, {"id": told["id"]})
+        assert answer["memory"]["status"] == "forgotten"
+        assert f"engram restore {told['id']}" in answer["forgotten"]
+        assert "Vos" not in json.dumps(answer)
+
+
+# row: A32
+def test_the_log_tells_what_a_wish_to_forget_hides(memory, clock, say):
+    say(TOLD)
+    told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    (logged,) = actions(memory, "hide")
+    assert (logged["memory"], logged["turns"]) == (told["id"], told["hides"]["turns"])
+    assert "Vos" not in (memory.settings.vault / TOMBSTONES).read_text()
+
+
+# -- what does not bring it back ----------------------------------------------------------------------
+
+
+# row: X8
+@pytest.mark.parametrize(
+    ("text", "role", "standing", "when"),
+    [
+        ("Since your therapist is Dr. Vos, take it easy.", "assistant", "chat", None),
+        (TOLD, "user", "import", None),
+        (TOLD, "user", "tool", None),
+        (TOLD, "user", "chat", "2020-06-01T10:00:00+02:00"),
+        ("Is my therapist Dr. Vos?", "assistant", "chat", None),
+    ],
+)
+def test_assistants_tools_imports_and_older_turns_do_not_bring_it_back(memory, clock, say, text, role, standing, when):
+    say(TOLD)
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    say(text, role=role, standing=standing, id="again", **({"occurred_at": when} if when else {}))
+    assert not [one for one in texts(memory, "therapist Vos") if "Vos" in one]
+    folder = memory.settings.vault
+    assert "status: active" not in "".join(path.read_text() for path in folder.glob("facts/*/*.md"))
+    assert not list(folder.glob("review/*.md"))
+    assert not actions(memory, "lift")
+
+
+# row: X8
+def test_the_log_of_what_was_left_out_has_no_words(memory, clock, say):
+    say(TOLD)
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    say(TOLD, standing="import")
+    (left_out,) = actions(memory, "discard")
+    assert left_out["reason"] == "the user had it forgotten"
+    assert "quote" not in left_out
+
+
+# row: X8
+# row: X27
+def test_an_importer_is_refused_that_asks_to_keep_what_was_forgotten(memory, clock, say):
+    say(TOLD)
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    with pytest.raises(ForbiddenError):
+        memory.call("remember", {"text": "The user's therapist is Vos."}, "import")
+
+
+# -- what brings it back ------------------------------------------------------------------------------
+
+
+# row: X8
+@pytest.mark.parametrize("how", ["chat", "remember"])
+def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, how):
+    """Older sentences stay hidden; what is said from then on is shown, by whomever."""
+    say("Therapist Dr. Vos is late, sadly.")
+    say(TOLD)
+    told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    if how == "chat":
+        say("By the way, my therapist is Dr. Vos.")
+    else:
+        clock.advance(minutes=1)
+        memory.call("remember", {"text": TOLD})
+    (logged,) = actions(memory, "lift")
+    assert (logged["memory"], logged["reason"]) == (told["id"], "the user said it again")
+    found = texts(memory, "therapist Vos")
+    assert [text for text in found if "Vos" in text]
+    assert not [text for text in found if "sadly" in text]
+    assert memory.index.find(told["id"]).status == "forgotten"
+    say("Your therapist Dr. Vos called.", role="assistant")
+    assert "Your therapist Dr. Vos called." in texts(memory, "therapist Vos")
+
+
+# row: X8
+@pytest.mark.parametrize(
+    "text",
+    ["Is my therapist Dr. Vos?", "My therapist is not Dr. Vos any more.", 'Tom wrote: "Your therapist is Dr. Vos."'],
+)
+def test_a_question_a_denial_and_words_passed_on_lift_nothing(memory, clock, say, text):
+    """The user's own new words are shown all the same."""
+    say(TOLD)
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    say(text)
+    assert text in texts(memory, "therapist Vos")
+    assert not actions(memory, "lift")
+    say("Your therapist is Dr. Vos.", role="assistant")
+    assert "Your therapist is Dr. Vos." not in texts(memory, "therapist Vos")
+
+
+# row: X6
+@pytest.mark.parametrize("kind", ["fact", "turn"])
+def test_restore_lifts_everything_that_the_wish_to_forget_hid(memory, clock, say, kind):
+    say(f"{TOLD} I had soup.")
+    say("Your therapist Dr. Vos called.", role="assistant")
+    before = sorted(texts(memory, "therapist Vos soup"))
+    told = forget(memory, clock, "therapist", "Vos", kinds=[kind])
+    assert sorted(texts(memory, "therapist Vos soup")) != before
+    memory.call("update", {"id": told["id"], "status": "active"})
+    assert sorted(texts(memory, "therapist Vos soup")) == before
+    assert not memory.index.forgotten
+    assert memory.index.tombstones == set()
+
+
+# row: X8
+def test_a_memory_forgotten_again_after_it_was_said_anew_is_hidden_again(memory, clock, say):
+    say(TOLD)
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    say("Yes, my therapist is Dr. Vos.")
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    assert hits(memory, "therapist Vos") == []
+
+
+# -- summaries, derived stores ------------------------------------------------------------------------
+
+
+# row: E9
+# row: E11
+@pytest.mark.parametrize("when", ["before the summary", "after it"])
+def test_no_summary_tells_what_was_forgotten(memory, clock, say, when):
+    """What is summed up later leaves it out; what was summed up before is cut, in its file too."""
+    for text in ("My therapist is Dr. Vos.", "I love hiking in the Alps.", "I had soup.", "My dog is called Rex."):
+        say(text)
+    if when == "before the summary":
+        forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    clock.advance(hours=3)
+    for cadence in ("talk", "light", "nightly"):
+        memory.call("consolidate", {"cadence": cadence})
+    if when == "after it":
+        forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    assert "Vos" not in memory.call("context", {"session": "talk"})["text"]
+    (path,) = memory.settings.vault.glob("sessions/*/*talk*.md")
+    told, _, conversation = path.read_text().partition("## Conversation")
+    assert "therapist is" not in told
+    assert "therapist is Dr. Vos." in conversation
+
+
+# row: X20
+def test_deleting_every_derived_store_hides_the_same(memory, opened, clock, say):
+    say(f"{TOLD} I had soup.")
+    say("Your therapist Dr. Vos called.", role="assistant")
+    forget(memory, clock, "therapist", "Vos", kinds=["fact"])
+    say("Is my therapist Dr. Vos?")
+    before = texts(memory, "therapist Vos soup")
+    memory.close()
+    memory.close = lambda: None
+    for path in sorted(memory.settings.cache.rglob("*")):
+        if path.is_file():
+            path.unlink()
+    assert texts(opened(), "therapist Vos soup") == before
+
+
+# row: X18
+# row: X20
+def test_a_turn_that_waits_for_its_file_is_hidden_too_and_after_a_restart(memory, opened, clock, say):
+    """It is forgotten by its id before it is filed; after the restart it is filed, and no memory is made of it."""
+    memory.on_turns = lambda: None
+    say(TOLD)
+    (hit,) = hits(memory, "therapist")
+    memory.call("forget", {"id": hit["id"]})
+    assert hits(memory, "therapist Vos") == []
+    say("Your therapist Dr. Vos called.", role="assistant")
+    assert hits(memory, "therapist Vos") == []
+    memory.close()
+    memory.close = lambda: None
+    later = opened()
+    assert hits(later, "therapist Vos") == []
+    later.call("flush", {})
+    assert hits(later, "therapist Vos") == []
+    assert not list(later.settings.vault.glob("facts/*/*.md"))
+
+
+# row: X8
+def test_a_status_set_by_hand_hides_and_shows_the_same(memory, clock, say):
+    say(TOLD)
+    (note,) = memory.settings.vault.glob("facts/*/*.md")
+    text = note.read_text()
+    note.write_text(text.replace("status: active", "status: forgotten"))
+    memory.rescan(None)
+    assert hits(memory, "therapist Vos") == []
+    note.write_text(text)
+    memory.rescan(None)
+    assert TOLD in texts(memory, "therapist Vos", kinds=["turn"])
+
+
+# row: X2
+def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_note(memory, clock, say):
+    """The note is active and recalled; asked again the wish is carried out."""
+    say(TOLD)
+    (fact,) = hits(memory, "therapist", kinds=["fact"])
+    memory.deeds.forgetting.entomb([memory.index.find(fact["id"])], clock(), "the user asked")
+    assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]
+    forget(memory, clock, "therapist", "Vos")
+    assert hits(memory, "therapist") == []
+
+
+# -- the rule by itself -------------------------------------------------------------------------------
+
+
+def test_without_tombstones_a_text_is_itself():
+    assert Forgotten().shown(TOLD, Spoken()) is TOLD
+
+
+def test_rows_of_another_form_and_torn_ones_are_passed_over():
+    known = stones(
+        [{"hash": "a"}, {"says": 7, "hash": "b"}, {"says": [3, {"words": 1}], "at": "soon"}, {"lifted": "x"}]
+    )
+    assert Forgotten(known).shown(TOLD, Spoken()) == TOLD
+
+
+def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
+    stone = {"at": "2026-01-01T00:00:00+00:00", "memory": "m", "hash": "h", **row("That is it. I am here with you.")}
+    known = Forgotten(stones([stone]))
+    assert known.shown("Well. I am here with you!", Spoken()) == f"Well. {CUT}"
+    assert known.shown("I am here.", Spoken()) == "I am here."

@@ -1,0 +1,431 @@
+"""A vault that was copied, moved, swapped or put back: each folder has the state that is its own."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engram import config, location
+from engram.errors import LockedError, NotFoundError
+from engram.memory import Memory
+from engram.serve import wire
+from engram.vault import files, syscalls
+from engram.vault.journal import Journal
+
+ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
+TOLD = "The roof of the barn is red."
+
+
+class Machine:
+    """One machine: a home for engram, and folders that are vaults with the same id."""
+
+    def __init__(self, root):
+        self.root = root
+        self.env = {"ENGRAM_HOME": str(root / "home"), "HOME": str(root), "TZ": "UTC"}
+        self.vault = root / "vault"
+        self.vault.mkdir(mode=0o700)
+        (self.vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n')
+
+    def settings(self, vault=None):
+        found = config.load(vault or self.vault, self.env)
+        light = wire.socket_of(str(vault or self.vault), self.env)
+        assert light == str(found.socket), "the short way and the configuration name one socket"
+        return replace(found, policy=replace(found.policy, files=replace(found.policy.files, quiet_seconds=0)))
+
+    def open(self, vault=None):
+        memory = Memory(self.settings(vault))
+        memory.start()
+        memory.warm()
+        return memory
+
+    def do(self, name, vault=None, **params):
+        memory = self.open(vault)
+        try:
+            return memory.call(name, params)
+        finally:
+            memory.close()
+
+    def copy(self, name="copy", of=None):
+        shutil.copytree(of or self.vault, self.root / name)
+        return self.root / name
+
+    def leaf(self, vault=None):
+        return self.settings(vault).place.leaf
+
+    def tell(self, vault=None, text=TOLD):
+        """A turn is acknowledged, and the process ends before it is filed."""
+        memory = self.open(vault)
+        memory.on_turns = lambda: None
+        memory.call("observe", {"turns": [{"id": "t1", "session": "s", "text": text}]})
+        memory.close()
+
+    def waiting(self, vault=None):
+        """How many turns wait in the journal that this vault would replay."""
+        settings = self.settings(vault)
+        return len(Journal(settings.state / "journal", settings.policy.journal).replay().turns)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+def told(vault):
+    return "".join(path.read_text() for path in sorted(vault.glob("sessions/*/*.md")))
+
+
+def stones(vault):
+    path = vault / "state/tombstones.jsonl"
+    return path.read_text() if path.exists() else ""
+
+
+def test_an_acknowledged_turn_is_filed_in_its_own_vault_and_never_in_the_copy(machine):
+    machine.tell()
+    copy = machine.copy()
+    assert machine.waiting(copy) == 0
+    machine.do("flush", copy)
+    assert "barn" not in told(copy)
+    assert machine.waiting() == 1
+    machine.do("flush")
+    assert "barn" in told(machine.vault)
+
+
+def test_forgetting_in_the_copy_leaves_the_original_as_it_is(machine):
+    known = machine.do("remember", text="Anna prefers oat milk.")
+    copy = machine.copy()
+    machine.do("forget", copy, id=known["id"], reason=None)
+    assert machine.do("show", id=known["id"])["memory"]["status"] == "active"
+    assert machine.do("show", copy, id=known["id"])["memory"]["status"] == "forgotten"
+    assert stones(machine.vault) == ""
+
+
+def test_a_backup_gets_no_tombstones_for_what_was_told_after_it_was_made(machine):
+    machine.do("remember", text="Anna prefers oat milk.")
+    backup = machine.copy("backup")
+    machine.do("remember", text="Ben plays the violin.")
+    memory = machine.open(backup)
+    memory._look_again(memory.rescan(None))
+    memory.close()
+    assert stones(backup) == ""
+    assert machine.do("stats", backup)["facts"] == 1
+
+
+def test_a_copy_is_named_and_the_original_is_not(machine):
+    machine.do("stats")
+    copy = machine.copy()
+    words = f"this folder is a copy of {machine.vault}; it has its own state"
+    assert machine.do("status", copy)["place"] == words
+    assert machine.do("status", copy)["place"] == words, "also the second time"
+    doctor = machine.do("doctor", copy)
+    assert [(one["level"], one["what"]) for one in doctor["findings"] if one["code"] == "place"] == [("notice", words)]
+    assert machine.do("status")["place"] == ""
+
+
+def test_each_of_two_copies_has_its_own_state(machine):
+    machine.do("stats")
+    one, other = machine.copy("one"), machine.copy("other")
+    machine.tell(one)
+    leaves = [machine.leaf(vault) for vault in (machine.vault, one, other)]
+    assert len(set(leaves)) == 3
+    assert leaves[0] == ID
+    assert [machine.waiting(vault) for vault in (machine.vault, one, other)] == [0, 1, 0]
+
+
+def test_a_copy_whose_usage_log_came_along_writes_one_of_its_own(machine):
+    """Each device writes its own file only, so two copies that are brought together again add up."""
+    machine.do("remember", text="Anna prefers oat milk.")
+    machine.do("recall", query="Anna")
+    copy = machine.copy()
+    machine.do("recall", copy, query="Anna")
+    assert len(list(machine.vault.glob("state/usage/*.jsonl"))) == 1
+    assert len(list(copy.glob("state/usage/*.jsonl"))) == 2
+
+
+def test_tombstones_that_came_along_with_the_copy_hold_in_it(machine):
+    known = machine.do("remember", text="Anna prefers oat milk.")
+    machine.do("forget", id=known["id"], reason=None)
+    copy = machine.copy()
+    assert stones(copy) == stones(machine.vault) != ""
+    memory = machine.open(copy)
+    assert memory.index.tombstones
+    memory.close()
+
+
+def test_a_moved_vault_keeps_its_journal_its_name_in_the_usage_log_and_what_can_be_undone(machine):
+    machine.tell()
+    state = machine.settings().state
+    device = (state / "device").read_text()
+    moved = machine.root / "elsewhere" / "vault"
+    moved.parent.mkdir()
+    machine.vault.rename(moved)
+    assert machine.settings(moved).state == state
+    assert "was last at" in machine.do("status", moved)["place"]
+    assert machine.do("status", moved)["place"] == "", "said once"
+    machine.do("flush", moved)
+    assert "barn" in told(moved)
+    assert (state / "device").read_text() == device
+
+
+def test_a_note_deleted_by_hand_in_a_moved_vault_is_a_deletion(machine):
+    """Moved within one file system the folder is the same one, and what it lacks a person took out."""
+    known = machine.do("remember", text="Anna prefers oat milk.")
+    moved = machine.root / "moved"
+    machine.vault.rename(moved)
+    (moved / known["path"]).unlink()
+    (moved / "notes.md").write_text("so that not all is gone\n")
+    memory = machine.open(moved)
+    memory._look_again(memory.rescan(None))
+    memory.close()
+    assert "deleted" in stones(moved)
+
+
+def test_a_vault_moved_to_another_disk_keeps_its_state_and_loses_no_note(machine):
+    """There it has another inode, as a copy has; the path it came from is empty."""
+    machine.tell()
+    moved = machine.copy("disk")
+    shutil.rmtree(machine.vault)
+    assert machine.leaf(moved) == ID
+    machine.do("flush", moved)
+    assert "barn" in told(moved)
+    assert stones(moved) == ""
+
+
+def test_a_path_that_holds_another_vault_now_is_no_claim(machine):
+    machine.tell()
+    moved = machine.copy("disk")
+    (machine.vault / "engram.toml").write_text('id = "another"\n')
+    assert machine.leaf(moved) == ID
+    assert machine.waiting(moved) == 1
+
+
+@pytest.mark.parametrize("way", ["symlink", "twice", "dots"])
+def test_another_path_to_the_same_folder_is_the_same_place(machine, way):
+    machine.do("stats")
+    path = machine.root / "link"
+    if way == "symlink":
+        path.symlink_to(machine.vault)
+    path = {"symlink": path, "twice": Path(f"{machine.root}//vault/"), "dots": machine.vault / ".." / "vault"}[way]
+    assert machine.leaf(path) == ID
+    assert machine.do("status", path)["place"] == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_bind_mount_is_the_same_place(machine):
+    machine.do("stats")
+    bound = machine.root / "bound"
+    bound.mkdir()
+    if subprocess.run(["mount", "--bind", str(machine.vault), str(bound)], check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        assert machine.leaf(bound) == ID
+        assert machine.do("status", bound)["place"] == ""
+        holder = machine.open(bound)
+        with pytest.raises(LockedError):
+            machine.open()
+        holder.close()
+    finally:
+        subprocess.run(["umount", str(bound)], check=True)
+    assert machine.leaf() == ID
+
+
+def test_a_disk_that_comes_back_finds_a_state_of_its_own_and_no_turn_is_lost(machine):
+    """While it was away its copy took over, with the turns that waited; then the disk's vault is called the copy."""
+    machine.tell()
+    copy = machine.copy("disk")
+    away = machine.root / "unmounted"
+    machine.vault.rename(away)
+    assert "was last at" in machine.do("status", copy)["place"]
+    machine.do("flush", copy)
+    assert "barn" in told(copy)
+    away.rename(machine.vault)
+    assert machine.do("status")["place"] == f"this folder is a copy of {copy}; it has its own state"
+    assert machine.leaf() != machine.leaf(copy) == ID
+    assert stones(machine.vault) == stones(copy) == ""
+
+
+def test_a_backup_put_back_in_place_of_the_vault_keeps_its_turns_and_lacks_nothing(machine):
+    """What was told since the backup is gone from the folder, but nobody deleted it."""
+    machine.do("remember", text="Anna prefers oat milk.")
+    backup = machine.copy("backup")
+    machine.do("remember", text="Ben plays the violin.")
+    machine.tell()
+    shutil.rmtree(machine.vault)
+    shutil.copytree(backup, machine.vault)
+    assert machine.leaf() == ID
+    memory = machine.open()
+    memory._look_again(memory.rescan(None))
+    memory.close()
+    assert stones(machine.vault) == ""
+    machine.do("flush")
+    assert "barn" in told(machine.vault)
+
+
+def test_a_copy_that_is_put_in_the_originals_place_keeps_its_own_state_and_so_does_the_original(machine):
+    copy = machine.copy()
+    machine.tell()
+    machine.tell(copy, "The copy heard of a green gate.")
+    old = machine.root / "old"
+    machine.vault.rename(old)
+    copy.rename(machine.vault)
+    assert "stood here before" in machine.do("status")["place"]
+    machine.do("flush")
+    machine.do("flush", old)
+    assert "green gate" in told(machine.vault)
+    assert "barn" not in told(machine.vault)
+    assert "barn" in told(old)
+    assert "green gate" not in told(old)
+
+
+def test_a_copy_never_opened_that_is_put_in_the_originals_place_takes_the_turns_over(machine):
+    """They were told to this path, and nothing else tells whose they are."""
+    machine.tell()
+    copy = machine.copy()
+    machine.vault.rename(machine.root / "old")
+    copy.rename(machine.vault)
+    machine.do("flush")
+    assert "barn" in told(machine.vault)
+    assert machine.do("status", machine.root / "old")["place"].startswith("this folder is a copy of")
+
+
+def test_a_copy_on_another_machine_begins_afresh(machine, tmp_path):
+    machine.tell()
+    copy = machine.copy()
+    machine.env["ENGRAM_HOME"] = str(tmp_path / "another-home")
+    assert machine.leaf(copy) == ID
+    assert machine.waiting(copy) == 0
+    assert machine.do("status", copy)["place"] == ""
+
+
+def test_a_state_of_before_places_were_recorded_is_taken_over_with_its_journal(machine):
+    machine.tell()
+    (machine.settings().state / location.RECORD).unlink()
+    assert machine.waiting() == 1
+    machine.do("flush")
+    assert "barn" in told(machine.vault)
+    row = json.loads((machine.settings().state / location.RECORD).read_text())
+    assert row["path"] == str(machine.vault)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff", b'{"path": 1}'])
+def test_a_damaged_record_loses_nothing(machine, damage):
+    machine.tell()
+    (machine.settings().state / location.RECORD).write_bytes(damage)
+    assert machine.waiting() == 1
+
+
+def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):
+    """Both read that the vault is gone; the first one takes its state, the second one is told to look again."""
+    machine.tell()
+    one, other = machine.copy("one"), machine.copy("other")
+    shutil.rmtree(machine.vault)
+    first, second = Memory(machine.settings(one)), Memory(machine.settings(other))
+    first.start()
+    with pytest.raises(LockedError):
+        second.start()
+    first.close()
+    with pytest.raises(LockedError, match="took this state"):
+        second.start()
+    assert machine.leaf(other) != ID
+    assert machine.waiting(other) == 0
+
+
+def test_a_copy_made_while_the_original_is_open_is_opened_beside_it(machine):
+    memory = machine.open()
+    memory.on_turns = lambda: None
+    memory.call("observe", {"turns": [{"id": "t1", "session": "s", "text": TOLD}]})
+    copy = machine.copy()
+    assert machine.do("flush", copy)
+    assert memory.call("stats", {})["waiting"] == 1
+    assert "barn" not in told(copy)
+    memory.close()
+
+
+def test_the_folder_itself_is_locked_whatever_home_the_other_one_has(machine, tmp_path):
+    memory = machine.open()
+    machine.env["ENGRAM_HOME"] = str(tmp_path / "another-home")
+    with pytest.raises(LockedError, match=rf"process {os.getpid()} owns this vault .{machine.vault}"):
+        machine.open()
+    assert (machine.vault / "engram.toml").read_text(), "reading is free"
+    memory.close()
+    machine.open().close()
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP])
+def test_a_file_system_that_cannot_lock_folders_is_a_fault_that_is_told(machine, monkeypatch, code):
+    class Networked(syscalls.Syscalls):
+        def lock(self, descriptor):
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise OSError(code, os.strerror(code))
+            super().lock(descriptor)
+
+    monkeypatch.setattr(syscalls, "SYS", Networked())
+    memory = machine.open()
+    assert "cannot lock folders" in memory.call("status", {})["faults"]["lock"]
+    with pytest.raises(LockedError):
+        machine.open()
+    memory.close()
+
+
+def test_a_lock_that_is_refused_leaves_no_descriptor_open(machine):
+    holder = os.open(machine.vault, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(LockedError):
+            files.lock(machine.root / "lock", machine.vault)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    os.close(holder)
+
+
+def test_a_folder_put_in_the_vaults_place_while_it_is_open_is_not_written(machine):
+    """Neither notes of ours nor tombstones for what it lacks."""
+    memory = machine.open()
+    memory.call("remember", {"text": "Anna prefers oat milk."})
+    copy = machine.copy()
+    shutil.rmtree(copy / "facts")
+    old = machine.root / "old"
+    machine.vault.rename(old)
+    copy.rename(machine.vault)
+    before = sorted((path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*"))
+    for attempt in (lambda: memory.rescan(None), lambda: memory.call("remember", {"text": "Ben plays the violin."})):
+        with pytest.raises(NotFoundError):
+            attempt()
+    memory.close()
+    assert sorted((path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*")) == before
+
+
+def test_a_socket_path_of_a_copy_with_a_long_home_can_be_used(machine, tmp_path):
+    long = tmp_path / ("h" * 120)
+    machine.env["ENGRAM_HOME"] = str(long)
+    machine.do("stats")
+    copy = machine.copy()
+    from engram import sockets
+
+    path = machine.settings(copy).socket
+    with sockets.unix(path):
+        assert len(os.fsencode(path)) > wire.LONGEST_ADDRESS
+        assert wire.answers(str(path))
+
+
+def test_asking_for_a_place_writes_nothing_and_loads_little(machine):
+    machine.do("stats")
+    copy = machine.copy()
+    before = sorted(machine.root.rglob("*"))
+    machine.settings(copy)
+    assert sorted(machine.root.rglob("*")) == before
+    code = "import sys, engram.location; print({'pathlib', 'typing', 'engram.config'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "set()"
+
+
+ROOT = Path(__file__).parents[2]

@@ -1,0 +1,452 @@
+"""What a person asked to keep or told of themselves stays (model §0.1–4): three simulated years on shipped settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engram import config
+from engram.core import classify, decay, lifecycle
+from engram.core.policy import Policy
+from engram.core.records import CATEGORIES, Fact, Usage
+from engram.core.standing import ATTRIBUTES, asked_to_keep, standing
+from engram.errors import BadRequestError
+from engram.memory import Memory
+from tests.conftest import Clock
+
+NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+POLICY = Policy()
+SAID = Fact("F", "Anna sang.", created=NOW, source="2026-12-01-talk#^t1", origin="rules", confidence=0.6)
+THREE_YEARS = 1096
+
+
+@pytest.fixture
+def life(tmp_path):
+    """A vault on shipped settings, with a clock that the test moves; its memory and the clock."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text('id = "life"\nzone = "Europe/London"\n')
+    clock = Clock(NOW)
+    loaded = config.load(vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})
+    memory = Memory(loaded, clock=clock, steady=clock.steady)
+    memory.start()
+    memory.warm()
+    yield memory, clock
+    memory.close()
+
+
+def say(memory, *texts, **more):
+    memory.call("observe", {"turns": [{"text": text, "session": "s", **more} for text in texts]})
+    memory.call("flush", {})
+
+
+def nights(memory, clock, days, step=1):
+    """So many days go by, with one nightly run each `step` days: as 30 nights would do (model §2)."""
+    for _ in range(0, days, step):
+        clock.advance(days=step)
+        memory.call("consolidate", {"cadence": "nightly"})
+
+
+def active(memory):
+    return [fact.text for fact in memory.index.catalog.facts() if fact.status == "active"]
+
+
+# -- three years ------------------------------------------------------------------------------------
+
+TOLD = (
+    "My name is Mira.",
+    "I'm allergic to penicillin.",
+    "My blood type is A negative.",
+    "I work at Siemens.",
+    "Our wifi is called Blueberry-5G.",
+    "My birthday is on 14 March.",
+    "I was diagnosed with asthma last year.",
+    "I moved to Leeds in May.",
+    "My sister is called Eva.",
+    "Please remember that the spare key is under the blue flower pot.",
+)
+
+
+# row: A24
+# row: B8
+# row: C18
+def test_what_a_person_told_of_themselves_is_still_there_after_three_years(life):
+    """Name, allergy, blood type, employer, wifi, birthday, illness, home, family, and what they asked to remember."""
+    memory, clock = life
+    for text in TOLD:
+        say(memory, text)
+    before = active(memory)
+    assert len(before) == len(TOLD)
+    nights(memory, clock, THREE_YEARS, step=30)
+    assert active(memory) == before
+
+
+# row: A24
+# row: X10
+@pytest.mark.parametrize(
+    "text",
+    ["My name is Mira.", "The boat is moored at berth 27 in Whitby.", "Dentist on Tuesday at 3 pm.", "今天去银行"],
+)
+def test_what_was_remembered_has_no_end_in_any_forecast(life, text):
+    """`engram remember "My name is Mira."` was announced as pruned on day 130."""
+    memory, clock = life
+    kept = memory.call("remember", {"text": text})
+    coming = memory.call("forecast", {"days": 3650})["coming"]
+    assert {row["what"] for row in coming} <= {"stale"}
+    nights(memory, clock, THREE_YEARS, step=90)
+    assert memory.call("show", {"id": kept["id"]})["memory"]["status"] == "active"
+    assert memory.call("show", {"id": kept["id"]})["protected"] == "the user asked to keep it"
+    assert memory.call("why", {"id": kept["id"]})["protected"] == "the user asked to keep it"
+
+
+# row: C5
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory: memory.call("remember", {"text": "The user went to the cinema on 30 November 2026."}),
+        lambda memory: say(memory, "Please remember that I went to the cinema on 30 November 2026."),
+    ],
+)
+def test_what_is_known_already_is_protected_once_the_user_asks_to_keep_it(life, ask):
+    """By the command or in the conversation; what was said without that request stays as it was."""
+    memory, clock = life
+    say(memory, "I went to the cinema yesterday.", "I went to the museum yesterday.")
+    assert len(active(memory)) == 2
+    ask(memory)
+    kept, other = (
+        next(one for one in memory.index.catalog.facts() if word in one.text) for word in ("cinema", "museum")
+    )
+    assert (lifecycle.protected(kept), lifecycle.protected(other)) == ("the user asked to keep it", None)
+    nights(memory, clock, 360, step=90)
+    assert active(memory) == [kept.text]
+
+
+# row: A19
+# row: A24
+def test_a_moment_that_is_used_every_half_life_never_fades(life):
+    """One with 217 recalls was gone on day 651."""
+    memory, clock = life
+    say(memory, "I went to the cinema yesterday.")
+    (text,) = active(memory)
+    for _ in range(THREE_YEARS // 20):
+        memory.call("recall", {"query": "cinema"})
+        nights(memory, clock, 20, step=20)
+    assert active(memory) == [text]
+
+
+# row: B8
+# row: C18
+# row: X10
+def test_a_moment_that_nobody_asks_for_fades_into_the_archive_as_forecast(life):
+    """Protection is no end of fading: what is on the list goes, on the day and for the reason that was announced."""
+    memory, clock = life
+    say(memory, "I went to the cinema yesterday.")
+    (ending,) = [row for row in memory.call("forecast", {"days": 365})["coming"] if row["what"] == "archive"]
+    assert ending["why"] == "a moment, salience below 0.01"
+    days = (datetime.fromisoformat(ending["at"]) - NOW) // DAY
+    nights(memory, clock, days - 1, step=days - 1)
+    assert len(active(memory)) == 1
+    nights(memory, clock, 1)
+    assert active(memory) == []
+    assert memory.index.find(ending["id"]).status == "archived"
+
+
+# row: B6
+def test_a_sure_candidate_that_nobody_read_never_fades():
+    """At .9, moment or note; it was pruned on day 126."""
+    for kind in ("episode", "note"):
+        fact = replace(SAID, kind=kind, confidence=0.9)
+        for day in range(THREE_YEARS):
+            now = NOW + day * DAY
+            assert lifecycle.fate(fact, Usage(), decay.vitals(fact, Usage(), now, 1.0, POLICY), now, POLICY) is None
+
+
+# -- the predicate ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, None),
+        ({"pinned": True}, "pinned"),
+        ({"verification": "user_confirmed"}, "a person confirmed it"),
+        ({"origin": "user"}, "the user asked to keep it"),
+        ({"tags": ("remember",)}, "the user asked to keep it"),
+        ({"source": "", "origin": ""}, "written by hand"),
+        ({"source": "", "origin": "synthesized"}, None),
+        ({"category": "decision"}, "a decision"),
+        ({"category": "relationship"}, "a relationship"),
+        ({"category": "commitment"}, "an open commitment"),
+        ({"category": "commitment", "tags": ("fulfilled",)}, None),
+        ({"category": "commitment", "tags": ("fulfilled",), "origin": "user"}, None),
+        ({"category": "commitment", "tags": ("fulfilled",), "pinned": True}, "pinned"),
+        ({"category": "preference"}, "a preference"),
+        ({"text": "Anna has two kids.", "confidence": 0.1, "kind": "episode"}, "tells of family"),
+    ],
+)
+def test_what_is_protected_says_why(changes, why):
+    assert lifecycle.protected(replace(SAID, **changes)) == why
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user wants pizza today.",
+        "The user wants to rest this week.",
+        "Die Person möchte heute Suppe.",
+        "Die Person mag diese Woche kein Brot.",
+        "La personne veut du riz aujourd'hui.",
+        "Cette semaine la personne veut du calme.",
+        "La persona quiere sopa hoy.",
+        "La persona quiere calma esta semana.",
+        "今天想喝汤",
+        "The user wants pizza on 22 November 2026.",
+    ],
+)
+def test_a_preference_of_the_day_fades_and_one_without_a_day_stays(text):
+    """In any of our languages; a part of each day is none."""
+    fact = replace(SAID, text=text, category="preference")
+    assert lifecycle.protected(fact) is None
+    assert lifecycle.fades(fact, NOW, POLICY)
+    lasting = replace(fact, text="The user prefers tea in the morning.")
+    assert lifecycle.protected(lasting) == "a preference"
+    assert lifecycle.fades(lasting, NOW, POLICY) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said_by", "why"),
+    [
+        ({}, "user", None),
+        ({}, "dream", None),
+        ({"kind": "episode"}, "user", "a moment"),
+        ({"kind": "episode", "layer": "semantic"}, "user", None),
+        ({"category": "moment"}, "user", "a moment"),
+        ({"created": NOW - 2 * DAY, "event_end": NOW - DAY}, "user", "a plan whose day has passed"),
+        ({"event_end": NOW - DAY}, "user", "a moment"),
+        ({"event_end": NOW + DAY}, "user", None),
+        ({"confidence": 0.39}, "user", "a speculation"),
+        ({"confidence": 0.39, "verification": "user_confirmed"}, "user", None),
+        ({}, "assistant", "said by an assistant"),
+        ({}, "tool", "said by a tool"),
+        ({}, "import", "said by an import"),
+        ({}, "interaction", "said by a program"),
+    ],
+)
+def test_the_list_of_what_fades_is_exhaustive(changes, said_by, why):
+    assert lifecycle.fades(replace(SAID, **changes), NOW, POLICY, said_by) == why
+
+
+# row: A24
+# row: X10
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(CATEGORIES),
+    st.sampled_from(("episode", "note")),
+    st.sampled_from((0.1, 0.39, 0.4, 0.6, 0.8, 0.95)),
+    st.sampled_from((0.1, 0.29, 0.5, 0.9)),
+    st.sampled_from((("user", 1.0), ("assistant", 0.7), ("import", 0.5), ("tool", 0.5))),
+)
+def test_what_is_used_once_a_half_life_never_fades(category, kind, confidence, importance, source):
+    """Whatever it is and whoever said it, for three years."""
+    said_by, trust = source
+    fact = replace(SAID, category=category, kind=kind, confidence=confidence, importance=importance)
+    usage, now = Usage(), NOW
+    while now < NOW + THREE_YEARS * DAY:
+        shortest = min(decay.half_life(law, fact, usage, trust, POLICY) for law in decay.LAWS)
+        now += timedelta(days=shortest)
+        vitals = decay.vitals(fact, usage, now, trust, POLICY)
+        assert lifecycle.fate(fact, usage, vitals, now, POLICY, said_by=said_by) is None
+        usage = decay.recalled(fact, usage, now, 0.0, POLICY)
+
+
+# row: B19
+# row: C17
+@pytest.mark.parametrize("days", [7, 30, 365])
+def test_a_guessed_end_does_not_end_a_protected_memory(days):
+    """Of what is not protected it does; an end that a person gave ends both."""
+    over = NOW + (days + 1) * DAY
+    guessed = replace(SAID, text="Anna lives in Porto.", confidence=0.3, expires=NOW + days * DAY)
+    fresh = decay.vitals(guessed, Usage(), over, 1.0, POLICY)
+    assert lifecycle.hidden(guessed, over) is None
+    assert lifecycle.fate(guessed, Usage(), fresh, over, POLICY) is None
+    assert lifecycle.hidden(replace(guessed, text="Anna sang."), over) == "expired"
+    given_end = replace(guessed, expires=NOW + days * DAY - timedelta(hours=9))
+    assert lifecycle.hidden(given_end, over) == "expired"
+    assert lifecycle.fate(given_end, Usage(), fresh, over, POLICY) == ("archive", "expired")
+
+
+# -- standing attributes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The user's name is Mira.", "name"),
+        ("Die Person heißt Anna.", "name"),
+        ("La personne s'appelle Luc.", "name"),
+        ("La persona se llama Ana.", "name"),
+        ("我叫王梅", "name"),
+        ("私の名前は健太です", "name"),
+        ("The user lives in Leeds.", "home"),
+        ("Die Person wohnt in Berlin.", "home"),
+        ("La personne habite à Lyon.", "home"),
+        ("La persona vive en Madrid.", "home"),
+        ("我住在上海", "home"),
+        ("東京に住んでいます", "home"),
+        ("The user works as a nurse at St James's Hospital.", "work"),
+        ("Die Person arbeitet bei Siemens.", "work"),
+        ("La personne travaille chez Renault.", "work"),
+        ("La persona trabaja en Correos.", "work"),
+        ("我在一家银行工作", "work"),
+        ("夫は大阪で働いています", "work"),
+        ("The user studies physics.", "study"),
+        ("Die Schwester der Person heißt Lena.", "name"),
+        ("Tom has two kids.", "family"),
+        ("The user is allergic to penicillin.", "health"),
+        ("Die Person ist allergisch gegen Nüsse.", "health"),
+        ("Tim hat eine Laktoseintoleranz.", "health"),
+        ("La personne est allergique aux noix.", "health"),
+        ("La persona es alérgica a las nueces.", "health"),
+        ("我对花生过敏", "health"),
+        ("卵アレルギーがあります", "health"),
+        ("The user's blood type is A negative.", "health"),
+        ("Meine Blutgruppe ist A negativ.", "health"),
+        ("The user is vegan.", "diet"),
+        ("我不吃鱼", "diet"),
+        ("The user's birthday is on 14 March.", "birthday"),
+        ("我的生日是5月12日", "birthday"),
+        ("The user's phone number is 0113 496 0912.", "contact"),
+        ("Write to mira@example.org.", "contact"),
+        ("The user drives a Golf.", "possession"),
+        ("The user's wifi password is blueberry.", "account"),
+        ("Das WLAN heißt Fritz.", "account"),
+        ("To reset the router, this is how to do it.", "how-to"),
+    ],
+)
+def test_a_standing_attribute_is_recognised_by_its_words(text, told):
+    """In every language that somebody speaks to engram; its name may be another's where a statement tells two."""
+    found = standing(text)
+    assert found in ATTRIBUTES
+    assert found == told or {found, told} <= {"name", "account", "family", "health", "diet", "how-to", "work"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user watched a film about whales with Tom.",
+        "The user and others painted the kitchen yellow.",
+        "Ella lost her first tooth.",
+        "It rained all day.",
+        "The user went to Whitby by train on 29 May 2027.",
+        "The man crossed the street.",
+        "That is kind of nice.",
+        "Die Person hat gestern Suppe gekocht.",
+    ],
+)
+def test_a_moment_tells_no_standing_attribute(text):
+    """Else nothing would ever fade."""
+    assert standing(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "asked"),
+    [
+        ("Please remember that the key is under the pot.", "the key is under the pot", True),
+        ("It rained. Keep in mind that Tom hates rain.", "Tom hates rain", True),
+        ("Merk dir bitte: der Schlüssel liegt unter der Matte.", "der Schlüssel liegt unter der Matte", True),
+        ("N'oublie pas que la clé est sous le pot.", "la clé est sous le pot", True),
+        ("Recuerda que la llave está aquí.", "la llave está aquí", True),
+        ("请记住钥匙在花盆下面。", "钥匙在花盆下面", True),
+        ("鍵は鉢の下だと覚えておいて。", "鍵は鉢の下", True),
+        ("Do you remember the film about whales?", "the film about whales", False),
+        ("Remember to call Tom.", "call Tom", False),
+        ("Please remember that Tom is shy. It rained.", "It rained", False),
+        ("Tom is shy.", "", False),
+    ],
+)
+def test_a_request_to_remember_is_heard_in_its_own_sentence(text, quote, asked):
+    assert asked_to_keep(text, quote) is asked
+
+
+# row: C6
+@pytest.mark.parametrize(
+    ("text", "category", "kind"),
+    [
+        ("The boat is moored at berth 27.", "fact", "note"),
+        ("Max is shy.", "fact", "note"),
+        ("Her birthday is on 14 March.", "fact", "note"),
+        ("The user was diagnosed with asthma in 2025.", "moment", "note"),
+        ("The user is learning the cello (as of 9 January 2027).", "fact", "note"),
+        ("Anna has sung in a choir since 2019.", "fact", "note"),
+        ("Anna sang in Porto on 9 January 2027.", "fact", "episode"),
+        ("The user went to Whitby by train.", "fact", "episode"),
+        ("Max was loud.", "moment", "episode"),
+        ("Heute regnet es.", "fact", "episode"),
+        ("Hier, il a plu.", "fact", "episode"),
+        ("Ayer llovió.", "fact", "episode"),
+        ("昨天下雨了", "fact", "episode"),
+        ("昨日は雨でした", "fact", "episode"),
+    ],
+)
+def test_a_memory_is_a_note_unless_something_in_it_says_that_it_passes(text, category, kind):
+    assert classify.kind_of(text, category)[0] == kind
+
+
+# -- prune and purge --------------------------------------------------------------------------------
+
+
+# row: A24
+def test_prune_is_a_command_that_spares_what_is_protected_and_can_be_undone(life):
+    """It says what it would do; no night does it."""
+    memory, clock = life
+    say(memory, "My name is Mira.", "I went to the cinema yesterday.")
+    clock.advance(days=60)
+    memory.call("consolidate", {"cadence": "nightly"})
+    assert len(active(memory)) == 2
+    dry = memory.call("prune", {"threshold": 0.5, "dry_run": True})
+    assert [deed["why"] for deed in dry["deeds"]] == ["confidence below 0.5"]
+    assert len(active(memory)) == 2
+    assert not memory.call("prune", {})["deeds"]
+    done = memory.call("prune", {"threshold": 0.5})
+    assert (done["cadence"], done["counts"]) == ("prune", {"prune": 1})
+    assert active(memory) == ["The user's name is Mira."]
+    memory.call("undo", {"id": done["run"]})
+    assert len(active(memory)) == 2
+
+
+# row: C16
+def test_only_a_purge_empties_the_trash(life):
+    """A year of nights leaves it alone; a dry run lists; what somebody else put into `.trash/` stays."""
+    memory, clock = life
+    trash = memory.settings.vault / ".trash"
+    for name in ("2026-01-02/old.md", "2026-01-02/older.md", "2026-03-04/new.md", "Note of an editor.md"):
+        (trash / name).parent.mkdir(parents=True, exist_ok=True)
+        (trash / name).write_text("---\nid: F\n---\nwords\n")
+    nights(memory, clock, 365, step=73)
+    with pytest.raises(BadRequestError):
+        memory.call("purge", {})
+    ours = [".trash/2026-01-02/old.md", ".trash/2026-01-02/older.md", ".trash/2026-03-04/new.md"]
+    assert memory.call("purge", {"trash": True, "dry_run": True})["removed"] == ours
+    assert memory.call("purge", {"trash": True}) == {"removed": ours, "failures": {}, "dry_run": False}
+    assert [path.name for path in trash.rglob("*")] == ["Note of an editor.md"]
+    assert memory.call("purge", {"trash": True})["removed"] == []
+
+
+# row: C16
+def test_a_promise_goes_to_the_trash_ninety_days_after_it_was_settled(life):
+    """However long before that it was made, and the trash keeps it."""
+    memory, clock = life
+    kept = memory.call("remember", {"text": "I promise to call the bank.", "category": "commitment"})
+    nights(memory, clock, 200, step=50)
+    memory.call("settle", {"id": kept["id"]})
+    nights(memory, clock, 89, step=89)
+    assert memory.index.find(kept["id"]).status == "active"
+    nights(memory, clock, 2)
+    (path,) = (memory.settings.vault / ".trash").glob("*/*.md")
+    nights(memory, clock, 400, step=100)
+    assert path.exists()

@@ -1,0 +1,353 @@
+"""The simulation behaves as the daemon does, on a clock of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engram import config
+from engram.errors import LockedError, NotFoundError
+from engram.testing import Simulation
+from tests.fakes.answers import ID
+from tests.fakes.openai_server import FakeServer, status
+from tests.fakes.stepped import SteppedDaemon, wait_for
+
+FRIDAY = datetime(2026, 3, 6, 8, 0, 20, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+DEVICE = "0123456789abcdef\n"
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Make a vault and a simulation of it; the last one is closed at the end."""
+    running = []
+
+    def start(at=FRIDAY, name="vault", **env):
+        vault = planted(tmp_path / name)
+        running.append(Simulation(vault, at=at, home=tmp_path / f"{name}-home", env=env))
+        return running[-1]
+
+    yield start
+    for sim in running:
+        sim.close()
+
+
+def planted(vault):
+    vault.mkdir(exist_ok=True)
+    (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "Europe/Berlin"\n')
+    return vault
+
+
+def say(world, text, **more):
+    world.call("observe", turns=[{"id": f"said {text}", "text": text, "session": "talk", **more}])
+
+
+def notes(vault):
+    return {path.relative_to(vault).as_posix(): path.read_text("utf-8") for path in vault.rglob("*.md")}
+
+
+def facts(vault):
+    return "".join(text for path, text in notes(vault).items() if path.startswith("facts/"))
+
+
+def runs(vault):
+    return [line for path in vault.glob("state/*runs*.jsonl") for line in path.read_text("utf-8").splitlines()]
+
+
+# -- as the daemon ------------------------------------------------------------------------------------------
+
+
+class Stepped(SteppedDaemon):
+    """The daemon with the two verbs of a simulation, looking at each minute in which something may be due."""
+
+    def call(self, name, **params):
+        answer = super().call(name, **params)
+        self.settle()
+        return answer
+
+    def advance(self, until):
+        said = self.now
+        while (moment := self._next(said)) <= until:
+            self.step(moment)
+        self.now = max(self.now, until)
+
+    def _next(self, said):
+        """Each of the daemon's minutes for two hours, then those of the nights, and when a batch or a box is due."""
+        busy = self.now < said + timedelta(hours=2)
+        wanted = self.now + timedelta(microseconds=1) if busy else self.memory.upkeep.agenda.next(self.now)
+        tick = FRIDAY + -((FRIDAY - wanted) // MINUTE) * MINUTE
+        due = self.memory.next_due()
+        return min(tick, max(due, self.now + timedelta(seconds=1))) if due else tick
+
+    def files_changed(self):
+        missing = self.memory.index.catalog._missing
+        self.daemon.background.changed(None)
+        self.rest()
+        self.now += timedelta(seconds=2)
+        wait_for(lambda: not self.memory.index.catalog._missing or missing is None)
+        self.rest()
+        self.advance(self.now + timedelta(seconds=58))
+
+
+@contextmanager
+def daemon(folder):
+    home = folder / "daemon-home"
+    env = {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC"}
+    settings = config.load(planted(folder / "daemon"), env)
+    settings.state.mkdir(parents=True)
+    (settings.state / "device").write_text(DEVICE)
+    with Stepped(settings, FRIDAY) as stepped:
+        yield stepped
+
+
+@contextmanager
+def simulation(folder):
+    state = folder / "sim-home" / "state" / ID
+    state.mkdir(parents=True)
+    (state / "device").write_text(DEVICE)
+    with Simulation(planted(folder / "sim"), at=FRIDAY, home=folder / "sim-home") as sim:
+        yield sim
+
+
+def five_days(world, vault):
+    """A script that meets each thing which the daemon does by itself; what is in the vault after each part."""
+
+    def at(day, clock, *, hands=False):
+        world.advance(datetime.fromisoformat(f"2026-03-{day:02}T{clock}:00+01:00").astimezone(UTC))
+        if hands:
+            return lambda path: os.utime(path, (world.now.timestamp(), world.now.timestamp()))
+        return None
+
+    at(6, "10:00")
+    say(world, "Hi! My name is Mira and I live in Berlin.")
+    say(world, "Nice to meet you, Mira!", role="assistant")
+    yield notes(vault)
+    for number in range(5):
+        at(6, f"10:0{number + 1}")
+        say(world, f"The tram in Porto was number {number} and it was yellow.")
+    yield notes(vault)
+    at(6, "12:30")
+    say(world, "Anna's sister has a cat.")
+    at(6, "12:44")
+    yield notes(vault)
+    at(6, "12:46")
+    yield notes(vault)
+    say(world, "I need to call the bank tomorrow.")
+    world.call("remember", text="The spare key is under the blue pot.")
+    at(7, "09:00")
+    yield notes(vault)
+    say(world, "I called the bank, all settled.", session="morning")
+    at(7, "11:00")
+    touch = at(7, "18:00", hands=True)
+    key = next(path for path in vault.glob("facts/**/*.md") if "blue pot" in path.read_text("utf-8"))
+    key.write_text(key.read_text("utf-8").replace("blue pot", "red pot"), "utf-8")
+    touch(key)
+    own = vault / "facts" / "boat.md"
+    own.write_text("The boat is moored at berth 27.\n", "utf-8")
+    touch(own)
+    world.files_changed()
+    yield notes(vault)
+    at(8, "10:00", hands=True)
+    own.unlink()
+    world.files_changed()
+    yield notes(vault)
+    say(world, "I live in Munich now, I moved last week.", session="news")
+    for number in range(3):
+        say(world, f"Bernd has {number + 2} brothers.", session="news", persona="Coach")
+    world.call("flush")
+    yield notes(vault)
+    at(10, "12:00")
+    yield notes(vault)
+
+
+# row: C2
+# row: D9
+# row: E9
+def test_the_same_script_makes_the_same_notes_as_with_the_daemon(tmp_path):
+    """Byte for byte, after each part: at once, by five, by age, boxes, silence, nights, a week, hands, a flush."""
+    with simulation(tmp_path) as sim:
+        simulated = list(five_days(sim, tmp_path / "sim"))
+        ran = runs(tmp_path / "sim")
+    with daemon(tmp_path) as stepped:
+        real = list(five_days(stepped, tmp_path / "daemon"))
+        assert runs(tmp_path / "daemon") == ran
+    for number, (ours, theirs) in enumerate(zip(simulated, real, strict=True)):
+        assert ours == theirs, number
+    assert len(ran) > 3
+    assert "Munich" in "".join(simulated[-1].values())
+
+
+# -- on its own clock ---------------------------------------------------------------------------------------
+
+
+# row: C2
+def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_of_an_hour(begin, tmp_path):
+    sim = begin()
+    say(sim, "I live in Berlin.")
+    assert "Berlin" in facts(tmp_path / "vault")
+    say(sim, "Anna's sister has a cat.")
+    sim.advance(FRIDAY + 14 * MINUTE)
+    assert sim.call("stats")["waiting_turns"] == 1
+    sim.advance(FRIDAY + 15 * MINUTE)
+    assert sim.call("stats")["waiting_turns"] == 0
+    for number in range(5):
+        assert sim.call("stats")["waiting_turns"] == number
+        say(sim, f"The tram was number {number}.")
+    assert sim.call("stats")["waiting_turns"] == 0
+
+
+# row: D9
+def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(begin):
+    """Berlin goes to summer time on 29 March 2026, when the hour from two to three is left out."""
+    sim, ran = begin(datetime(2026, 3, 27, 12, tzinfo=UTC)), []
+    agenda = sim._memory.upkeep.agenda
+    known = agenda.ran
+    agenda.ran = lambda cadence, now: (ran.append(f"{cadence} {now:%d %H:%M}"), known(cadence, now))
+    sim.advance(datetime(2026, 3, 31, 12, tzinfo=UTC))
+    assert ran[:2] == ["nightly 27 12:01", "weekly 27 12:01"]  # they have never run
+    assert ran[2:] == [
+        "nightly 28 02:00",
+        "nightly 29 01:00",
+        "weekly 29 01:00",
+        "nightly 30 01:00",
+        "nightly 31 01:00",
+    ]
+
+
+def test_two_months_in_one_step_and_in_many_leave_the_same_vault(begin, tmp_path):
+    """Where the test stops the clock in between changes nothing."""
+    left = []
+    for name, step in (("one", timedelta(days=60)), ("many", timedelta(hours=7))):
+        sim = begin(name=name)
+        say(sim, "I live in Berlin and I need to call the bank next week.")
+        say(sim, "It was a long day at the zoo.")
+        while sim.now < FRIDAY + timedelta(days=60):
+            sim.advance(min(sim.now + step, FRIDAY + timedelta(days=60)))
+        left.append({**notes(tmp_path / name), "runs": runs(tmp_path / name)})
+    assert left[0] == left[1]
+
+
+def test_no_thread_is_started_and_nothing_sleeps(begin, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("it sleeps"))
+    before = threading.active_count()
+    sim = begin()
+    say(sim, "I live in Berlin.")
+    sim.call("flush")
+    next((tmp_path / "vault").glob("facts/**/*.md")).unlink()
+    sim.files_changed()
+    sim.advance(FRIDAY + timedelta(days=3))
+    assert threading.active_count() == before
+    assert sim.call("stats")["facts"] == 0
+
+
+def test_a_file_that_was_written_is_known_and_its_minute_of_quiet_is_over(begin, tmp_path):
+    """The minute belongs to the clock, and what is due in it is done."""
+    sim = begin()
+    say(sim, "Anna's sister has a cat.")
+    sim.advance(FRIDAY + 14.5 * MINUTE)
+    (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
+    sim.files_changed()
+    assert sim.now == FRIDAY + 15.5 * MINUTE
+    assert sim.call("stats")["waiting_turns"] == 0
+    assert "berth 27" in sim.call("recall", query="Where is the boat?")["hits"][0]["text"]
+
+
+def test_a_file_that_nobody_told_of_is_found_within_the_hour_after_something_was_done(begin, tmp_path):
+    sim = begin()
+    (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
+    assert not sim.call("recall", query="Where is the boat?")["hits"]
+    sim.advance(FRIDAY + timedelta(hours=1))
+    assert sim.call("recall", query="Where is the boat?")["hits"]
+
+
+def test_time_does_not_go_back_and_has_a_zone(begin, tmp_path):
+    sim = begin()
+    sim.advance(FRIDAY - timedelta(days=1))
+    assert sim.now == FRIDAY
+    with pytest.raises(ValueError, match="zone"):
+        sim.advance(datetime(2027, 1, 1))  # noqa: DTZ001  the point of it
+    with pytest.raises(ValueError, match="zone"):
+        Simulation(tmp_path, at=datetime(2027, 1, 1), home=tmp_path)  # noqa: DTZ001  as above
+
+
+def test_another_simulation_of_the_vault_is_a_restart_and_two_at_once_are_refused(begin, tmp_path):
+    with begin() as sim:
+        say(sim, "Anna's sister has a cat.")
+        with pytest.raises(LockedError):
+            begin()
+    again = begin(FRIDAY + timedelta(days=30))
+    again.advance(again.now + timedelta(days=1))
+    assert again.call("recall", query="Who has a cat?")["hits"]
+    assert again.call("status")["faults"] == {}
+
+
+def test_a_folder_that_is_no_vault_is_refused(tmp_path):
+    with pytest.raises(NotFoundError):
+        Simulation(tmp_path, at=FRIDAY, home=tmp_path / "home")
+
+
+# row: X2
+def test_a_model_that_is_away_is_asked_again_at_its_time(begin):
+    """The wait is the policy's, on the clock of the simulation; meanwhile `status` tells of it."""
+    with FakeServer() as model:
+        model.script(status(503), '{"facts": []}')
+        sim = begin(ENGRAM_MODEL="m", ENGRAM_BASE_URL=model.url, ENGRAM_API_KEY="none")
+        say(sim, "I live in Berlin, and I have done so for many years.")
+        assert "model" in sim.call("status")["faults"]
+        asked = len(model.requests)
+        assert sim.call("stats")["parked_turns"] == 1
+        sim.advance(FRIDAY + timedelta(hours=2))
+        assert len(model.requests) > asked
+        assert "model" not in sim.call("status")["faults"]
+        assert sim.call("stats")["parked_turns"] == 0
+
+
+def test_work_that_fails_stands_in_the_faults_until_it_succeeds(begin, tmp_path):
+    """A run that cannot be made is tried again, ever less often."""
+    sim = begin()
+    tried = []
+    tend = sim._memory.tend
+
+    def broken():
+        tried.append(sim.now)
+        raise ValueError("x")
+
+    sim._memory.tend = broken
+    sim.advance(FRIDAY + timedelta(days=2))
+    assert "consolidate" in sim.call("status")["faults"]
+    assert 20 < len(tried) < 100
+    sim._memory.tend = tend
+    sim.advance(FRIDAY + timedelta(days=3))
+    assert sim.call("status")["faults"] == {}
+
+
+def test_what_waits_is_distilled_when_it_is_closed(begin, tmp_path):
+    with begin() as sim:
+        say(sim, "Anna's sister has a cat.")
+    sim.close()
+    assert "cat" in "".join(notes(tmp_path / "vault").values())
+
+
+def test_the_example_of_the_page_for_users_holds(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text("utf-8")
+    names = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    names["test_an_allergy_is_known_a_year_later"](tmp_path)
+
+
+def test_to_import_it_loads_nothing_heavy():
+    script = (
+        "import sys, engram.testing\n"
+        "heavy = {'openai', 'numpy', 'pydantic', 'starlette', 'uvicorn', 'watchdog', 'apscheduler', 'sqlite3', 're2'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
