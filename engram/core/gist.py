@@ -86,6 +86,8 @@ _SELF = _listed(
     je jij jou jouw u uw gebruiker я меня мне мой моя мое мои ты тебя твой твоя вы ваш ваша пользователь
     """
 )
+_NEUTRAL = _listed("person personne persona pessoa user nutzer nutzerin benutzer")
+"""The nouns by which the offline extractor names a user without a name; in German they are written with a capital."""
 _SUBJECTS = _listed(
     """
     i i'm i've you you're user owner ich du sie nutzer nutzerin benutzer je j tu vous utilisateur personne yo tú usted
@@ -261,13 +263,21 @@ def _signs(run: str) -> Iterator[_Piece]:
             yield from (_sign(part[at : at + 2]) for at in range(len(part) - 1))
 
 
-def _telling(pieces: Collection[_Piece], text: str) -> list[_Piece]:
-    """Those that carry meaning: no words of the language's grammar, nobody who speaks or is spoken to."""
-    stop = STOP.get(language([piece.word for piece in pieces]) or "en", STOP["en"])
+def _language(pieces: Collection[_Piece]) -> str:
+    return language([piece.word for piece in pieces]) or "en"
+
+
+def _telling(pieces: Collection[_Piece], text: str, spoken: str = "") -> list[_Piece]:
+    """The pieces that carry meaning: without function words of the language, and without the user as a subject.
+
+    `spoken` is the language of a longer text that the pieces are a part of.
+    """
+    stop = STOP.get(spoken or _language(pieces), STOP["en"])
     told = [
         one
         for one in pieces
-        if one.capital or (one.word not in _SELF and (one.token.startswith("@") or one.word not in stop))
+        if one.word not in _NEUTRAL
+        and (one.capital or (one.word not in _SELF and (one.token.startswith("@") or one.word not in stop)))
     ]
     return told + [_sign(name) for name in _implied(text)]
 
@@ -285,19 +295,20 @@ def gists(text: str) -> tuple[Gist, ...]:
     found: list[Gist] = []
     for start, end in sentences(text):
         sentence = text[start:end]
-        parts = [gist(part) for part in _SPLIT.split(sentence) if part.strip()]
+        spoken = _language(_pieces(sentence))
+        parts = [gist(part, spoken) for part in _SPLIT.split(sentence) if part.strip()]
         apart = len(parts) > 1 and all(one and len(one.names | one.words) >= FEW for one in parts)
         found += filter(None, parts if apart else [gist(sentence)])
     return tuple(dict.fromkeys(found))
 
 
-def gist(sentence: str) -> Gist | None:
-    """What one sentence says; None where it has no word of its own.
+def gist(sentence: str, spoken: str = "") -> Gist | None:
+    """What one sentence says; None where it has no word of its own. `spoken` is its language, where that is known.
 
     `I weigh 82 kilos.`, `The user weighs 82 kg` and `weight: 82 kg` give `@weight`, `82`.
     """
     pieces = _pieces(sentence)
-    told = _telling(pieces, sentence)
+    told = _telling(pieces, sentence, spoken)
     strong = [one for one in told if one.word not in _WEAK and one.token != _NAME]
     if len({one.token for one in strong}) >= FEW:
         told = strong
