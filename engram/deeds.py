@@ -211,7 +211,7 @@ class Deeds:
         if turned is not None:
             keys["layer"] = turned or None
         if status and fact.status != "active":
-            keys |= {"status": "active", "end_reason": None, "stage": None}
+            keys |= {"status": "active", "end_reason": None}
             self.entomb([fact], YOU_ASKED, restored=True)
         if keys:
             deeds = {"restore": status, "pin": pinned, "unpin": pinned is False, "promote": layer == "up"}

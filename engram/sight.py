@@ -12,7 +12,7 @@ from engram.core import todos, trust
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import TRASH, Living, Looking, View
+from engram.passes import FOREIGN, TRASH, Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
 from engram.vault.store import ACTIONS
@@ -66,6 +66,7 @@ class Sight(Looking):
         facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         if not few:
             self.around.follow(facts)
+        self.using.meet(facts, self.filing.births(), now, self.settings.zone)
         self.edges.refresh()
         self._entities = self.entering.known()
         self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
@@ -129,12 +130,14 @@ class Sight(Looking):
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
+        births = self.filing.births()
         for fact in facts:
-            source = self._said_by(fact, ask=False)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], self.kept(fact))
+            source, foreign = self._said_by(fact, ask=False), fact.id not in births
+            kept = FOREIGN if foreign else self.kept(fact)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, foreign)
 
     def kept(self, fact: Fact) -> str | None:
-        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
+        """Why a memory that engram wrote is a person's, whom no pass contradicts, or None (`X23`)."""
         if fact.verification == "user_confirmed":
             return "a person confirmed it"
         if self.filing.told("restore", fact.id):

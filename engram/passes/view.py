@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engram.core import decay
+from engram.core import decay, lifecycle
 from engram.core.records import Amend, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 from engram.passes import outcome
 from engram.passes.steps import TRASH, Answer, Faded, Kept, Made, Mark, Step, Tie
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FOREIGN = "engram did not write it"
+"""Why no run touches a note without a birth in the action log: written by hand, synced, of another tool."""
+
 
 @dataclass(frozen=True, slots=True)
 class Living:
     """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None.
+    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `foreign`:
+    engram did not write the note, so no run changes, moves or ends it whatever its keys say; such a one is `kept` too.
     """
 
     fact: Fact
@@ -39,6 +43,7 @@ class Living:
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
+    foreign: bool = False
 
 
 class Looking:
@@ -102,7 +107,8 @@ class View:
     are the conversations of which something is to be told, `messages` counts the turns by persona, and `summaries`
     are those of the latest conversations that are nobody's in particular. `entities` are the notes of these by path.
     `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
-    files that were asked for.
+    files that were asked for. `closed` are by the name of a pass the memories that it leaves alone: a person
+    is asked about them, or said no.
     """
 
     policy: Policy
@@ -115,6 +121,7 @@ class View:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     stored: Mapping[str, Stored] = field(default_factory=dict)
     buried: Collection[str] = ()
+    closed: Mapping[str, Collection[str]] = field(default_factory=dict)
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     whole: bool = True
@@ -164,6 +171,14 @@ class View:
             known = decay.vitals(one.fact, one.usage, now, one.trust, self.policy, feedback)
             self._vitals[one.fact.id] = known
         return known
+
+    def stage(self, one: Living, now: datetime) -> str:
+        """How far a memory is trusted at `now` (`C24`); where the view is not `whole`, its source is asked for."""
+        if self.whole:
+            vitals = self.vitals(one, now)
+        else:
+            vitals = decay.vitals(one.fact, one.usage, now, self.look.believed(one.fact), self.policy)
+        return lifecycle.stage(one.fact, one.usage, vitals, self.policy, one.barred)[0]
 
     def once(self, what: object, work: Callable[[], T], *rests_on: object) -> T:
         """What `work` gives, worked out once for all passes that ask for it under the name `what`.
