@@ -7,6 +7,7 @@ What each row means is in README.md beside this file.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -25,6 +26,8 @@ from engram.consolidate import Consolidation
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import entities, facts, note, sessions
+from engram.vault.store import ACTIONS
+from engram.vault.usage import ALL, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +67,7 @@ def vault(root: Path, size: int) -> None:
     names = [" ".join(word.capitalize() for word in writer.rare(2)) + f" {number}" for number in range(size // 20)]
     often = list(accumulate(1 / (rank + 3) for rank in range(len(names))))
     begin = NIGHT - DAY
+    births: list[str] = []
     for name in names:
         entity = entities.new_entity(name, "person", begin)
         keys, body = entities.entity_keys(entity, material.ZONE), entities.entity_body(entity)
@@ -93,9 +97,14 @@ def vault(root: Path, size: int) -> None:
                 confidence=0.92,
                 importance=0.2 if old else 0.5,
             )
+            row = {"at": when.isoformat(), "action": "store", "outcome": "applied", "memory": fact.id, "reason": "new"}
+            births.append(json.dumps(row) + "\n")
             day = f"{when.astimezone(material.ZONE):%Y-%m-%d}"
             path = root / f"facts/{day}/fact-{slug(text)}-{content_hash(text)[:8]}.md"
             written(path, note.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text, fact.source)))
+    met = {"met": [ALL], "at": (NIGHT - 365 * DAY).isoformat()}
+    written(root / USAGE / f"{'a' * 16}.jsonl", f"{json.dumps(met)}\n".encode())
+    written(root / ACTIONS, "".join(births).encode())
     (root / "engram.toml").write_text(f'id = "bench-nightly-{size}"\nzone = "{material.ZONE}"\n')
 
 
@@ -113,7 +122,7 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
     with in_process(material.settings(root, home)) as memory:
         order = Consolidation(memory.filing, memory.using, memory.climb.entering, lambda: now, lambda: "")
         settling = order.run("nightly")
-        assert settling.plain()["counts"].keys() <= {"stage", "topics", "spine", "cards", "profile"}, settling.plain()
+        assert settling.plain()["counts"].keys() <= {"topics", "spine", "cards", "profile"}, settling.plain()
         parsed = min(seconds_of(lambda: parse_all(paths), time.process_time) for _ in range(3))
         spent = []
         for _ in range(3):

@@ -195,6 +195,7 @@ class Year:
     def _count(self) -> None:
         vault = self.settings.vault
         facts = self.memory.index.catalog.facts("")
+        view = self.memory.upkeep.order.sight.view(self.now)
         notes = Counter(
             path.relative_to(vault).parts[0] for path in vault.rglob("*.md") if len(path.relative_to(vault).parts) > 1
         )
@@ -209,7 +210,7 @@ class Year:
             Month(
                 f"{local:%Y-%m}",
                 Counter(fact.status for fact in facts),
-                Counter(fact.stage or "candidate" for fact in facts if fact.status == "active"),
+                Counter(view.stage(one, self.now) for one in view.active()),
                 notes,
                 runs,
                 calls - self._counted,

@@ -110,6 +110,8 @@ class Climb:
             if verdict.why != ALREADY and not (batch.attempts and self.vault.actions(fact.id)):
                 plan.rows.append(_row(now, fact.id, candidate, evidence, verdict, extraction.extractor))
                 plan.rows += self._apart(now, fact, extraction)
+            elif self.index.fact(fact.id) and fact.id not in self.filing.births():  # cut short before the log told it
+                plan.rows.append(deed(now, "create", fact.id, ALREADY, extraction.extractor))
         self._write(plan)
         self._beside(batch, extraction, [fact_id for _, fact_id in became], plan)
         created, confirmed, review = (
@@ -125,6 +127,7 @@ class Climb:
         for fact in self._facts(created):
             if fact.created and now - fact.created > late:
                 self.using.attested(fact.id, now)
+        self.using.meet(self._facts(created), self.filing.births(), now, self.settings.zone, filed=True)
 
     def _apart(self, now: datetime, fact: Fact, extraction: Extraction) -> Iterator[dict[str, object]]:
         """A row for each known fact that the model found to say something else: it is not asked again (`A9`)."""

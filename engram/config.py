@@ -107,6 +107,15 @@ TEXT_KEYS: tuple[Key, ...] = (
         env="ENGRAM_PORT",
         most=65535,
     ),
+    Key(
+        "holds",
+        "user",
+        str,
+        "ask",
+        "whether a run that would put away, merge or rewrite much waits for your tick in review/, or is done unasked",
+        env="ENGRAM_HOLDS",
+        choices=("ask", "apply"),
+    ),
     Key("log_content", "user", bool, False, "write memory text into the log"),
     Key("model.name", "user", str, "", "language model; empty: the offline rules", env="ENGRAM_MODEL"),
     Key(
@@ -222,6 +231,7 @@ class Settings:
     file_name: str = ""
     git: bool = True
     log_content: bool = False
+    holds: str = "ask"
 
     @property
     def socket(self) -> Path:
@@ -279,6 +289,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         file_name=values["file_name"],
         git=values["git"] == "commit",
         log_content=values["log_content"],
+        holds=values["holds"],
     )
 
 

@@ -10,19 +10,22 @@ import gc
 import json
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engram import holds
+from engram.agenda import CADENCES
 from engram.births import Births
+from engram.core.records import Create
 from engram.core.text import ulid
-from engram.draft import TORN, Deed, Draft, Write
+from engram.draft import TORN, Deed, Draft, Report, Write, counts
 from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
 from engram.filing import deed
 from engram.forecast import forecast
 from engram.passes import hygiene, insight, merging, people, selves, storage, stories, talks, todos
 from engram.sight import RUNS, Sight
-from engram.vault import files, history, note
+from engram.vault import files, history, note, reviews
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
@@ -54,7 +57,6 @@ LIGHT: tuple[Pass, ...] = (
     insight.guidelines,
 )
 NIGHTLY: tuple[Pass, ...] = (
-    hygiene.stage,
     hygiene.promote,
     hygiene.expire,
     hygiene.archive,
@@ -96,34 +98,6 @@ PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
 """What is done in which cadence, in this order (rows C34, D9; design of the model §5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a run did, or with `dry_run` would do.
-
-    `put_off` says what waits for another run and why, by path; `left` counts what is a person's, by reason;
-    `failures` are told by the pass or the path that met them; `unasked` counts by task the questions for which no
-    model could be asked; `findings` are what was seen and left as it is. `frozen` is why nothing was done at all.
-    """
-
-    run: str
-    cadence: str
-    started: datetime
-    ended: datetime
-    deeds: tuple[Deed, ...] = ()
-    put_off: Mapping[str, str] = field(default_factory=dict)
-    left: Mapping[str, int] = field(default_factory=dict)
-    failures: Mapping[str, str] = field(default_factory=dict)
-    unasked: Mapping[str, int] = field(default_factory=dict)
-    findings: tuple[Deed, ...] = ()
-    frozen: str = ""
-    dry_run: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        times = {"started": self.started.isoformat(), "ended": self.ended.isoformat()}
-        return asdict(self) | times | {"counts": _counts(self.deeds)}
-
-
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """The collector of cycles rests: a view has none, and walking it again and again takes long."""
@@ -159,6 +133,7 @@ class Consolidation:
         self.frozen = frozen
         self.git = git
         self.sight = Sight(filing, using, entering)
+        self.holds = holds.Holds(self.vault, self.settings.zone, ask=self.settings.holds == "ask")
         self.history = history.History(self.settings.state / "history", self._limits.history_bytes)
 
     # -- a run --------------------------------------------------------------------------------------
@@ -168,29 +143,42 @@ class Consolidation:
         return self._run(cadence, cadence, _chosen(cadence, only), dry_run=dry_run)
 
     def prune(self, threshold: float, *, dry_run: bool = False) -> Report:
-        """Give up what a person asks to: all that nothing protects below this effective confidence, 0–1 (`A24`)."""
-        return self._run("nightly", "prune", (hygiene.pruning(threshold),), dry_run=dry_run)
+        """Give up what a person asks to: all that nothing protects below this effective confidence, 0–1 (`A24`).
+
+        The command is the person's word, so nothing of it is held.
+        """
+        return self._run("nightly", "prune", (hygiene.pruning(threshold),), dry_run=dry_run, held=False)
 
     @_uncollected()
-    def _run(self, cadence: Cadence, name: str, passes: Sequence[Pass], *, dry_run: bool) -> Report:
-        """A run under `name`, which sees what a run of this cadence sees."""
+    def _run(self, cadence: Cadence, name: str, passes: Sequence[Pass], *, dry_run: bool, held: bool = True) -> Report:
+        """A run under `name`, which sees what a run of this cadence sees; `held` where it is beyond its bounds."""
         now = self.clock()
         if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
             return Report("", name, now, now, frozen=why, dry_run=dry_run)
         failures = {} if dry_run else self._flushed(now, compact=cadence in {"nightly", "weekly"})
-        draft = self._planned(cadence, passes, now)
+        if held:
+            draft = self._planned(cadence, passes, now)
+        else:
+            draft = self._draft(cadence, now)
+            draft.plan(passes)
+        return self._done(draft, name, now, failures, dry_run=dry_run)
+
+    def _done(
+        self, draft: Draft, name: str, now: datetime, failures: dict[str, str], *, dry_run: bool = False
+    ) -> Report:
+        """What is planned, carried out under `name` unless it is a `dry_run`."""
         writes = draft.writes(self.edges, self._limits.history_bytes)
         failures |= draft.failures
         run = self._id(now, name)
         if not dry_run:
             failures |= self._carried_out(run, name, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
-            failures |= self._begun(draft, now) if draft.anchors or draft.reweighed else {}
+            failures |= self._begun(draft, now)
             self.filing.explain(list(self._refused(run, now, draft.refused)))
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
-        found = tuple(draft.told.values())
-        told = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures, unasked, found)
-        return Report(run if writes else "", name, now, self.clock(), *told, dry_run=dry_run)
+        done = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures)
+        seen = (unasked, tuple(draft.told.values()), draft.held, tuple(draft.holding))
+        return Report(run if writes else "", name, now, self.clock(), *done, *seen, dry_run=dry_run)
 
     @_uncollected()
     def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
@@ -200,9 +188,31 @@ class Consolidation:
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
-        draft = Draft(self.sight.view(now, cadence), now, self.vault, self.sight.quiet(now), Births(self.filing))
-        draft.plan(passes)
-        return draft
+        return self.holds.bounded(lambda draft: draft.plan(passes), self._draft(cadence, now), passes)
+
+    def _draft(self, cadence: Cadence, now: datetime) -> Draft:
+        view = replace(self.sight.view(now, cadence), closed=self.holds.closed())
+        return Draft(view, now, self.vault, self.sight.quiet(now), Births(self.filing))
+
+    @_uncollected()
+    def settle(self, held: str, *, apply: bool) -> None:
+        """Carry out what a held pass was about, planned anew, or never do it (law 6 of the model).
+
+        It is a run with an id of its own, which can be undone. Raises ConflictError where it cannot be made now; the
+        note that asked stays then.
+        """
+        cadence = next((one for one in CADENCES if any(each.__name__ == held for each in PASSES[one])), None)
+        if apply and cadence and self.holds.waiting().get(held):
+            now = self.clock()
+            if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
+                raise ConflictError(f"nothing is done to memories now: {why}", where=holds.path_of(held))
+            draft = self.holds.approved(held, self._draft(cadence, now))
+            draft.view = replace(draft.view, closed={})
+            draft.plan(_chosen(cadence, held))
+            report = self._done(draft, cadence, now, self._flushed(now, compact=False))
+            if report.failures:
+                raise ConflictError("; ".join(report.failures.values()), where=holds.path_of(held))
+        self.holds.answered(held, rejected=not apply)
 
     def _begun(self, draft: Draft, now: datetime) -> dict[str, str]:
         """What the use of memories starts with that were made just now is written down; and what that of those is
@@ -276,13 +286,17 @@ class Consolidation:
             met |= self._record(run, cadence, now, stands, {**failures, **met})
         if writes:
             self.history.finished(run)
-            done = ", ".join(f"{name} {number}" for name, number in _counts(deeds).items())
+            done = ", ".join(f"{name} {number}" for name, number in counts(deeds).items())
             met |= self._committed([path for write in writes for path in _paths(write)], f"{cadence}, {done}", run)
         return met
 
     def _written(self, run: str, now: datetime, writes: Sequence[Write], deeds: Iterable[Deed]) -> dict[str, str]:
         """State first, then the notes, some at a time; what failed, by path."""
         rows: dict[str, list[dict[str, object]]] = {}
+        for write in writes:
+            if isinstance(write.change, Create) and write.change.keys.get("kind") != reviews.KIND:
+                why = f"made in a run: {write.change.why}"
+                rows[write.key] = [deed(now, "create", write.key, why, by="engram") | {"run": run}]
         for one in deeds:
             row = deed(now, one.name, one.memory, one.why, by="engram") | {"run": run}
             rows.setdefault(one.memory, []).append(row)
@@ -354,7 +368,7 @@ class Consolidation:
     ) -> dict[str, str]:
         """One line about the run; what this met, if anything."""
         at, ended = (when.isoformat(timespec="seconds") for when in (now, self.clock()))
-        row = {"id": run, "at": at, "cadence": cadence, "ended": ended, "counts": _counts(deeds)}
+        row = {"id": run, "at": at, "cadence": cadence, "ended": ended, "counts": counts(deeds)}
         line = json.dumps(row | ({"failures": dict(failures)} if failures else {}), ensure_ascii=False) + "\n"
         try:
             self.vault.append(RUNS, line.encode())
@@ -447,11 +461,6 @@ def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
     if only not in known:
         raise BadRequestError(f"there is no pass {only!r}", fix=f"Use one of: {', '.join(known)}.")
     return (known[only],)
-
-
-def _counts(deeds: Iterable[Deed]) -> dict[str, int]:
-    """How many deeds of each pass."""
-    return dict(Counter(one.name for one in deeds))
 
 
 def _place(write: Write) -> str:

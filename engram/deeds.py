@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 YOU_ASKED = "the user asked"
 UNDO = "this was forgotten; `engram restore {}` brings it back"
-_ACTIVE: dict[str, object] = {"status": "active", "end_reason": None, "stage": None}
+_ACTIVE: dict[str, object] = {"status": "active", "end_reason": None}
 REWORDED = "the first turn was said before the statement was put in these words"
 
 

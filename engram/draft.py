@@ -7,18 +7,19 @@ is at or has decided on is left to them here, so that no pass has to think of it
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from engram.core.holds import PORTIONED
 from engram.core.records import Amend, Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.passes import Ask, Bundle, Case, Faded, Kept, Made, Mark, Tie, Told, View
-from engram.vault import files, note, pages
+from engram.passes import FOREIGN, TRASH, Ask, Bundle, Case, Faded, Kept, Made, Mark, Tie, Told, View
+from engram.vault import facts, files, note, pages
 from engram.vault.edges import EDGES, edge_id
 from engram.vault.history import Step, cost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.births import Births
@@ -37,6 +38,9 @@ TORN = "what belongs to it has to wait"
 OBEDIENT = frozenset({"expire", "ticked", "unite"})
 """Passes that do what a person's own keys ask for; no other touches what a person edited or confirmed."""
 
+ASKED_FOR = frozenset({"ticked"})
+"""Passes that do what a person just asked for in the note itself; no other touches what engram did not write."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deed:
@@ -47,6 +51,37 @@ class Deed:
     path: str
     to: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run did, or with `dry_run` would do.
+
+    `put_off` says what waits for another run and why, by path; `left` counts what is a person's, by reason;
+    `failures` are told by the pass or the path that met them; `unasked` counts by task the questions for which no
+    model could be asked; `findings` are what was seen and left as it is. `held` says by pass what is too much to do
+    without asking, and `holding` has it one by one. `frozen` is why nothing was done at all.
+    """
+
+    run: str
+    cadence: str
+    started: datetime
+    ended: datetime
+    deeds: tuple[Deed, ...] = ()
+    put_off: Mapping[str, str] = field(default_factory=dict)
+    left: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    unasked: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[Deed, ...] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+    holding: tuple[Deed, ...] = ()
+    frozen: str = ""
+    dry_run: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        times = {"started": self.started.isoformat(), "ended": self.ended.isoformat()}
+        return asdict(self) | times | {"counts": counts(self.deeds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +100,12 @@ class Write:
 
 
 class Draft:
-    """A run's changes in the making, on a view of the vault. Nothing is written."""
+    """A run's changes in the making, on a view of the vault. Nothing is written.
+
+    `ended` and `rewritten` name by memory the pass that ends or rewrites it. The passes of `skip` are not asked; at
+    most `portion` memories are put away, the rest is `later`. With `only` no other memory is touched. `held` says by
+    pass why it was left out.
+    """
 
     def __init__(
         self, view: View, now: datetime, vault: Vault, quiet: Callable[[str], str | None], births: Births
@@ -91,15 +131,40 @@ class Draft:
         self._amended: dict[str, list[Amend]] = {}
         self._faded: dict[str, Edge] = {}
         self.stored: dict[str, Stored] = {}
+        self.active = len(view.active())
+        self.notes = len(view.memories) + len(view.entities)
+        self.ended: dict[str, str] = {}
+        self.rewritten: dict[str, str] = {}
+        self.skip: Collection[str] = ()
+        self.portion: int | None = None
+        self.later: dict[str, set[str]] = {}
+        self.only: Collection[str] | None = None
+        self.held: dict[str, str] = {}
+        self.holding: list[Deed] = []
+        self._begun = view
         self._checked: dict[str, str | None] = {}
         self._passed: set[tuple[str, str]] = set()
+
+    def anew(self) -> Draft:
+        """An empty draft on what this one began with."""
+        draft = Draft(self._begun, self.now, self.vault, self.quiet, self.births)
+        draft.only = self.only
+        return draft
+
+    def add(self, name: str, step: Change | Mark) -> None:
+        """Plan something that is no pass's idea; a person who is at the note comes first."""
+        if isinstance(step, Mark):
+            self._beside_notes(name, step)
+        elif not self._refused(name, step.path, step):
+            self._put(name, step.path, step)
 
     def plan(self, passes: Sequence[Pass]) -> None:
         """Ask the passes in order; one that fails stops no other, and is named in `failures`.
 
         They are asked again until none has anything new to say, but none that would see what it saw before.
         """
-        asked, seen = list(passes), dict[str, tuple[View, frozenset[str]]]()
+        asked = [one for one in passes if one.__name__ not in self.skip]
+        seen = dict[str, tuple[View, frozenset[str]]]()
         for _ in range(ROUNDS):
             before = len(self.deeds)
             for one in tuple(asked):
@@ -131,7 +196,7 @@ class Draft:
                 self._beside_notes(name, step)
                 taken.append(step)
             elif isinstance(step, Amend):
-                if not self._held(step.path):
+                if not self._held(step.path) and self._may_amend(step.path):
                     self._amended.setdefault(step.path, []).append(step)
                     self.deeds.append(Deed(name, step.path, step.path, step.path, step.why))
                     taken.append(step)
@@ -168,6 +233,8 @@ class Draft:
         if "confidence" in step.keys and (one := self.view.memories.get(key)):
             self.reweighed.setdefault(key, one.fact)
         self.deeds.append(Deed(name, key, step.path, to, step.why))
+        if not isinstance(step, Create) and key in self.view.memories:
+            (self.ended if _ends(step) else self.rewritten).setdefault(key, name)
         self._changes[key] = _joined(self._changes.get(key), step)
         self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}
 
@@ -208,10 +275,12 @@ class Draft:
                 self.put_off[step.path] = "it is made in this run"
             return True
         one = self.view.memories.get(key)
-        if one and one.kept and name not in OBEDIENT:
+        if one and one.kept and name not in (ASKED_FOR if one.foreign else OBEDIENT):
             if (name, key) not in self._passed:  # counted once, though it is asked in every round
                 self._passed.add((name, key))
                 self.left[one.kept] += 1
+            return True
+        if not isinstance(step, Create) and key in self.view.memories and not self._wanted(name, key, step):
             return True
         why = None
         if known is None and not isinstance(step, Create):
@@ -222,6 +291,24 @@ class Draft:
         if why:
             self.put_off[step.path] = why
         return bool(why)
+
+    def _wanted(self, name: str, key: str, step: Edit | Move) -> bool:
+        """Whether a memory is among those that this run may touch, and in the portion that it may put away."""
+        if self.only is not None and key not in self.only:
+            return False
+        if key in self.view.closed.get(name, ()):
+            if (name, key) not in self._passed:
+                self._passed.add((name, key))
+                self.left["a person is asked about it, or said no"] += 1
+            return False
+        if self.portion is None or name not in PORTIONED or not _ends(step):
+            return True
+        away = sum(by in PORTIONED for by in self.ended.values())
+        if key not in self.ended and away >= self.portion:
+            self.later.setdefault(name, set()).add(key)
+            self.put_off[step.path] = "it is put away in one of the next nights"
+            return False
+        return True
 
     def _check(self, key: str, step: Edit | Move) -> str | None:
         """Why the note is not to be touched now, by a look at the disk."""
@@ -238,6 +325,17 @@ class Draft:
             if held.keys.get("id") != key:
                 return "a note without an id of ours is its writer's alone"
         return self.quiet(step.path)
+
+    def _may_amend(self, path: str) -> bool:
+        """Whether a note that is no memory may be told something in: not one that engram neither wrote nor told in."""
+        theirs = path.startswith("entities/") or path == "profile.md"  # what else engram tells in has no other writer
+        page = self.view.page(path) if theirs else None
+        if page is None or not pages.is_foreign(page):
+            return True
+        if ("", path) not in self._passed:
+            self._passed.add(("", path))
+            self.left[FOREIGN] += 1
+        return False
 
     def _held(self, path: str) -> bool:
         """Whether a note that is no memory is not to be touched now, and why is told."""
@@ -319,11 +417,17 @@ class Draft:
         raw = self.vault.read(change.path)
         if files.sha256(raw) != change.sha:
             raise ConflictError("it changed since it was last looked at", where=change.path)
-        new = note.edit(raw, change.keys, change.body)
+        new = note.edit(raw, facts.keys_to_write(change), change.body)
         after = change.to if isinstance(change, Move) else change.path
         if (after, new) == (change.path, raw):
             return []
         return [Write(key, _step(change.path, after, raw, new), raw, new, change, together)]
+
+
+def _ends(step: Edit | Move) -> bool:
+    """Whether a memory is no longer active by this step, or lies in the trash."""
+    gone = isinstance(step, Move) and step.to.startswith(f"{TRASH}/")
+    return gone or step.keys.get("status", "active") != "active"
 
 
 def _step(before: str, after: str, raw: bytes, new: bytes) -> Step:
@@ -352,3 +456,8 @@ def _joined(first: Change | None, then: Change) -> Change:
     if to == first.path:
         return Edit(first.path, first.sha, keys, then.why, body)
     return Move(first.path, first.sha, to, keys, then.why, body)
+
+
+def counts(deeds: Iterable[Deed]) -> dict[str, int]:
+    """How many deeds of each pass."""
+    return dict(Counter(one.name for one in deeds))

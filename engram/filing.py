@@ -15,12 +15,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeGuard
 
 from engram.conflicts import Conflicts
+from engram.core.actions import BIRTHS
 from engram.core.classify import tier_of
 from engram.core.records import Amend, Create, Fact, Move
 from engram.core.redact import redact
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.vault import facts, files, note, pages, sessions
+from engram.vault.places import stat_of
 from engram.vault.store import ACTIONS, HASHES
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from engram.core.policy import FilePolicy
     from engram.core.records import Change, FiledTurn
     from engram.index.index import Index
+    from engram.vault.places import Stat
     from engram.vault.store import Vault
 
 
@@ -49,6 +52,8 @@ class Filing:
         self.faults = faults
         self.conflicts = Conflicts(vault, index, settings)
         self._told: set[tuple[str, str]] | None = None
+        self._births: dict[str, str] = {}
+        self._births_stat: Stat | None = None
 
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
         """When the batch's session file will have rested after a person's edit; None if it may be written."""
@@ -145,7 +150,12 @@ class Filing:
     def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add to the action log."""
         if rows:
+            known = self._births_stat is not None and self._births_stat == self._log_stat()
             self._besides(ACTIONS, partial(self.vault.log, rows))
+            if known and ACTIONS not in self.faults:
+                born = [row for row in rows if row["action"] in BIRTHS]
+                self._births = {str(row["memory"]): str(row["at"]) for row in born} | self._births
+                self._births_stat = self._log_stat()
         if self._told is not None:
             self._told |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
@@ -162,6 +172,23 @@ class Filing:
         if self.told("restore", fact.id):
             return "a person brought it back"
         return "a person edited it" if self.told("edit", fact.id) else None
+
+    def births(self) -> Mapping[str, str]:
+        """When engram wrote each memory that it wrote, by id, as the action log tells; a note not in it is foreign.
+
+        The log is read again only where somebody else changed it. One that cannot be read tells what it told before.
+        """
+        now = self._log_stat()
+        if now != self._births_stat:
+            with suppress(EngramError):
+                self._births, self._births_stat = self.vault.births(), now
+        return self._births
+
+    def _log_stat(self) -> Stat | None:
+        try:
+            return stat_of((self.vault.root / ACTIONS).lstat())
+        except OSError:
+            return None
 
     def seed(self) -> None:
         """Bring the list of hashes to what the index knows (`C5`)."""

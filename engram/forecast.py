@@ -22,7 +22,7 @@ def forecast(view: View, now: datetime, days: int, points: int = 0) -> list[dict
     With so many `points` each has the `curve` of what it will be worth: `1 − decay` at equal steps from now on.
     """
     found: list[dict[str, Any]] = []
-    for one in view.active():
+    for one in (one for one in view.active() if not one.foreign):  # no run takes those
 
         def at(moment: datetime, one: Living = one) -> Vitals:
             feedback = view.feedback.get(one.fact.category, 0.0)

@@ -172,7 +172,13 @@ class Memory(Stream):
         model = settings.embeddings
         self.embedding = Embedding(settings, model, self.extractor.spend, self.clock) if model else None
         self.extractor.embed = self.embedding.vectors if self.embedding else None
-        self.reviewing = Reviewing(self.vault, self.index, self.filing, settings)
+        self.reviewing = Reviewing(
+            self.vault,
+            self.index,
+            self.filing,
+            settings,
+            lambda held, apply: self.upkeep.order.settle(held, apply=apply),
+        )
         self.deeds = Deeds(self.climb, self.reviewing, self.using, self.intake, self.clock, self.rescan)
         entering = self.climb.entering
         order = Consolidation(self.filing, self.using, entering, self.clock, self.frozen, self.commits.git)
@@ -321,6 +327,9 @@ class Memory(Stream):
             self.using.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:
             self.filing.seed()
+        if diff.added:
+            added = self.index.catalog.facts_at(diff.added)
+            self.using.meet(added, self.filing.births(), now, self.settings.zone)
         self.filing.untie(diff.deleted)
         self.filing.conflicts.found(diff.conflicts)
         self.filing.conflicts.ask(now)
@@ -415,6 +424,7 @@ class Memory(Stream):
             "extractor": self.extractor.name,
             "faults": dict(self.faults),
             "model_faults": self._model_faults,
+            "held": self.upkeep.order.holds.status(),
             "next_consolidation": self.upkeep.agenda.next(self.clock()).isoformat(),
             **self.index.counts(),
             **self.backlog.counts(),

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram import past, shown
-from engram.core import lifecycle, ranking, trust
+from engram.core import decay, lifecycle, ranking, trust
 from engram.core.entities import Names, subject_match
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact, FiledTurn, Recalled, Usage
 from engram.core.salience import mentioned
@@ -193,7 +193,10 @@ def _found(
     units |= _recallable(index, further, ask, Counter())
     scored += [ranking.Scored(key, 0.0, {}) for key in further if key in units]
     named = _naming(ask.query, known.names)
-    ranked = {key: _ranked(unit, settings, named, ties.get(key, 0.0)) for key, unit in units.items()}
+    stages = _stages(index, units, known, settings, ask.now)
+    ranked = {
+        key: _ranked(unit, settings, named, ties.get(key, 0.0), stages.get(key, "")) for key, unit in units.items()
+    }
     ranked |= {key: ranking.Unit(key) for key in unread}
     if preset.from_use or preset.frequency:
         ranked = _seen(ranked, units, known)
@@ -309,10 +312,26 @@ def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
     return unit.persona == WHOSE_IS_UNKNOWN and content_hash(unit.text) in buried
 
 
-def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: float) -> ranking.Unit:
+def _stages(index: Index, units: Mapping[str, Unit], known: Known, settings: Settings, now: datetime) -> dict[str, str]:
+    """How far each fact among the candidates is trusted at `now` (`C24`), as far as one answer can tell.
+
+    What became of its like lately (`C30`) is left out, for it is in the action log.
+    """
+    facts = [unit for unit in units.values() if isinstance(unit, Fact)]
+    voices = index.voices([key for fact in facts for key in (fact.source, *fact.also) if key])
+    found: dict[str, str] = {}
+    for fact in facts:
+        heard = [voices[key].source_class for key in (fact.source, *fact.also) if key in voices]
+        said_by = trust.said_by(fact, heard)
+        usage = known.usage(fact.id)
+        vitals = decay.vitals(fact, usage, now, trust.trust(said_by, settings.policy.trust), settings.policy)
+        found[fact.id] = lifecycle.stage(fact, usage, vitals, settings.policy, trust.bars("core", said_by))[0]
+    return found
+
+
+def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: float, stage: str) -> ranking.Unit:
     """What ranking needs to know of a unit; `named` says whether the question names somebody."""
     if isinstance(unit, Fact):
-        stage = "archived" if unit.status == "archived" else unit.stage
         return ranking.Unit(
             unit.id,
             unit.source,
@@ -320,7 +339,7 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
             unit.created,
             any(map(named, unit.about)),
             ties,
-            lifecycle.nudge(stage, unit.verification, settings.policy) if stage or unit.verification else 0.0,
+            lifecycle.nudge(stage, unit.verification, settings.policy),
         )
     if isinstance(unit, FiledTurn):
         return ranking.Unit(unit.key, when=unit.turn.occurred_at)

@@ -23,7 +23,7 @@ from engram.vault import facts, files, note, reviews
 from engram.vault.forms import time_text, unused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -44,10 +44,10 @@ _TICK = re.compile(rb"\[[xX]\]")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A note that waits: a doubtful memory, a conflict of two (the newer first), or a file to be mended by hand.
+    """A note that waits: a doubtful memory, a conflict of two (the newer first), a held run, or a file to be mended.
 
     `choices` are the answers it takes, `decision` the one that is ticked, `fault` why the ticks say nothing.
-    `evidence` holds the words in question, one for each memory as far as they are known.
+    `holds` is the pass that is held. `evidence` holds the words in question, one for each memory, as far as known.
     """
 
     id: str
@@ -60,16 +60,25 @@ class Case:
     decision: str | None = None
     fault: str = ""
     text: str = ""
+    holds: str = ""
 
 
 class Reviewing:
     """What waits for a person, and the carrying out of their word. Changes belong to the one writer."""
 
-    def __init__(self, vault: Vault, index: Index, filing: Filing, settings: Settings) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        index: Index,
+        filing: Filing,
+        settings: Settings,
+        settle: Callable[[str, bool], object] | None = None,
+    ) -> None:
         self.vault = vault
         self.index = index
         self.filing = filing
         self.settings = settings
+        self.settle = settle
 
     # -- the queue --------------------------------------------------------------------------------
 
@@ -141,7 +150,9 @@ class Reviewing:
         fresh = self._case(case.path) if self.vault.exists(case.path) else None
         if fresh is None or fresh.id != case.id:
             return
-        if fresh.choices == reviews.CONFLICT:
+        if fresh.holds:
+            self._settle(fresh, decision, now, by)
+        elif fresh.choices == reviews.CONFLICT:
             self._choose(fresh, decision, now, by)
         elif decision == "keep":
             self._keep(fresh.memories[0], now, by)
@@ -179,6 +190,14 @@ class Reviewing:
         why = "dropped in review"
         self._bury([fact], now, why, turns=any(case.evidence))
         self.filing.write([self._trashed(case, now, why)], [deed(now, "drop", fact.id, why) | {"by": by}])
+
+    def _settle(self, case: Case, decision: str, now: datetime, by: str) -> None:
+        """A held run is carried out or let be; only then the note goes, so that a run cut short is made again."""
+        if self.settle is None:
+            raise ConflictError("nothing can be carried out here", where=case.path, fix="Start engram on this vault.")
+        self.settle(case.holds, decision == "apply")
+        row = deed(now, "decide", case.id, f"{case.holds}: {decision}") | {"by": by}
+        self.filing.write([self._trashed(case, now, "decided")], [row])
 
     def _choose(self, case: Case, decision: str, now: datetime, by: str) -> None:
         """One of two memories ends, or neither; the note that asked goes last, so that all is done by then.
@@ -362,6 +381,12 @@ class Reviewing:
         memories: tuple[Fact, ...] = (fact,)
         words: tuple[str, ...] = (reviews.quoted(read.body) if reviews.asks(read.body) else self._words(fact),)
         choices: tuple[str, ...] = reviews.DOUBT
+        holds = str(read.keys.get("holds") or "") if fact.kind == reviews.KIND else ""
+        if holds:
+            decision = None if ticks else reviews.decision(read.body)
+            decision = decision if decision in reviews.HOLD else None
+            why = fact.end_reason
+            return Case(fact.id, path, sha, why, reviews.HOLD, (), (), decision, ticks, read.body, holds)
         if fact.kind == reviews.KIND:
             choices = reviews.CONFLICT
             pair = read.keys.get("pair")

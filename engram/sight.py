@@ -12,7 +12,7 @@ from engram.core import todos, trust
 from engram.core.talks import SPINE, over
 from engram.errors import EngramError, NotFoundError
 from engram.llm.answers import Answers
-from engram.passes import Living, Looking, View
+from engram.passes import FOREIGN, Living, Looking, View
 from engram.vault import files, note
 from engram.vault.pages import page_from
 from engram.vault.places import is_text
@@ -67,6 +67,7 @@ class Sight(Looking):
         facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         if not few:
             self.around.follow(facts)
+        self.using.meet(facts, self.filing.births(), now, self.settings.zone)
         self.edges.refresh()
         self._entities = self.entering.known()
         self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
@@ -130,10 +131,11 @@ class Sight(Looking):
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
+        births = self.filing.births()
         for fact in facts:
-            source = self.said_by(fact, ask=False)
-            kept = self.filing.kept(fact)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source)
+            source, foreign = self.said_by(fact, ask=False), fact.id not in births
+            kept = FOREIGN if foreign else self.filing.kept(fact)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source, foreign)
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""

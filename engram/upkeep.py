@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from engram.agenda import Agenda, Cadence
     from engram.config import Settings
-    from engram.consolidate import Consolidation, Report
+    from engram.consolidate import Consolidation
+    from engram.draft import Report
     from engram.extraction import Extractor
     from engram.passes import Ask
 

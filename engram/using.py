@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import actions, decay
 from engram.core.records import Fact
+from engram.core.text import content_hash
+from engram.vault.facts import is_derived_id
+from engram.vault.usage import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import tzinfo
 
     from engram.core.policy import Policy
     from engram.core.records import Hit, Usage
@@ -111,13 +115,53 @@ class Using:
         return self.uses.flush()
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
-        """Take in what other devices wrote. Raises EngramError."""
+        """Take in what other devices wrote; where no device says when the log began, it begins now.
+
+        Raises EngramError.
+        """
         self.uses.refresh(now, restore=restore)
+        if self.uses.met(ALL) is None:
+            self.uses.meet({ALL: now})
+
+    def meet(
+        self, facts: Iterable[Fact], births: Mapping[str, str], now: datetime, zone: tzinfo, *, filed: bool = False
+    ) -> None:
+        """Write down when engram first met the notes of these memories, where nothing says so yet (law 5 of the model).
+
+        `births` are the times of their rows in the action log, by id. A memory that engram heard and wrote within
+        `decay.late_days` keeps its own date; one that it wrote later, as in an import, was met when it was written;
+        any other is met now. A note without an id is known again by its words. What the log tells is not written down
+        twice, unless the memories are `filed` just now.
+        """
+        late, found, told = timedelta(days=self.policy.decay.late_days), dict[str, datetime](), dict[str, datetime]()
+        for fact in facts:
+            if fact.status == "review" or self.uses.met(fact.id) is not None:
+                continue
+            if born := births.get(fact.id):
+                when = _time(born)
+                if when and not (fact.created and when - fact.created <= late):
+                    told[fact.id] = min(when, now)  # the clock may have been set back since
+                continue
+            words = f"text {content_hash(fact.text)[:16]}" if is_derived_id(fact, zone) else ""
+            found[fact.id] = (words and self.uses.met(words)) or now
+            if words:
+                found[words] = found[fact.id]
+        self.uses.meet(found)
+        self.uses.meet(told, written=not filed)
 
     def compact(self, now: datetime) -> int:
         """Write our own file anew if it holds mostly superseded lines; the bytes that saves. Raises EngramError."""
         self.flush()
         return self.uses.compact(now)
+
+
+def _time(text: str) -> datetime | None:
+    """The time of a row of the log, None where it is none."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _share(score: float, best: float) -> float:

@@ -24,6 +24,8 @@ GUIDELINES = "state/compression-guidelines.md"
 """What the log of actions suggests, for people and for assistants (`C21`)."""
 
 SOURCES = ("extraction", "consolidation", "replay", "manual", "unknown")
+BIRTHS = frozenset({"create", "store", "review"})
+"""Actions whose rows say that engram wrote a memory; they stay as long as it is in the vault (`X17`)."""
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
 _BUILDING = frozenset({"update_note", "create_artifact", "link_graph"})
 

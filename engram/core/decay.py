@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.classify import tier_of
-from engram.core.lifecycle import layer_of
+from engram.core.lifecycle import begun, layer_of
 from engram.core.policies.living import CURVES
 from engram.core.records import Vitals
 
@@ -36,9 +36,9 @@ _PASSING = frozenset({"working", "episodic"})
 class Law:
     """How something fades: since when, with which half-life of the policy, what slows it and what speeds it up.
 
-    `clock` is the last access or, before the first, the last evidence (created, reinforced, edited); the anchor of
-    salience; or the later of access and evidence: a use is evidence too. Only the `layers` named fade, without
-    a name all. A `chosen` curve is the policy's, else it halves.
+    `clock` is the last access or, before the first, the last evidence (`lifecycle.begun`, reinforced, edited); the
+    anchor of salience; or the later of access and evidence: a use is evidence too. Only the `layers` named fade,
+    without a name all. A `chosen` curve is the policy's, else it halves.
     """
 
     clock: Literal["access", "anchor", "touch"]
@@ -129,7 +129,7 @@ def _doubt(row: Law, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
 
 
 def _since(row: Law, fact: Fact, usage: Usage) -> datetime | None:
-    evidence = _later(fact.created, usage.evidence_at)
+    evidence = _later(begun(fact, usage), usage.evidence_at)
     if row.clock == "touch":
         return _later(usage.last_access, evidence)
     return (usage.salience_at if row.clock == "anchor" else None) or usage.last_access or evidence

@@ -258,20 +258,19 @@ def weakened(confidence: float, policy: LadderPolicy) -> float:
 def is_own_change(before: Fact, after: Fact) -> bool:
     """Whether a change of a note can only be ours: it brings what only we write, and nothing of a person's (`X23`).
 
-    That is the key of a turn among its evidence, the id of a memory that it succeeds or gives way to (a person
-    writes a link), or another stage. What we write along with it may differ too.
+    That is the key of a turn among its evidence, or the id of a memory that it succeeds or gives way to (a person
+    writes a link). What we write along with it may differ too.
     """
     gained = [_gained(_keys(before), _keys(after))]
     gained += [_gained(before.supersedes, after.supersedes), _gained(before.superseded_by, after.superseded_by)]
-    moved = before.stage != after.stage
-    if None in gained or not (moved or any(gained)) or not all(map(is_ulid, (*(gained[1] or ()), *(gained[2] or ())))):
+    if None in gained or not any(gained) or not all(map(is_ulid, (*(gained[1] or ()), *(gained[2] or ())))):
         return False
     same = {name: getattr(before, name) for name in _WRITTEN_ALONG}
     return replace(after, **same) == before
 
 
 _WRITTEN_ALONG = (
-    *("source", "also", "supersedes", "superseded_by", "stage"),
+    *("source", "also", "supersedes", "superseded_by"),
     *("status", "confidence", "expires", "valid_until", "end_reason", "path", "sha"),
 )
 

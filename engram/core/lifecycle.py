@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Usage, Vitals
 
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
-"""How far a memory is trusted (rows B3, C24); computed, and in the note only for those who read it."""
+"""How far a memory is trusted (rows B3, C24); computed whenever it is asked for, never written to a note."""
 
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 """What kind of memory it is (row D1); only working and episodic ones pass."""
@@ -122,14 +122,6 @@ def stage(fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str 
     if usage.confirmations >= limits.validated:
         return "validated", f"said {usage.confirmations + 1} times"
     return "candidate", "new"
-
-
-def restaged(
-    fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str | None = None
-) -> tuple[str, str] | None:
-    """The stage and why, where it is not what the note says; a note that says nothing is a candidate's (`C24`)."""
-    now, why = stage(fact, usage, vitals, policy, barred)
-    return (now, why) if now and now != (fact.stage or "candidate") else None
 
 
 def nudge(stage: str, verification: str, policy: Policy) -> float:
@@ -260,12 +252,12 @@ def trashed(fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: st
     if fact.status != "active" or fact.pinned:
         return None
     if over := settled(fact):
-        since = _between(fact.done, now) if fact.done else _age(fact, now, usage)
+        since = _between(fact.done, now) if fact.done else _rest(fact, usage, now)
         days = policy.lifecycle.resolved_days
         return f"a commitment, {over} more than {days:g} days ago" if since > timedelta(days=days) else None
     limits = policy.extraction
     doubted = fact.confidence < limits.inferred and not usage.confirmations and not protected(fact, kept)
-    if doubted and expired(fact, now) and _age(fact, now) >= timedelta(days=limits.speculative_days):
+    if doubted and expired(fact, now) and _age(fact, usage, now) >= timedelta(days=limits.speculative_days):
         return f"a speculation, unconfirmed for {limits.speculative_days:g} days"
     return None
 
@@ -301,7 +293,7 @@ def _worn(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Polic
     """What the numbers say of a memory that may be put away (rows B8, C18, D11)."""
     limits = policy.lifecycle
     unneeded = usage.access <= limits.archive_access and fact.importance < limits.archive_importance
-    if unneeded and _age(fact, now) > timedelta(days=limits.archive_days):
+    if unneeded and _age(fact, usage, now) > timedelta(days=limits.archive_days):
         if limits.archive_retention >= 1:
             return "old, unimportant, unused"
         if vitals.retention < limits.archive_retention:
@@ -332,10 +324,22 @@ def revived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Pol
     return None if fate(replace(fact, status="active"), usage, vitals, now, policy) else "recalled again"
 
 
-def _age(fact: Fact, now: datetime, usage: Usage | None = None) -> timedelta:
-    """How old a memory is, with `usage` since it was last said or edited; 0 where nobody knows."""
-    known = (fact.created, usage.evidence_at if usage else None)
-    return _between(max((when for when in known if when), default=now), now)
+def begun(fact: Fact, usage: Usage) -> datetime | None:
+    """When the clocks of fading begin: the memory's own date, or when engram first met its note if that is later.
+
+    None where neither is known.
+    """
+    return max(filter(None, (fact.created, usage.met)), default=None)
+
+
+def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:
+    """For how long the clocks of fading have run; 0 where nothing says so."""
+    return _between(begun(fact, usage) or now, now)
+
+
+def _rest(fact: Fact, usage: Usage, now: datetime) -> timedelta:
+    """The same since the memory was last said or edited."""
+    return _between(max(filter(None, (begun(fact, usage), usage.evidence_at)), default=now), now)
 
 
 def _between(start: datetime, end: datetime) -> timedelta:
@@ -372,7 +376,7 @@ def promoted(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> tuple[s
         return "semantic", f"important, {_recalls(usage)}"
     if fact.layer and usage.access >= limits.working_access:
         return "", _recalls(usage)
-    if fact.layer and _age(fact, now) >= timedelta(minutes=limits.working_minutes):
+    if fact.layer and _age(fact, usage, now) >= timedelta(minutes=limits.working_minutes):
         return "", f"{limits.working_minutes:g} minutes old"
     return None
 
@@ -404,7 +408,7 @@ def tiered(
         if fact.pinned:
             return "hot", "pinned"
         return ("hot", f"value {limits.tier_hot:g} or more") if worth >= limits.tier_hot else None
-    rested = _age(fact, now, usage) >= timedelta(days=limits.tier_days)
+    rested = _rest(fact, usage, now) >= timedelta(days=limits.tier_days)
     if fact.pinned or not rested or worth > limits.tier_cold:
         return None
     return "cold", f"value {limits.tier_cold:g} or less"
@@ -480,8 +484,8 @@ def when(
 
     end = _first(days, ending)
     turn = _first(days if end is None else end[0] - 1, tiring)
-    if turn and not turn[0] and fact.stage == "stale":
-        turn = None
+    if turn and not turn[0]:
+        turn = None  # it is stale already
     return tuple(Coming(now + day * _DAY, *found) for day, found in filter(None, (turn, end)))
 
 

@@ -197,7 +197,6 @@ class Fact:
     end_reason: str = ""
     persona: str | None = None
     layer: str = ""
-    stage: str = ""
     verification: str = ""
     done: datetime | None = None
     path: str = ""
@@ -245,7 +244,8 @@ class Usage:
 
     `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) holds as of `salience_at`,
     `stability` is 1–5; `gap_days` is the last interval between two recalls and `gradient` (0.1–3) what spacing
-    made of it (row B7). `evidence_at` is when it was last reinforced, confirmed or edited.
+    made of it (row B7). `evidence_at` is when it was last reinforced, confirmed or edited. `met` is when engram first
+    met the note, None where nothing says so; a memory fades from the later of `met` and its own date.
     """
 
     access: int = 0
@@ -257,6 +257,7 @@ class Usage:
     salience_at: datetime | None = None
     gap_days: float = 0.0
     gradient: float = 1.0
+    met: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,12 @@ class Lookups:
         found = self.rows.ask(question, holding)
         return [cast("Fact", unpack("fact", record)) for (record,) in found]
 
+    def facts_at(self, paths: Iterable[str]) -> list[Fact]:
+        """The facts whose notes stand at these paths."""
+        question = "SELECT record FROM unit WHERE kind = 'fact' AND path IN (SELECT value FROM json_each(?))"
+        found = self.rows.ask(question, (json.dumps(list(paths)),))
+        return [cast("Fact", unpack("fact", record)) for (record,) in found]
+
     def active(self, content_hash: str) -> tuple[str, ...]:
         """The ids of the active facts that state this (`core.text.content_hash`; row C5)."""
         return tuple(

@@ -7,9 +7,10 @@ whether, and does it. What one pass plans the next one sees, although nothing is
 from __future__ import annotations
 
 from engram.passes.steps import TRASH, Answer, Ask, Bundle, Case, Faded, Kept, Made, Mark, Step, Tie, Told
-from engram.passes.view import Living, Looking, Pass, View
+from engram.passes.view import FOREIGN, Living, Looking, Pass, View
 
 __all__ = [
+    "FOREIGN",
     "TRASH",
     "Answer",
     "Ask",

@@ -45,7 +45,8 @@ def touched(one: Living) -> float:
 
 def rested(one: Living, now: datetime) -> float:
     """For how many days nobody said, edited or recalled a memory."""
-    latest = max((at for at in (one.fact.created, one.usage.evidence_at, one.usage.last_access) if at), default=now)
+    known = (one.fact.created, one.usage.met, one.usage.evidence_at, one.usage.last_access)
+    latest = max(filter(None, known), default=now)
     return (now.timestamp() - latest.timestamp()) / 86400
 
 

@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, links
+from engram.core.actions import BIRTHS
 from engram.core.records import Amend, Edit, Move
 from engram.passes import TRASH, Faded, Mark
 
@@ -33,21 +34,8 @@ _OURS = frozenset({"artifacts", "boxes", "macros", "traces", "spine.md", "profil
 PROMISES = frozenset({"edit", "decide", "forget", "keep", "drop", "confirm", "dispute", "correct", "restore", "pin"})
 """Actions whose rows never leave the log: a person's word, on which later decisions rest (rows X8, X9, X23)."""
 
-BIRTHS = frozenset({"create", "store", "review"})
-"""Actions whose rows stay as long as their memory is in the vault: they say where it comes from (`X17`)."""
-
 
 # -- what becomes of memories -------------------------------------------------------------------------
-
-
-def stage(view: View, now: datetime) -> list[Step]:
-    """How far a memory is trusted goes into its note, where that changed (rows B3, C24)."""
-    found: list[Step] = []
-    for one in view.active():
-        vitals = view.vitals(one, now)
-        if turn := lifecycle.restaged(one.fact, one.usage, vitals, view.policy, one.barred):
-            found.append(Edit(one.fact.path, one.fact.sha, {"stage": turn[0]}, turn[1]))
-    return found
 
 
 def promote(view: View, now: datetime) -> list[Step]:
@@ -124,14 +112,14 @@ def revive(view: View, now: datetime) -> list[Step]:
         if why := lifecycle.revived(fact, one.usage, view.vitals(one, now), now, view.policy):
             day = (fact.created or now).astimezone(view.zone)
             home = f"facts/{day:%Y-%m-%d}/{PurePosixPath(fact.path).name}"
-            keys = {"status": "active", "end_reason": None, "stage": None}
+            keys = {"status": "active", "end_reason": None}
             found.append(Move(fact.path, fact.sha, home, keys, why))
     return found
 
 
 def archived(fact: Fact, why: str, now: datetime, zone: tzinfo, keys: Mapping[str, object] | None = None) -> Move:
     """The note put away, with further `keys`."""
-    told = {"status": "archived", "stage": "archived", "end_reason": why, **(keys or {})}
+    told = {"status": "archived", "end_reason": why, **(keys or {})}
     return aside(fact, "archive", told, why, now, zone)
 
 

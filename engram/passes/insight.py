@@ -21,7 +21,7 @@ from engram.core.forgetting import Spoken
 from engram.core.records import Edit, Fact, Usage
 from engram.core.talks import curated
 from engram.core.text import content_hash, ulid
-from engram.passes import Bundle, Living, Made, Mark, Told
+from engram.passes import Bundle, Made, Mark, Told
 from engram.passes.groups import asked, beside, clusters, is_theirs, listed, print_of, refused, rested, seeds
 from engram.passes.hygiene import archived
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.drift import Finding
-    from engram.passes import Answer, Step, View
+    from engram.passes import Answer, Living, Step, View
 
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
@@ -101,8 +101,8 @@ def integrate(view: View, now: datetime) -> list[Step]:
     policy = view.policy.insight
 
     def old(one: Living) -> bool:
-        born = one.fact.created or now
-        return (now - born).total_seconds() > policy.ripe_days * 86400
+        begun = lifecycle.begun(one.fact, one.usage) or now
+        return (now - begun).total_seconds() > policy.ripe_days * 86400
 
     def ripe(one: Living) -> bool:
         faded = view.vitals(one, now).salience < policy.ripe_salience
@@ -202,7 +202,7 @@ def _made(
         supersedes=tuple(one.fact.id for one in gone),
         derived_from=names,
     )
-    fact = _staged(view, replace(fact, **shape), usage or Usage(), now)  # type: ignore[arg-type]
+    fact = replace(fact, **shape)  # type: ignore[arg-type]
     reason = f"concluded from {len(facts)} memories"
     ends = [
         archived(
@@ -215,13 +215,6 @@ def _made(
         for one in gone
     ]
     return [Bundle((Made(fact, reason, by, usage or Usage()), *ends))]
-
-
-def _staged(view: View, fact: Fact, usage: Usage, now: datetime) -> Fact:
-    """The fact with its stage, so that the next look at it changes nothing."""
-    one = Living(fact, usage, view.policy.trust.dream, said_by="dream")
-    stage, _ = lifecycle.stage(fact, usage, view.vitals(one, now), view.policy)
-    return replace(fact, stage="" if stage == "candidate" else stage)
 
 
 def _may_go(one: Living) -> bool:

@@ -80,7 +80,7 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
         born = one.fact.created.timestamp() if one.fact.created else 0.0
         return (not is_theirs(one), -worth, born, one.fact.id)
 
-    used: set[str] = set()
+    used = set(view.closed.get("merge", ()))
     for winner in sorted(chosen.values(), key=rank):
         if winner.fact.id in used:
             continue
@@ -263,7 +263,7 @@ def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime
     loser, winner = sorted((newer, older), key=rank)
     if is_theirs(loser):
         return []
-    ready = actions.proposed("update_note", _known(winner), view.policy.actions)
+    ready = actions.proposed("update_note", _known(winner, view.stage(winner, now)), view.policy.actions)
     if ready.ruling != "allow":
         told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
         return [Told(winner.fact.id, winner.fact.path, told, ready)]
@@ -276,9 +276,9 @@ def _contradicted(view: View, newer: Living, older: Living, sure: float, left: i
     if new.id in old.superseded_by:
         return []  # it was weakened on this word before
     ask = Case(new, old, "a model finds that both cannot be true")
-    if sure < policy.insight.sure:
+    if sure < policy.insight.sure or older.foreign:
         return [ask]
-    gone = actions.proposed("discard", _known(older), policy.actions)
+    gone = actions.proposed("discard", _known(older, view.stage(older, now)), policy.actions)
     ready = actions.proposed("update_note", _known(newer, stage="candidate"), policy.actions)
     if ready.ruling != "allow":
         return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
@@ -310,9 +310,8 @@ def _effect(view: View, newer: Living, older: Living, effect: Effect, now: datet
     return [Bundle(tuple(steps))]
 
 
-def _known(one: Living, stage: str = "") -> Eligibility:
-    fact = one.fact
-    return Eligibility(fact.confidence, stage or fact.stage or "candidate", fact.importance, "consolidation")
+def _known(one: Living, stage: str) -> Eligibility:
+    return Eligibility(one.fact.confidence, stage, one.fact.importance, "consolidation")
 
 
 def _local(when: datetime, zone: tzinfo) -> str:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from engram.core.talks import Talk
 
-_PLAIN = frozenset(
-    {"category", "status", "stage", "layer", "end_reason", "verification", "pinned", "confidence", "importance"}
-)
+_PLAIN = frozenset({"category", "status", "layer", "end_reason", "verification", "pinned", "confidence", "importance"})
 _LISTS = frozenset({"supersedes", "superseded_by", "tags"})
 _LINK = re.compile(r"\[\[([^\]|]*)(?:\|[^\]]*)?\]\]")
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Fact) if item.name in _PLAIN}

@@ -370,8 +370,9 @@ def _bridge(
     now: datetime,
 ) -> list[Step]:
     rests = [facts[n - 1] for n in answer["facts"]]
-    weakest = min(rests, key=lambda fact: (fact.stage != "stale", fact.confidence))
-    known = Eligibility(weakest.confidence, weakest.stage or "candidate", weakest.importance, "consolidation")
+    stages = {fact.id: view.stage(view.memories[fact.id], now) for fact in rests}
+    weakest = min(rests, key=lambda fact: (stages[fact.id] != "stale", fact.confidence))
+    known = Eligibility(weakest.confidence, stages[weakest.id], weakest.importance, "consolidation")
     ready = proposed("link_graph", known, view.policy.actions)
     if ready.ruling != "allow":
         return [Told(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]

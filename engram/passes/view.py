@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engram.core import decay
+from engram.core import decay, lifecycle
 from engram.core.forgetting import Forgotten
 from engram.core.records import Amend, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 from engram.passes import outcome
@@ -27,13 +27,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FOREIGN = "engram did not write it"
+"""Why no run touches a note without a birth in the action log: written by hand, synced, of another tool."""
+
 
 @dataclass(frozen=True, slots=True)
 class Living:
     """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it, who says it.
 
     `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
-    source class (`trust.fact_class`).
+    source class (`trust.fact_class`). `foreign`: engram did not write the note, so no run changes, moves or ends it
+    whatever its keys say; such a one is `kept` too.
     """
 
     fact: Fact
@@ -42,6 +46,7 @@ class Living:
     barred: str | None = None
     kept: str | None = None
     said_by: str = "user"
+    foreign: bool = False
 
 
 class Looking:
@@ -110,7 +115,8 @@ class View:
     the turns by persona, and `summaries` are those of the latest conversations that are nobody's in particular.
     `entities` are the notes of these by path.
     `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
-    files that were asked for.
+    files that were asked for. `closed` are by the name of a pass the memories that it leaves alone: a person
+    is asked about them, or said no.
     """
 
     policy: Policy
@@ -123,6 +129,7 @@ class View:
     stored: Mapping[str, Stored] = field(default_factory=dict)
     buried: Collection[str] = ()
     forgotten: Forgotten = field(default_factory=Forgotten)
+    closed: Mapping[str, Collection[str]] = field(default_factory=dict)
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     whole: bool = True
@@ -172,6 +179,14 @@ class View:
             known = decay.vitals(one.fact, one.usage, now, one.trust, self.policy, feedback)
             self._vitals[one.fact.id] = known
         return known
+
+    def stage(self, one: Living, now: datetime) -> str:
+        """How far a memory is trusted at `now` (`C24`); where the view is not `whole`, its source is asked for."""
+        if self.whole:
+            vitals = self.vitals(one, now)
+        else:
+            vitals = decay.vitals(one.fact, one.usage, now, self.look.believed(one.fact), self.policy)
+        return lifecycle.stage(one.fact, one.usage, vitals, self.policy, one.barred)[0]
 
     def once(self, what: object, work: Callable[[], T], *rests_on: object) -> T:
         """What `work` gives, worked out once for all passes that ask for it under the name `what`.

@@ -159,6 +159,8 @@ def _run(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {would}{deed['name']}: {way or 'ties'} ({deed['why']})"
     done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
     yield f"{result['cadence']}: {done or 'nothing to do'}"
+    yield from (f"  held: {why}; nothing of it is done without a tick" for why in result["held"].values())
+    yield from (f"    held: {one['name']}: {one['path']} ({one['why']})" for one in result["holding"])
     yield from (f"  put off: {path}, {why}" for path, why in result["put_off"].items())
     yield from (f"  left to you: {number}, {why}" for why, number in result["left"].items())
     yield from (f"  noticed: {one['path'] or one['name']}, {one['why']}" for one in result["findings"])

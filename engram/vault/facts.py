@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
+    from engram.core.records import Edit, Move
     from engram.vault.note import Note
 
 FILE_NAME = "{category}-{slug}-{hash}"
@@ -36,7 +37,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "superseded_by": ("superseded_by", "supersededBy"),
     "end_reason": ("end_reason", "forgottenReason"),
     "verification": ("verification", "verificationState"),
-    "stage": ("stage", "lifecycleState"),
 }
 _KEYS = {name: (key, rank) for key, names in _NAMES.items() for rank, name in enumerate(names)}
 # Types of the other seeds; with True the word also becomes a tag.
@@ -118,7 +118,6 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
         end_reason=reader.text("end_reason"),
         persona=reader.text("persona") or None,
         layer=reader.text("layer"),
-        stage=reader.text("stage"),
         verification=reader.text("verification"),
         done=reader.time("done"),
         path=path,
@@ -143,7 +142,6 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
         "about": [link(name) for name in fact.about],
         "tags": ["-".join(tag.split()) for tag in fact.tags],
         "source": sources if len(sources) > 1 else "".join(sources),
-        "stage": fact.stage,
         "pinned": fact.pinned,
         "expires": _time(fact.expires, zone),
         "valid_from": _time(fact.valid_from, zone),
@@ -186,6 +184,26 @@ def rewritten(body: str, old: str, new: str, day: str) -> str | None:
     end = following.start() if following else len(rest)
     listed, below = rest[:end].rstrip("\n"), rest[end:]
     return f"{after}{listed}\n{line}\n" + (f"\n{below}\n" if below else "")
+
+
+COMPUTED = ("stage",)
+"""Keys that engram wrote once and computes now: each goes with the next write to its note."""
+
+
+def keys_to_write(change: Edit | Move) -> dict[str, object]:
+    """The keys that a change gives a note, without those that engram wrote once; none where it is only moved."""
+    if not change.keys and change.body is None:
+        return {}
+    return {**dict.fromkeys(COMPUTED), **change.keys}
+
+
+def is_derived_id(fact: Fact, zone: tzinfo) -> bool:
+    """Whether the note has no id of its own, so that its memory goes by its path."""
+    return fact.id == _derived_id(fact.path, zone)
+
+
+def _derived_id(path: str, zone: tzinfo) -> str:
+    return ulid(_folder_date(path, zone) or datetime(1970, 1, 1, tzinfo=UTC), path)
 
 
 def reworded(fact: Fact) -> bool:
@@ -278,7 +296,7 @@ class _Reader:
             return text
         if text:
             self.doubt("id", "is no id; one was derived from the path")
-        return ulid(_folder_date(self.path, self.zone) or datetime(1970, 1, 1, tzinfo=UTC), self.path)
+        return _derived_id(self.path, self.zone)
 
     def category(self) -> tuple[str, tuple[str, ...]]:
         """The category and the tags; an unknown category becomes a tag of a plain fact."""

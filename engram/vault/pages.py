@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.records import Line, Page
+from engram.core.text import is_ulid
 from engram.vault import note as notes
 from engram.vault.entities import with_relations
 from engram.vault.forms import between, blocks, inert, original, outside, plain_text
@@ -32,6 +33,13 @@ def page_from(note: notes.Note) -> Page:
     """The page in a note."""
     held = {name: lines_of(text) for name, text in blocks(note.body).items() if name != "relations"}
     return Page(note.keys, held, outside(note.body))
+
+
+def is_foreign(page: Page) -> bool:
+    """Whether a note that is no memory is somebody's own, in which engram neither wrote nor tells anything."""
+    ours = page.keys.get("kind") == "entity" and is_ulid(str(page.keys.get("id") or ""))
+    said = any(not line.startswith(("# ", "![[about.base]]")) for line in page.own.splitlines() if line.strip())
+    return said and not page.blocks and not ours
 
 
 def lines_of(text: str) -> tuple[Line, ...]:

@@ -32,6 +32,8 @@ LABELS: Mapping[str, str] = {
     "newer": "The newer one is true now",
     "both": "Both are true",
     "older": "The older one is true",
+    "apply": "Do it",
+    "leave": "Leave all of it as it is",
 }
 """The answers and the words beside their boxes."""
 
@@ -40,6 +42,9 @@ DOUBT = ("keep", "drop")
 
 CONFLICT = ("newer", "both", "older")
 """The answers to two memories of which one may be over."""
+
+HOLD = ("apply", "leave")
+"""The answers to a run that is held."""
 
 _SLUG_BYTES = 60
 _HEADING = re.compile(r"^## Review[ \t\r]*$", re.MULTILINE)
@@ -109,7 +114,7 @@ def ticked(body: str) -> list[str]:
 
 
 def decision(body: str) -> str | None:
-    r"""What a person decided: keep, drop, newer, both or older; None while nothing, or two things, are ticked.
+    r"""What a person decided: one of `LABELS`; None while nothing, or two things, are ticked.
 
     >>> decision("Words.\n\n## Review\n\n  * [X] keep it\n  * [ ] Drop it\n")
     'keep'

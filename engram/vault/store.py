@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from engram.core.actions import BIRTHS
 from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
-from engram.vault import files, note
+from engram.vault import facts, files, note
 from engram.vault.places import shown, walk
 
 if TYPE_CHECKING:
@@ -33,6 +35,11 @@ HASHES_HEAD = f"# SHA-256 of the normal form, version {HASH_VERSION}, of every a
 RETRIES = 5
 MOST_OWN = 4096
 """So many of the latest are enough: only what was written a moment ago is asked about."""
+# As `log` writes rows, for the log of a large vault is read whole before its first night.
+_BIRTH = re.compile(
+    rb'^\{"at": "([^"\n]*)", "action": "(?:%s)", [^\n]*?"memory": "([^"\n]*)"' % "|".join(sorted(BIRTHS)).encode(),
+    re.MULTILINE,
+)
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -242,6 +249,17 @@ class Vault:
         """The rows of the action log that name `memory`, oldest first."""
         return [row for row in self._rows(ACTIONS, memory) if memory in {row.get("memory"), row.get("met")}]
 
+    def births(self) -> dict[str, str]:
+        """When each memory that engram wrote was first written, by its id: the times of the rows of `BIRTHS`."""
+        try:
+            raw = files.read(files.safe_join(self.root, ACTIONS))
+        except NotFoundError:
+            return {}
+        found: dict[str, str] = {}
+        for row in _BIRTH.finditer(raw):
+            found.setdefault(row[2].decode(errors="replace"), row[1].decode(errors="replace"))
+        return found
+
     def deeds(self, actions: Collection[str]) -> set[tuple[str, str]]:
         """Action and memory of each row of the action log that tells of one of these actions."""
         rows = (row for action in actions for row in self._rows(ACTIONS, action))
@@ -366,4 +384,4 @@ def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> byte
     """What the change makes of `raw`; ConflictError where it was not planned for these bytes."""
     if files.sha256(raw) != change.sha:
         raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
-    return ready.get(change.path) or note.edit(raw, change.keys, change.body)
+    return ready.get(change.path) or note.edit(raw, facts.keys_to_write(change), change.body)

@@ -4,6 +4,10 @@ A line is an anchor: how the use of one memory stood after one device had seen s
 are the device's own, so they add up over devices; of times the latest holds, and of what fades the latest anchor.
 Lines may therefore come in any order, twice or late, and a union merge is always right. A device writes its own
 file only.
+
+Another kind of line says when the device first met notes: `{"met": [keys], "at": when}`, many keys in a line, for this
+is read at every start. The earliest holds. A key is a memory's id or, for a note without one, `text <content hash>`;
+`ALL` stands for every note that was there when the log began, and for those of a log that was lost and begun anew.
 """
 
 from __future__ import annotations
@@ -14,8 +18,9 @@ import re
 import secrets
 import stat
 import threading
+from collections import Counter
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -37,9 +42,14 @@ if TYPE_CHECKING:
 
 USAGE = "state/usage"
 DEVICE = "device"
+ALL = "all notes"
+"""The key of all notes that no line names; no id holds a blank."""
+MET_TOGETHER = 1000
+"""Keys in one line."""
 UNUSED = Usage()
 _NAME = re.compile(r"[0-9a-f]{16}")
-_INITIAL = {field.name: field.default for field in fields(Usage)}
+_INITIAL = {one.name: one.default for one in fields(Usage) if one.name != "met"}
+_MET = '{"met": '
 _TIMES = {datetime, NoneType}
 _NUMBERS = {float, int}
 _DECODE = json.JSONDecoder().raw_decode
@@ -95,17 +105,48 @@ class Uses:
         self.known = False
         self.path = f"{USAGE}/{device}.jsonl"
         self._held: dict[str, dict[str, Usage]] = {device: {}}
+        self._met: dict[str, dict[str, datetime]] = {device: {}}
+        self._elsewhere: dict[str, datetime] = {}
+        self._first: dict[str, datetime] = {}
+        self._unused = UNUSED
         self._stats: dict[str, Stat] = {}
         self._unsaved: set[str] = set()
+        self._unsaved_met: set[str] = set()
         self._lines = 0
         self._lock = threading.Lock()
 
     def of(self, memory: str) -> Usage:
         """How the memory was used so far, on all devices; the initial values where it was not (`B5`)."""
         seen = [held[memory] for held in self._held.values() if memory in held]
-        if len(seen) > 1:
-            return merged(seen, self.policy.most_stability)
-        return seen[0] if seen else UNUSED
+        met = self._first.get(memory)
+        if not seen:
+            return self._unused if met is None else Usage(met=met)
+        used = merged(seen, self.policy.most_stability) if len(seen) > 1 else seen[0]
+        return replace(used, met=met or self._unused.met)
+
+    def met(self, key: str) -> datetime | None:
+        """When the note of this key was first met, on any device; None where no line names it."""
+        return self._first.get(key)
+
+    def meet(self, met: Mapping[str, datetime], *, written: bool = False) -> None:
+        """These notes were first met then, unless they were met before; saved by the next `flush`.
+
+        What is `written` elsewhere in the vault is not saved.
+        """
+        if not met:
+            return
+        with self._lock:
+            own, fresh = self._met[self.device], dict[str, datetime]()
+            for key, when in met.items():
+                if key not in self._first or when < self._first[key]:
+                    fresh[key] = when
+            if written:
+                self._elsewhere |= fresh
+            else:
+                own |= fresh
+                self._unsaved_met |= fresh.keys()
+            self._first |= fresh
+            self._unused = Usage(met=self._first.get(ALL))
 
     def note(self, updates: Mapping[str, Usage]) -> None:
         """From now on these memories stand so: `of` them, bumped. Counts never fall; saved by the next `flush`."""
@@ -114,7 +155,7 @@ class Uses:
             for memory, usage in updates.items():
                 before = own.get(memory, UNUSED)
                 others = [held[memory] for held in self._held.values() if held is not own and memory in held]
-                mine = _own(usage, before, others)
+                mine = _own(replace(usage, met=None), before, others)
                 if mine != before:
                     own[memory] = mine
                     self._unsaved.add(memory)
@@ -124,17 +165,21 @@ class Uses:
         with self._lock:
             own = self._held[self.device]
             names, self._unsaved = self._unsaved, set()
+            keys, self._unsaved_met = self._unsaved_met, set()
             raw = _raw({name: own[name] for name in sorted(names)})
-        if not names:
+            raw += _raw_met({key: self._met[self.device][key] for key in keys})
+        if not raw:
             return 0
         try:
             self.vault.append(self.path, raw)
         except EngramError:
             with self._lock:
                 self._unsaved |= names
+                self._unsaved_met |= keys
             raise
-        self._wrote(self._lines + len(names))
-        return len(names)
+        lines = raw.count(b"\n")
+        self._wrote(self._lines + lines)
+        return lines
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
         """Read the files that somebody else changed, as git and sync tools do; torn and foreign lines are passed over.
@@ -144,7 +189,8 @@ class Uses:
         a shorter one on purpose. Raises EngramError.
         """
         stats = self._found()
-        held = {device: self._read(device, now) for device in stats if stats[device] != self._stats.get(device)}
+        read = {device: self._read(device, now) for device in stats if stats[device] != self._stats.get(device)}
+        held = {device: log.held for device, log in read.items()}
         with self._lock:
             own = self._held[self.device]
             if self.device in held or self.device not in stats:
@@ -155,9 +201,23 @@ class Uses:
                 self._unsaved = lost if restore else self._unsaved & lost
             kept = {device: known for device, known in self._held.items() if device in stats}
             self._held = kept | held | {self.device: own}
+            self._refresh_met(read, stats)
             self._lines = self._lines if self.device in stats else 0
             self._stats = stats
             self.known = True
+
+    def _refresh_met(self, read: Mapping[str, _Log], stats: Mapping[str, Stat]) -> None:
+        if not read and self._met.keys() - {self.device} <= stats.keys() and self.device in stats:
+            return
+        own = self._met[self.device]
+        written = read[self.device].met if self.device in read else {} if self.device not in stats else None
+        if written is not None:
+            own = _earliest((own, written))
+            self._unsaved_met = {key for key, when in own.items() if written.get(key) != when}
+        kept = {device: known for device, known in self._met.items() if device in stats}
+        self._met = kept | {device: log.met for device, log in read.items()} | {self.device: own}
+        self._first = _earliest((*self._met.values(), self._elsewhere))
+        self._unused = Usage(met=self._first.get(ALL))
 
     def compact(self, now: datetime) -> int:
         """Leave one line for each memory in our own file once enough lines are superseded; the bytes that saves.
@@ -165,7 +225,7 @@ class Uses:
         No answer changes by it, and a second run changes no byte. Lines from ahead of `now` stay as they are: it
         may be `now` that is wrong.
         """
-        superseded = self._lines - len(self._held[self.device])
+        superseded = self._lines - len(self._held[self.device]) - _met_lines(self._met[self.device])
         if superseded <= self._lines * self.policy.superseded_share:
             return 0
         before = len(self.vault.read(self.path))
@@ -191,11 +251,12 @@ class Uses:
             raise StorageError("the usage log cannot be read", where=str(folder)) from fault
         return found
 
-    def _read(self, device: str, now: datetime) -> dict[str, Usage]:
+    def _read(self, device: str, now: datetime) -> _Log:
         raw = self.vault.read(f"{USAGE}/{device}.jsonl")
         if device == self.device:
             self._lines = raw.count(b"\n")
-        return _folded(raw, self._limit(now))[0]
+        log = _folded(raw, self._limit(now))
+        return replace(log, met={**dict.fromkeys(log.early, now), **log.met})
 
     def _wrote(self, lines: int) -> None:
         """Our own file has so many lines now, and need not be read for what we wrote ourselves."""
@@ -237,12 +298,29 @@ def _latest(times: Iterable[datetime | None]) -> datetime | None:
 # -- lines --------------------------------------------------------------------------------------------
 
 
-def _folded(raw: bytes, until: datetime) -> tuple[dict[str, Usage], list[str]]:
-    """What the lines of one device say, and those that come from after `until`."""
-    held: dict[str, Usage] = {}
-    ahead: list[str] = []
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What the lines of one device say: the use of memories, when notes were first met, and lines from the future.
+
+    `early` are the notes that were met by a clock that was ahead, so at the latest now.
+    """
+
+    held: dict[str, Usage] = field(default_factory=dict)
+    met: dict[str, datetime] = field(default_factory=dict)
+    ahead: list[str] = field(default_factory=list)
+    early: set[str] = field(default_factory=set)
+
+
+def _folded(raw: bytes, until: datetime) -> _Log:
+    """What the lines of one device say, those that come from after `until` apart."""
+    log = _Log()
+    held, ahead = log.held, log.ahead
     limit = _text(until)
     for text in map(str.rstrip, TextIOWrapper(BytesIO(raw), "utf-8", "replace", "\n")):
+        if text.startswith(_MET):
+            if not _take_met(text, until, log):
+                ahead.append(text)
+            continue
         if (line := _line(text)) is None:
             continue
         memory, at, usage = line
@@ -250,12 +328,62 @@ def _folded(raw: bytes, until: datetime) -> tuple[dict[str, Usage], list[str]]:
             ahead.append(text)
         else:
             held[memory] = _joined(held[memory], usage) if memory in held else usage
-    return held, ahead
+    return log
+
+
+def _take_met(text: str, until: datetime, log: _Log) -> bool:
+    """Take in a line about notes that were first met; False for one from after `until`."""
+    try:
+        row = json.loads(text)
+        when, keys = _time(row["at"]), row["met"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return True
+    names = [key for key in keys if type(key) is str] if isinstance(keys, list) else []
+    if when > until:
+        log.early.update(names)
+        return False
+    met = log.met
+    for key in names:
+        if key not in met or when < met[key]:
+            met[key] = when
+    return True
+
+
+def _earliest(some: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
+    """The earliest time of each key."""
+    found: dict[str, datetime] = {}
+    for met in some:
+        if not found:
+            found = dict(met)
+            continue
+        for key, when in met.items():
+            if key not in found or when < found[key]:
+                found[key] = when
+    return found
+
+
+def _met_lines(met: Mapping[str, datetime]) -> int:
+    """How many lines say this."""
+    return sum(-(-number // MET_TOGETHER) for number in Counter(met.values()).values())
+
+
+def _raw_met(met: Mapping[str, datetime]) -> bytes:
+    """The lines about notes first met, the earliest first."""
+    times: dict[datetime, list[str]] = {}
+    for key, when in met.items():
+        times.setdefault(when, []).append(key)
+    lines = [
+        json.dumps({"met": keys[start : start + MET_TOGETHER], "at": _text(when)})
+        for when, keys in sorted((when, sorted(some)) for when, some in times.items())
+        for start in range(0, len(keys), MET_TOGETHER)
+    ]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _compacted(raw: bytes, until: datetime) -> bytes:
-    held, ahead = _folded(raw, until)
-    return _raw(dict(sorted(held.items()))) + "".join(f"{text}\n" for text in ahead).encode()
+    log = _folded(raw, until)
+    told = _raw(dict(sorted(log.held.items()))) + _raw_met(log.met)
+    return told + "".join(f"{text}\n" for text in log.ahead).encode()
 
 
 def _raw(held: Mapping[str, Usage]) -> bytes:

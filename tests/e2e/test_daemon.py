@@ -134,6 +134,8 @@ def test_the_same_command_says_the_same_with_and_without_a_daemon(world):
     ]
     now = ("--now", "2026-12-01T12:00:00")
     asked = [(*words, *now) if words[0] == "recall" else words for words in asked]
+    for words in asked:
+        world.json(*words)  # the first use moves a memory up
     alone = [world.json(*words) for words in asked]
     world.start()
     beside = [world.json(*words) for words in asked]
@@ -348,6 +350,7 @@ def test_a_long_job_is_seen_as_silence():
     writer.stop()
 
 
+ID_OF_FADED = "01HR0000000000000000000000"
 FADED = """---
 id: {id}
 created: 2024-03-02T10:00:00+01:00
@@ -368,9 +371,14 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
     """Nobody asks for the run; the command line tells what it did, undoes it byte for byte, and foresees the next."""
     note = world.vault / "facts" / "2024-03-02" / "fact-anna-saw-a-red-car.md"
     note.parent.mkdir(parents=True)
-    note.write_text(FADED.format(id="01HR0000000000000000000000"))
+    note.write_text(FADED.format(id=ID_OF_FADED))
     os.utime(note, (0, 0))  # nobody is at it
     before = note.read_bytes()
+    state = world.vault / "state"  # engram wrote it, and met it, long ago
+    (state / "usage").mkdir(parents=True)
+    (state / "usage" / f"{'a' * 16}.jsonl").write_text('{"met": ["all notes"], "at": "2024-03-02T10:00:00+00:00"}\n')
+    row = {"at": "2024-03-02T10:00:00+01:00", "action": "store", "outcome": "applied", "memory": ID_OF_FADED}
+    (state / "memory-actions.jsonl").write_text(f"{json.dumps(row)}\n")
     world.start()
     assert "would archive" in world.engram("consolidate", "--dry-run")
     assert "archive: Anna saw a red car" in world.engram("forecast", "--plot")

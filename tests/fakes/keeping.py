@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from engram.consolidate import Consolidation
 from engram.core.records import REMEMBERED, Fact, Turn, Usage
 from engram.core.text import ulid
+from engram.filing import deed
 from engram.using import Using
 from engram.vault import facts, note
-from engram.vault.usage import Uses
+from engram.vault.usage import ALL, Uses
 
 DEVICE = "0123456789abcdef"
 WORDS = [
@@ -42,6 +43,12 @@ class Keeping:
         self.frozen = ""
         self._turns = {}
         policy = memory.settings.policy
+        begun = {ALL: datetime(2000, 1, 1, tzinfo=UTC)}
+        uses = Uses(memory.vault, DEVICE, policy.usage)
+        uses.refresh(self.clock())
+        uses.meet(begun)  # the log is as old as any memory here
+        uses.flush()
+        memory.using.flush()
         self.using = Using(Uses(memory.vault, DEVICE, policy.usage), memory.index, policy)
         self.using.refresh(self.clock())
         self.order = Consolidation(
@@ -73,8 +80,8 @@ class Keeping:
             self._turns[day] = evidence.key
         return self._turns[day]
 
-    def plant(self, *made):
-        """Notes for these memories, as engram writes them; their ids."""
+    def plant(self, *made, born=True):
+        """Notes for these memories, as engram writes them, logged as its own if they are `born` here; their ids."""
         zone = self.memory.settings.zone
         taken = set()
         for fact in made:
@@ -84,6 +91,9 @@ class Keeping:
             taken.add(path)
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_bytes(note.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text)))
+        if born:
+            rows = [deed(fact.created or self.clock(), "create", fact.id, "said", by="rules") for fact in made]
+            self.memory.filing.explain([row | {"run": "planted"} for row in rows])  # what is of a run teaches nothing
         self.memory.rescan(None)
         return [fact.id for fact in made]
 

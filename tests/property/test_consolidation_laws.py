@@ -33,7 +33,6 @@ LIVES = st.lists(
             "importance": st.sampled_from((0.1, 0.29, 0.5, 0.7, 1.0)),
             "status": st.sampled_from(("active", "active", "active", "archived", "superseded", "forgotten")),
             "pinned": st.sampled_from((False, False, True)),
-            "stage": st.sampled_from(("", "active", "stale")),
             "layer": st.sampled_from(("", "", "working", "semantic")),
             "tags": st.sampled_from(((), ("fulfilled",))),
             "verification": st.sampled_from(("", "", "user_confirmed", "disputed")),

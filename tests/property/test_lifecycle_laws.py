@@ -19,7 +19,6 @@ from engram.core.lifecycle import (
     hidden,
     promoted,
     protected,
-    restaged,
     revived,
     settled,
     stage,
@@ -59,7 +58,6 @@ facts = st.builds(
     superseded_by=st.sampled_from(((), ("G",))),
     end_reason=st.sampled_from(("", "expired", "faded")),
     layer=st.sampled_from(("", "", *LAYERS)),
-    stage=st.sampled_from(("", *STAGES)),
     verification=st.sampled_from(("", "user_confirmed", "system_inferred", "disputed")),
 )
 usages = st.builds(
@@ -68,6 +66,7 @@ usages = st.builds(
     last_access=maybe,
     confirmations=st.integers(0, 2),
     evidence_at=maybe,
+    met=maybe,
 )
 vitals = st.builds(Vitals, confidence=shares, salience=shares, retention=shares, decay=shares, heat=shares)
 clocks = times.filter(lambda moment: moment >= NOW)
@@ -147,11 +146,9 @@ def test_what_is_revived_may_be_recalled_and_stays(fact, usage, values, now):
 
 @RUNS
 @given(facts, usages, vitals, clocks, st.sampled_from(("hot", "cold")), st.lists(shares, min_size=5, max_size=5))
-def test_stage_layer_and_tier_settle_in_one_step(fact, usage, values, now, tier, inputs):
+def test_layer_and_tier_settle_in_one_step(fact, usage, values, now, tier, inputs):
     """What was changed is not changed again at the same instant."""
-    if staged := restaged(fact, usage, values, POLICY):
-        assert staged[0] in STAGES
-        assert restaged(replace(fact, stage=staged[0]), usage, values, POLICY) is None
+    assert stage(fact, usage, values, POLICY)[0] in {"", *STAGES}
     if risen := promoted(fact, usage, now, POLICY):
         assert promoted(replace(fact, layer=risen[0]), usage, now, POLICY) is None
     if moved := tiered(fact, usage, tier, inputs, now, POLICY):
@@ -179,6 +176,6 @@ def test_a_forecast_is_what_looking_at_every_day_would_find(fact, usage, values,
         name, why = stage(fact, usage, at(moment), POLICY)
         if name == "stale" and not expected:
             expected.append(Coming(moment, name, why))
-    if expected and expected[0] == Coming(NOW, "stale", expected[0].why) and fact.stage == "stale":
-        del expected[0]
+    if expected and expected[0] == Coming(NOW, "stale", expected[0].why):
+        del expected[0]  # it is so already
     assert when(fact, usage, at, NOW, days, POLICY) == tuple(expected)

@@ -41,11 +41,11 @@ def deeds(report):
 def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """The curve of forgetting first, the old logs last."""
     names = [one.__name__ for one in NIGHTLY]
-    assert names[:5] == ["stage", "promote", "expire", "archive", "revive"]
-    assert names[5:13] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
-    assert names[13:20] == ["unite", "retire", "subjects", "describe", "relate", "cards", "bridges"]
-    assert names[20:26] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
-    assert names[26:] == ["topics", "logs"]
+    assert names[:4] == ["promote", "expire", "archive", "revive"]
+    assert names[4:12] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
+    assert names[12:19] == ["unite", "retire", "subjects", "describe", "relate", "cards", "bridges"]
+    assert names[19:25] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
+    assert names[25:] == ["topics", "logs"]
     light = ["merge", "compare", "unite", "retire", "describe", "relate", "profile", "cleanup", "expire", "topics"]
     assert [one.__name__ for one in LIGHT] == [*light, "guidelines"]
     assert [one.__name__ for one in WEEKLY] == ["macros", "cleanup", "guidelines", "edges"]
@@ -59,7 +59,7 @@ def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
     report = keeping.run()
     assert ("archive", old) in deeds(report)
     assert keeping.seen(old).path == "archive/2026-11-20/" + keeping.seen(old).path.rpartition("/")[2]
-    assert (keeping.seen(old).status, keeping.seen(old).stage) == ("archived", "archived")
+    assert keeping.seen(old).status == "archived"
     assert keeping.seen(old).end_reason == "a moment, old, unimportant, unused, faded"
     row = next(row for row in rows(keeping) if row["memory"] == old and row["action"] == "archive")
     assert (row["run"], row["reason"], row["by"]) == (report.run, "a moment, old, unimportant, unused, faded", "engram")
@@ -164,12 +164,14 @@ def test_one_pass_can_be_run_alone(keeping):
 
 
 def test_several_changes_to_a_note_are_one_write(keeping):
-    """The stage of what is promoted as well."""
-    name = keeping.fact("Anna plays the violin.", importance=0.8)
+    """What is promoted, and then archived because its day is over."""
+    name = keeping.fact("Anna plays the violin.", importance=0.8, expires=keeping.clock())
     keeping.used(name, access=6)
-    assert deeds(keeping.run(only=None))[:2] == [("stage", name), ("promote", name)]
-    assert (keeping.seen(name).stage, keeping.seen(name).layer) == ("active", "semantic")
-    assert keeping.order.history.load(keeping.order.history.runs()[0]).steps[-1].before == keeping.seen(name).path
+    assert deeds(keeping.run(only=None))[:2] == [("promote", name), ("expire", name)]
+    assert (keeping.seen(name).status, keeping.seen(name).layer) == ("archived", "semantic")
+    stem = keeping.seen(name).path.rpartition("/")[2]
+    moved = [step for step in keeping.order.history.load(keeping.order.history.runs()[0]).steps if stem in step.after]
+    assert [step.after for step in moved] == [keeping.seen(name).path]
 
 
 # row: D7
@@ -210,6 +212,7 @@ def test_what_cannot_be_kept_is_not_done(keeping, monkeypatch):
 def test_more_than_can_be_taken_back_waits_for_the_next_run(opened, settings):
     policy = replace(settings.policy.consolidation, history_bytes=65536)
     keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
+    keeping.order.holds.ask = False
     keeping.plant(*(keeping.made(f"Anna saw car number {n}.", days=100, **FADING) for n in range(120)))
     first = keeping.run()
     assert set(first.put_off.values()) == {"too much for one run"}
@@ -237,7 +240,7 @@ def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
     keeping.used(name)
     log = keeping.root / keeping.using.uses.path
     keeping.run(dry_run=True)
-    assert not log.exists()
+    assert name not in log.read_text()
     keeping.run()
     assert name in log.read_text()
 
@@ -308,7 +311,7 @@ def test_what_engram_wrote_a_moment_ago_is_not_put_off(opened, settings, clock):
     settings.cache.mkdir(parents=True)
     (settings.cache / "own-writes.json").write_text("[1]")  # what is damaged there is made anew
     memory = opened(policy=policy)
-    path = memory.call("remember", {"text": "Anna saw a red car."})["path"]
+    path = memory.call("remember", {"text": "Anna saw a red car.", "expires": "2020-01-01"})["path"]
     for _ in range(2):
         planned = memory.call("consolidate", {"dry_run": True})
         assert (planned["put_off"], path in [deed["path"] for deed in planned["deeds"]]) == ({}, True)
@@ -337,7 +340,7 @@ def test_a_note_without_front_matter_is_never_written(keeping):
     keeping.used(fact.id, access=3)
     report = keeping.run()
     assert path.read_text() == "Anna plays the violin.\n"
-    assert "its writer's alone" in "".join(report.put_off.values())
+    assert (report.put_off, [one for one in report.deeds if one.memory == fact.id]) == ({}, [])
 
 
 def test_a_name_that_is_taken_in_the_archive_waits_for_another_day(keeping, clock):
@@ -368,7 +371,7 @@ def test_a_frozen_vault_is_left_alone_and_says_why(keeping):
 
 
 # row: X6
-@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize("cut", [1, 2])
 def test_a_run_that_was_cut_short_is_not_taken_for_a_persons_doing(keeping, monkeypatch, cut):
     """Wherever the process ends among the renames: no tombstone, no edit is believed, and the next run finishes."""
     speculation = {"confidence": 0.3, "expires": keeping.clock() - timedelta(days=70)}

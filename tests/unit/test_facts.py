@@ -109,7 +109,7 @@ def test_seed_e_s_sources_and_statuses_have_their_place(front, expected):
         ("expiresAt: 2027-01-01", {"expires": datetime(2027, 1, 1, 23, tzinfo=UTC)}),
         ("validAt: 2026-01-01T00:00:00Z", {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}),
         ("invalidAt: 2026-01-01T00:00:00Z", {"valid_until": datetime(2026, 1, 1, tzinfo=UTC)}),
-        ("lifecycleState: stale\nverificationState: disputed", {"stage": "stale", "verification": "disputed"}),
+        ("lifecycleState: stale\nverificationState: disputed", {"verification": "disputed"}),
         ("forgottenReason: asked", {"end_reason": "asked"}),
         ("status: pending_review", {"status": "review"}),
         ("status: Archived", {"status": "archived"}),

@@ -48,8 +48,9 @@ def facts(memory, folder="facts"):
 
 
 def tree(memory):
-    """Every file of the vault with its bytes."""
-    return {str(path): path.read_bytes() for path in memory.settings.vault.rglob("*") if path.is_file()}
+    """Every file of the vault with its bytes, without what is seen of its use."""
+    files = (path for path in memory.settings.vault.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files if path.parent.name != "usage"}
 
 
 def decisions(memory):

@@ -49,7 +49,7 @@ def test_a_run_is_taken_back_byte_for_byte(filled):
     keeping, names = filled
     before, log = keeping.tree(), (keeping.root / LOG).read_bytes()
     report = keeping.run()
-    assert {one.name for one in report.deeds} == {"stage", "promote", "expire", "archive", "topics", "logs"}
+    assert {one.name for one in report.deeds} == {"promote", "expire", "archive", "topics", "logs"}
     assert keeping.tree() != before
     undone = keeping.order.undo(report.run)
     assert keeping.tree() == before
@@ -117,14 +117,13 @@ def test_what_a_person_changed_since_stays_and_is_named(filled):
 
 # row: X23
 def test_what_was_brought_back_is_not_put_away_again_the_next_night(filled):
-    """A person has spoken; a stage is a derived word and may be written again."""
+    """A person has spoken."""
     keeping, names = filled
     report = keeping.run()
     keeping.order.undo(report.run)
     keeping.run()
     status = {name: keeping.seen(names[name]).status for name in ("old", "gone", "used")}
     assert status == {"old": "active", "gone": "active", "used": "active"}
-    assert keeping.seen(names["used"]).stage == "active"
     assert {row["by"] for row in log_rows(keeping) if row["action"] == "edit" and row["memory"] == names["old"]} == {
         "user"
     }

@@ -11,7 +11,7 @@ import pytest
 
 from engram.core import links
 from engram.core.policy import Policy
-from engram.core.records import Edge, Edit, Fact, Move, Usage
+from engram.core.records import Edge, Fact, Edit, Move, Usage
 from engram.passes import Faded, Living, Looking, Mark, View, hygiene
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -39,20 +39,18 @@ def files(**held):
 
 
 # row: C24
-def test_the_stage_is_written_only_where_it_changed():
-    """A new memory's note says nothing, a recalled one becomes active, and then nothing is left to say."""
-    new, used = (replace(FADED, id=name, created=NOW, path=f"{name}.md") for name in "AB")
-    view = view_of(new, Living(used, Usage(access=1, last_access=NOW)))
-    (step,) = hygiene.stage(view, NOW)
-    assert step == Edit("B.md", used.sha, {"stage": "active"}, "recalled once")
-    assert hygiene.stage(view.after([step]), NOW) == []
+def test_the_stage_of_a_memory_follows_its_use():
+    """Nothing of it is written anywhere."""
+    new, used = (Living(replace(FADED, id=name, created=NOW, path=f"{name}.md")) for name in "AB")
+    used = replace(used, usage=Usage(access=1, last_access=NOW))
+    view = view_of(new, used)
+    assert [view.stage(one, NOW) for one in (new, used)] == ["candidate", "active"]
 
 
 # row: X27
-def test_what_comes_from_outside_is_never_written_down_as_core():
+def test_what_comes_from_outside_is_never_core():
     used = Living(replace(FADED, created=NOW), Usage(access=12, last_access=NOW), barred="it is an import's")
-    (step,) = hygiene.stage(view_of(used), NOW)
-    assert step.keys == {"stage": "active"}
+    assert view_of(used).stage(used, NOW) == "active"
 
 
 # row: D7
@@ -110,7 +108,7 @@ def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
 def test_what_is_over_is_archived_unless_it_is_pinned():
     fact = replace(FADED, expires=NOW, created=NOW - DAY)
     (step,) = hygiene.expire(view_of(fact), NOW)
-    assert step.keys == {"status": "archived", "stage": "archived", "end_reason": "expired"}
+    assert step.keys == {"status": "archived", "end_reason": "expired"}
     assert hygiene.expire(view_of(replace(fact, pinned=True)), NOW) == []
 
 

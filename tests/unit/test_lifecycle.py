@@ -24,7 +24,6 @@ from engram.core.lifecycle import (
     promoted,
     pruned,
     raised,
-    restaged,
     revived,
     stage,
     tiered,
@@ -155,18 +154,6 @@ def test_what_is_barred_from_core_stays_active_and_says_why():
     assert stage(FACT, Usage(access=9), FRESH, POLICY, why) == ("active", "recalled 9 times")
 
 
-# row: C24
-def test_a_stage_is_written_only_where_it_changes():
-    """A note that says nothing is a candidate's; one that is neither active nor archived is left as it is."""
-    assert restaged(FACT, UNUSED, FRESH, POLICY) is None
-    assert restaged(replace(FACT, stage="stale"), UNUSED, FRESH, POLICY) == ("candidate", "new")
-    assert restaged(FACT, Usage(access=1), FRESH, POLICY) == ("active", "recalled once")
-    assert restaged(replace(FACT, stage="active"), Usage(access=1), FRESH, POLICY) is None
-    assert restaged(replace(FACT, status="archived"), UNUSED, FRESH, POLICY) == ("archived", "archived")
-    assert restaged(replace(FACT, status="archived", stage="archived"), UNUSED, FRESH, POLICY) is None
-    assert restaged(replace(FACT, status="forgotten", stage="core"), UNUSED, FRESH, POLICY) is None
-
-
 # row: C28
 @pytest.mark.parametrize(
     ("name", "points"),
@@ -182,7 +169,7 @@ def test_a_stage_is_written_only_where_it_changes():
     ],
 )
 def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
-    """A note without a stage, from before there were any, is not moved; a dispute comes on top."""
+    """What is neither active nor archived has no stage and is not moved; a dispute comes on top."""
     assert nudge(name, "", POLICY) == points
     assert nudge(name, "disputed", POLICY) == pytest.approx(points - 0.12)
 
@@ -576,15 +563,13 @@ def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
 
 # row: X10
 def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
-    """A note that says stale does not become it; what is due is due today; a pinned one has no future."""
-    tired = replace(OLD, stage="stale", importance=0.9)
+    """What is stale does not become it; what is due is due today; a pinned one has no future."""
+    tired = replace(OLD, importance=0.9)
     (away,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5))
     assert away == Coming(NOW, "archive", "a moment, salience below 0.5")
     assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
-    (doubt,) = when(replace(tired, stage=""), UNUSED, lambda _: FADED, NOW, 0, POLICY)
-    assert doubt == Coming(NOW, "stale", "decay 0.65 or more")
     assert when(replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY) == ()
-    assert when(replace(tired, status="archived", stage=""), UNUSED, fading(1), NOW, 30, POLICY) == ()
+    assert when(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY) == ()
 
 
 # row: X10

@@ -368,6 +368,9 @@ def test_wiping_every_derived_store_changes_no_answer(memory, opened):
     held_back(memory)
     observe(memory, turn(3, "The tide was three metres high in Porto."))
     questions = ("marine biologist", "Porto", "Who is Anna?")
+    for question in questions:
+        recalled(memory, question)
+    memory.using.flush()  # the first use moves a memory up
     before = [recalled(memory, question)["hits"] for question in questions]
     memory.close()
     memory.close = lambda: None

@@ -271,7 +271,7 @@ def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(memo
     assert order(memory, "dinner on Friday") == [found, led_to]
     why = parts(memory, "dinner on Friday", led_to)
     assert why["ties"] == pytest.approx(0.05 * 0.7, abs=1e-3)
-    assert set(why) == {"ties", "importance"}
+    assert set(why) == {"ties", "importance", "nudge"}
 
 
 # row: C34
@@ -363,14 +363,19 @@ def test_a_chain_goes_round_no_circle_and_tells_no_persona_of_another(memory, ke
 
 
 # row: C28
-def test_trust_moves_a_memory_up_and_doubt_down(memory, keep):
-    """By its stage, and a dispute; the parts still sum to the score."""
-    stages = ("core", "active", "validated", "", "candidate", "stale")
-    names = {stage: keep(f"The heron nests at mill {stage or 'none'}.", stage=stage) for stage in stages}
+def test_trust_moves_a_memory_up_and_doubt_down(memory, keep, clock):
+    """By its stage as its use makes it now, whatever the note says, and a dispute; the parts sum to the score."""
+    names = [keep(f"The heron nests at mill {stage}.", stage="core") for stage in ("core", "active", "validated")]
+    stale = keep("The heron nests at mill stale.", stage="core")
+    clock.advance(days=60)
+    candidate = keep("The heron nests at mill candidate.", stage="core", confidence=0.6)
     disputed = keep("The heron nests at mill disputed.", verification="disputed")
+    used(memory, names[0], access=10, last_access=clock())
+    used(memory, names[1], access=1, last_access=clock())
+    used(memory, names[2], confirmations=1, evidence_at=clock())
     hits = recalled(memory, "heron nests", kinds=["fact"])
-    assert [hit["key"] for hit in hits] == [*names.values(), disputed]
-    assert [hit["parts"].get("nudge") for hit in hits] == [0.08, 0.05, 0.03, None, -0.01, -0.06, -0.12]
+    assert [hit["key"] for hit in hits] == [*names, candidate, stale, disputed]
+    assert [hit["parts"].get("nudge") for hit in hits] == [0.08, 0.05, 0.03, -0.01, -0.06, pytest.approx(-0.18)]
     assert all(hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3) for hit in hits)
 
 

@@ -145,7 +145,6 @@ def test_what_is_worth_little_turns_cold_and_nothing_is_hidden_by_it(keeping):
     keeping.fact("Ben saw a boat.", days=100, pinned=True, **DULL)
     keeping.fact("Carl saw a train.", days=13, **DULL)
     embedded(keeping)
-    keeping.run(only="stage")
     before = keeping.tree()
     report = keeping.run(only="tier")
     assert told(report) == {"tier": "1 turn cold"}

@@ -162,6 +162,12 @@ class ConsolidationPolicy:
     questions: int = number(40, "questions", 0, 10000, "X24", "most that a model is asked in each of them")
     answers: int = number(5000, "answers", 1, 1000000, "X24", "answers that are kept, so that nothing is asked twice")
     together: int = number(64, "notes", 1, 10000, "quality", "notes that are written before their folders are synced")
+    hold_ended: int = number(
+        20, "memories", 0, 1000000, "model", "memories that a run may end, merge or put away without asking, at least"
+    )
+    hold_ended_share: float = number(0.02, "share", 0, 1, "model", "part of the active memories that it may")
+    hold_rewritten: int = number(50, "notes", 0, 1000000, "model", "notes that it may rewrite without asking, at least")
+    hold_rewritten_share: float = number(0.05, "share", 0, 1, "model", "part of all notes that it may")
     history_bytes: int = number(
         67108864, "bytes", 65536, 17179869184, "X6", "what is kept outside the vault to take runs back"
     )

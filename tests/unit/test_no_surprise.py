@@ -1,0 +1,449 @@
+"""No run surprises anybody: when fading begins, whose notes are left alone, and what waits for a person's word."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core import holds
+from engram.core.policy import ConsolidationPolicy, UsagePolicy
+from engram.holds import STATE, path_of
+from engram.vault import note
+from engram.vault.usage import ALL, USAGE, Uses
+from tests.fakes.keeping import Keeping
+
+MANY = 10_000 if os.environ.get("ENGRAM_FAULT") == "full" else 1_000
+CATEGORIES = ("fact", "preference", "moment", "commitment", "entity", "decision", "skill", "relationship")
+DAY = timedelta(days=1)
+OURS = {"kind": "note", "origin": "rules"}
+
+
+def foreign(root, number, *, id=True, front=True):  # noqa: A002  the key's name
+    """A note as another memory tool wrote it two years ago (`C8`): the statement, and where it stands."""
+    category, text = CATEGORIES[number % len(CATEGORIES)], f"Person{number} bought lamp{number} for room{number % 40}."
+    keys = [
+        f"id: {category}-{number:05}",
+        f"category: {category}",
+        f"created: 2024-{number % 12 + 1:02}-{number % 28 + 1:02}T08:00:00.000Z",
+        "updated: 2024-12-01T08:00:00.000Z",
+        "source: extraction",
+        f"confidence: {(0.35, 0.6, 0.9)[number % 3]}",
+        "confidenceTier: inferred",
+        'tags: ["home", "lamp"]',
+        f"entityRef: person-{number % 50}",
+        "lifecycleState: active",
+        "verificationState: system_inferred",
+        f"importanceScore: {(0.1, 0.5, 0.8)[number % 3]}",
+        f"memoryKind: {('episode', 'note')[number % 2]}",
+        f"contentHash: {number:064x}",
+        *(["expiresAt: 2025-06-01T00:00:00.000Z"] if number % 10 == 7 else []),
+    ]
+    keys = keys if id else keys[1:]
+    head = "---\n" + "\n".join(keys) + "\n---\n\n" if front else ""
+    path = root / "facts" / f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}" / f"{category}-{number:05}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}{text}\n")
+    os.utime(path, (1_735_000_000, 1_735_000_000))
+    return text, path
+
+
+def bytes_of(paths):
+    return {path: path.read_bytes() for path in paths}
+
+
+def nights(memory, clock, number):
+    for _ in range(number):
+        clock.advance(days=1)
+        for cadence in ("talk", "light", "nightly", "weekly"):
+            report = memory.call("consolidate", {"cadence": cadence})
+            assert report["failures"] == {}
+
+
+@pytest.fixture
+def doubles(memory):
+    """25 pairs of memories that say the same, in notes that engram wrote."""
+    keeping = Keeping(memory)
+    made = [keeping.made(f"Anna bought lamp number {n // 2}.", days=n % 2 + 1, **OURS) for n in range(50)]
+    keeping.plant(*made)
+    return keeping
+
+
+def statuses(memory):
+    return sorted(fact.status for fact in memory.index.catalog.facts() if fact.kind != "review")
+
+
+def held(memory, name="merge"):
+    return memory.settings.vault / path_of(name)
+
+
+def tick(memory, words, name="merge"):
+    path = held(memory, name)
+    path.write_text(path.read_text().replace(f"- [ ] {words}", f"- [x] {words}"))
+    memory.rescan(None)
+
+
+# -- notes that engram did not write -----------------------------------------------------------------------
+
+
+# row: X23
+@pytest.mark.parametrize(
+    ("shape", "number"), [({}, MANY), ({"id": False}, 60), ({"front": False}, 60)], ids=["C", "no id", "bare"]
+)
+def test_nights_change_no_byte_of_what_another_tool_wrote(settings, opened, clock, shape, number):
+    """Three starts, each with its nights; afterwards recall finds all of it that has not run out."""
+    told = dict(foreign(settings.vault, n, **shape) for n in range(number))
+    before = bytes_of(told.values())
+    for _ in range(3):
+        memory = opened()
+        nights(memory, clock, 2)
+    assert bytes_of(told.values()) == before
+    assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
+    assert memory.call("status", {})["held"] == {}
+    some = [text for n, text in enumerate(told) if n % 10 != 7 or "front" in shape][:: max(1, number // 50)]
+    for text in some:
+        (hit, *_) = memory.call("recall", {"query": text, "kinds": ["fact"]})["hits"]
+        assert hit["text"] == text
+
+
+def test_four_hundred_nights_change_no_byte_of_them(settings, opened, clock):
+    told = dict(foreign(settings.vault, n) for n in range(24))
+    before = bytes_of(told.values())
+    memory = opened()
+    for _ in range(400):
+        clock.advance(days=1)
+        assert memory.upkeep.order.run("nightly").failures == {}
+    assert bytes_of(told.values()) == before
+    assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
+    assert {row["what"] for row in memory.call("forecast", {"days": 400})["coming"]} == set()
+
+
+def test_engrams_own_notes_beside_them_go_on_as_usual(keeping, clock):
+    foreign_note = foreign(keeping.root, 3)[1]
+    own = keeping.fact("Anna saw a red car.", days=100, importance=0.2, confidence=0.9)
+    before = foreign_note.read_bytes()
+    keeping.run()
+    assert keeping.seen(own).status == "archived"
+    assert foreign_note.read_bytes() == before
+
+
+def test_of_two_equal_statements_the_foreign_one_stays(keeping):
+    text, path = foreign(keeping.root, 1)
+    before = path.read_bytes()
+    own = keeping.fact(text, **OURS)
+    keeping.run()
+    assert keeping.seen(own).status == "superseded"
+    assert path.read_bytes() == before
+
+
+def test_a_foreign_note_of_a_person_or_profile_gets_no_block(keeping):
+    """Engram's own note of a person does."""
+    theirs = {"entities/people/Anna.md": "# Anna\n\nMy sister.\n", "profile.md": "# Me\n\nI like tea.\n"}
+    for name, text in theirs.items():
+        (keeping.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (keeping.root / name).write_text(text)
+    for n in range(6):
+        keeping.fact(f"Anna bought lamp number {n}.", kind="note", about=("Anna",))
+        keeping.fact(f"The user bought lamp number {n}.", kind="note", category="preference", importance=0.8)
+    keeping.run()
+    assert {name: (keeping.root / name).read_text() for name in theirs} == theirs
+
+
+def test_a_foreign_note_may_still_be_changed_by_its_person(keeping):
+    """A pin by command is written; a stage that engram once wrote goes with that write, and not before."""
+    text, path = foreign(keeping.root, 1)
+    path.write_text(path.read_text().replace("source:", "stage: stale\nsource:"))
+    keeping.memory.rescan(None)
+    keeping.run()
+    assert "stage: stale" in path.read_text()
+    (fact,) = keeping.memory.index.catalog.facts()
+    keeping.memory.call("update", {"id": fact.id, "pinned": True})
+    assert "pinned: true" in path.read_text()
+    assert "stage" not in path.read_text()
+    assert text in path.read_text()
+
+
+# -- when fading begins ------------------------------------------------------------------------------------
+
+
+# row: A25
+def test_what_was_heard_live_fades_from_its_own_date(memory, clock):
+    known = memory.call("remember", {"text": "Anna saw a red car."})["id"]
+    clock.advance(days=30)
+    assert memory.call("show", {"id": known})["worth"]["confidence"] == pytest.approx(0.5, abs=0.01)
+
+
+# row: X28
+def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
+    """Nothing of it is put away before it had its time here."""
+    turns = [
+        {"text": f"Yesterday I saw a red car number {n}.", "session": "old", "occurred_at": "2024-03-01T10:00:00Z"}
+        for n in range(8)
+    ]
+    memory.call("observe", {"turns": turns}, "import")
+    memory.call("flush", {})
+    facts = memory.index.catalog.facts()
+    assert facts
+    assert {memory.using.of(fact.id).met for fact in facts} == {clock()}
+    nights(memory, clock, 3)
+    assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
+
+
+def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
+    """By its id wherever it is moved, by its words where it has none, also after a restart and a lost cache."""
+    memory = opened()
+    clock.advance(days=50)
+    arrived = clock()
+    foreign(settings.vault, 1)
+    bare = foreign(settings.vault, 2, front=False)[1]
+    memory.rescan(None)
+    clock.advance(days=30)
+    bare.rename(bare.with_name("other.md"))
+    memory.rescan(None)
+    shutil.rmtree(settings.cache)
+    memory = opened()
+    nights(memory, clock, 1)
+    met = {fact.path.rpartition("/")[2]: memory.using.of(fact.id).met for fact in memory.index.catalog.facts()}
+    assert met == {"preference-00001.md": arrived, "other.md": arrived}
+
+
+def test_a_lost_usage_log_puts_nothing_away_the_next_night(keeping, opened, clock):
+    """What was used until yesterday and what never was: first met begins anew."""
+    for n in range(30):
+        keeping.fact(f"Anna saw a red car number {n}.", days=300, importance=0.1, confidence=0.5)
+    shutil.rmtree(keeping.root / USAGE)
+    keeping.memory.using.uses._held.clear()  # nothing of it is left in the process either
+    keeping.memory.using.uses._held[keeping.memory.using.uses.device] = {}
+    memory = opened()
+    nights(memory, clock, 5)
+    assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
+
+
+def devices(vault):
+    return [Uses(vault, device * 16, UsagePolicy()) for device in "ab"]
+
+
+def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(memory, clock):
+    one, two = devices(memory.vault)
+    for uses, days in ((one, 3), (two, 5)):
+        uses.refresh(clock())
+        uses.meet({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
+        uses.flush()
+    one.refresh(clock())
+    assert (one.of("A").met, one.of("B").met) == (clock() - 5 * DAY, clock() - 9 * DAY)
+    path = memory.settings.vault / two.path
+    path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))) * 2)
+    again = Uses(memory.vault, "c" * 16, UsagePolicy())
+    again.refresh(clock())
+    assert again.of("A").met == clock() - 5 * DAY
+
+
+def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
+    uses = devices(memory.vault)[0]
+    uses.refresh(clock())
+    uses.meet({f"M{n:04}": clock() - DAY for n in range(2500)})
+    assert uses.flush() == 3
+    uses.meet({"M0000": clock(), "M0001": clock() - 2 * DAY})
+    assert uses.flush() == 1, "the earlier one alone"
+    for n in range(20):
+        uses.note({"M0000": replace(uses.of("M0000"), access=n + 1)})
+        uses.flush()
+    before = [uses.of(name) for name in ("M0000", "M0001", "M2499")]
+    assert uses.compact(clock()) > 0
+    assert uses.compact(clock()) == 0
+    again = devices(memory.vault)[0]
+    again.refresh(clock())
+    assert [again.of(name) for name in ("M0000", "M0001", "M2499")] == before
+
+
+def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(memory, clock):
+    uses = devices(memory.vault)[0]
+    path = memory.settings.vault / uses.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ['{"met": ["A"], "at": "2099-01-01T00:00:00+00:00"}', '{"met": "A", "at": "x"}', '{"met": [["A"]]}']
+    path.write_text("\n".join(lines) + "\n")
+    uses.refresh(clock())
+    assert uses.of("A").met == clock()
+    uses.meet({"A": clock()})
+    assert uses.flush() == 0
+
+
+# -- held runs ---------------------------------------------------------------------------------------------
+
+
+def test_the_bounds_of_a_run():
+    policy = ConsolidationPolicy()
+    assert holds.bounds(0, 0, policy) == holds.Bounds(20, 50)
+    assert holds.bounds(5000, 3000, policy) == holds.Bounds(100, 150)
+    limit = holds.Bounds(20, 50)
+    assert holds.held({"archive": 500, "merge": 20}, {}, limit) == {}
+    assert set(holds.held({"merge": 15, "drift": 8}, {"unite": 51}, limit)) == {"merge", "unite"}
+    assert (holds.portion({"archive": 500, "merge": 5}, limit), holds.portion({"archive": 20}, limit)) == (15, None)
+
+
+# row: C18
+def test_what_is_to_be_put_away_goes_in_portions_night_after_night(keeping, clock):
+    """Twenty a night; the status says what is to come."""
+    for n in range(50):
+        keeping.fact(f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9)
+    done = []
+    for _ in range(4):
+        report = keeping.run()
+        done.append(report.plain()["counts"].get("archive", 0))
+        assert keeping.order.holds.status() == (
+            {"archive": f"{50 - sum(done)} memories are put away in the next nights"} if sum(done) < 50 else {}
+        )
+        clock.advance(days=1)
+    assert done == [20, 20, 10, 0]
+    assert not list((keeping.root / "review").glob("*"))
+
+
+# row: A22
+def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
+    """The dry run, the report and the status say so; nothing is merged, and other passes go on."""
+    memory, own = doubles.memory, doubles.fact("Ben saw a car.", days=100, importance=0.2, confidence=0.9)
+    dry = memory.call("consolidate", {"dry_run": True})
+    assert dry["held"] == {"merge": "merge would end 25 memories, and a run may end 20 without asking"}
+    assert len(dry["holding"]) == 50
+    assert not held(memory).exists()
+    report = memory.call("consolidate", {})
+    assert report["held"] == dry["held"]
+    assert doubles.seen(own).status == "archived"
+    assert statuses(memory).count("superseded") == 0
+    assert memory.call("status", {})["held"] == {
+        "merge": f"a run about 50 memories waits for your word in {path_of('merge')}"
+    }
+    text = held(memory).read_text()
+    assert text.count("\n- [[") == 25 * 2
+    assert text.count("- [ ] ") == 2
+    before = held(memory).read_bytes()
+    nights(memory, clock, 3)
+    assert memory.call("consolidate", {"dry_run": True})["held"] == {
+        "merge": f"merge waits for a word in {path_of('merge')}"
+    }
+    assert held(memory).read_bytes() == before
+    assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
+    assert statuses(memory).count("superseded") == 0
+
+
+# row: X9
+def test_a_tick_carries_a_held_run_out_and_it_can_be_undone(doubles, opened):
+    """Also after a restart; the note goes, the run has an id, and what comes back stays."""
+    doubles.memory.call("consolidate", {})
+    memory = opened()
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 25
+    assert not held(memory).exists()
+    assert memory.call("status", {})["held"] == {}
+    (run, *_) = memory.call("runs", {"last": 1})["runs"]
+    assert run["can_be_undone"]
+    memory.call("undo", {"id": run["id"]})
+    assert statuses(memory).count("superseded") == 0
+    memory.rescan(None)
+    memory.call("consolidate", {})
+    assert statuses(memory).count("superseded") == 0, "a person brought them back"
+
+
+def test_only_what_is_still_planned_is_done(doubles):
+    """One pair was settled by hand meanwhile, another pair is new."""
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    one = next(fact for fact in memory.index.catalog.facts() if "number 7." in fact.text)
+    memory.call("forget", {"id": one.id})
+    new = [doubles.fact("Carl bought a boat.", days=days, **OURS) for days in (1, 2)]
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 24
+    assert {doubles.seen(name).status for name in new} == {"active"}
+
+
+def test_a_rejected_hold_is_dropped_and_not_asked_again(doubles, clock):
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    tick(memory, "Leave all of it as it is")
+    assert not held(memory).exists()
+    nights(memory, clock, 2)
+    assert not held(memory).exists()
+    assert statuses(memory).count("superseded") == 0
+    new = [doubles.fact("Carl bought a boat.", days=days, **OURS) for days in (1, 2)]
+    memory.call("consolidate", {})
+    assert sorted(doubles.seen(name).status for name in new) == ["active", "superseded"], "small runs go on"
+
+
+def test_what_waits_for_a_word_is_not_done_bit_by_bit(doubles, clock):
+    """Also when what is left of it would be small; what else is held comes into the same note."""
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    for n in range(10):
+        fact = next(fact for fact in memory.index.catalog.facts() if f"number {n}." in fact.text)
+        memory.call("forget", {"id": fact.id})
+    nights(memory, clock, 2)
+    assert statuses(memory).count("superseded") == 0
+    doubles.plant(*(doubles.made(f"Carl bought boat {n // 2}.", days=n % 2 + 1, **OURS) for n in range(44)))
+    memory.call("consolidate", {})
+    assert held(memory).read_text().count("\n- [[") == 50 + 44
+    assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 15 + 22
+
+
+def test_a_deleted_note_is_no_consent(doubles, clock):
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    held(memory).unlink()
+    memory.rescan(None, accept_deletions=True)
+    nights(memory, clock, 2)
+    assert statuses(memory).count("superseded") == 0
+
+
+def test_the_command_that_decides_takes_a_hold_too(doubles):
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    (case,) = memory.call("review", {})["cases"]
+    assert case["choices"] == ["apply", "leave"]
+    memory.call("decide", {"id": case["id"], "decision": "approve"})
+    assert statuses(memory).count("superseded") == 25
+
+
+def test_a_frozen_vault_carries_out_no_hold(doubles):
+    """The tick stands, and is obeyed once the clock is believed again."""
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    real, memory.upkeep.order.frozen = memory.upkeep.order.frozen, lambda: "many notes vanished"
+    tick(memory, "Do it")
+    assert held(memory).exists()
+    assert "nothing is done to memories now" in memory.faults["review"]
+    memory.upkeep.order.frozen = real
+    memory.rescan(None)
+    assert not held(memory).exists()
+    assert statuses(memory).count("superseded") == 25
+
+
+def test_a_machine_without_a_person_may_do_it_unasked(opened, clock):
+    keeping = Keeping(opened(holds="apply"))
+    for n in range(50):
+        keeping.fact(f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9)
+    report = keeping.run()
+    assert report.plain()["counts"]["archive"] == 50
+    assert report.held == {}
+
+
+def test_a_hold_says_in_its_state_what_it_is_about(doubles):
+    """Without that a tick does nothing; the note is a question, and no memory."""
+    memory = doubles.memory
+    memory.call("consolidate", {})
+    state = json.loads((memory.settings.vault / STATE).read_text())
+    assert len(state["waiting"]["merge"]) == 50
+    assert note.read(held(memory).read_bytes()).keys["kind"] == "review"
+    assert not [hit for hit in memory.call("recall", {"query": "held merge"})["hits"] if "Held" in hit["text"]]
+    (memory.settings.vault / STATE).unlink()
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 0
+
+
+def test_times_of_meeting_have_a_zone(memory):
+    memory.using.uses.meet({"A": datetime(2026, 1, 1, tzinfo=UTC)})
+    assert memory.using.uses.met("A").tzinfo is not None
