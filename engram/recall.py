@@ -192,7 +192,7 @@ def _found(
     further = [key for key, activation in ties.items() if activation >= enough and key not in units]
     units |= _recallable(index, further, ask, Counter())
     scored += [ranking.Scored(key, 0.0, {}) for key in further if key in units]
-    named = _naming(ask.query, known.names)
+    named = _naming(question, known.names)
     stages = _stages(index, units, known, settings, ask.now)
     ranked = {
         key: _ranked(unit, settings, named, ties.get(key, 0.0), stages.get(key, "")) for key, unit in units.items()
@@ -346,13 +346,17 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
     return ranking.Unit(unit.path, when=unit.changed)
 
 
-def _naming(query: str, names: Names) -> Callable[[str], bool]:
-    """Whether the question names whom a memory is about, by that name or another one of theirs (`A20`)."""
-    asked = words(query)
+def _naming(question: ranking.Question, names: Names) -> Callable[[str], bool]:
+    """Whether the question names whom a memory is about, by that name or another one of theirs (`A20`).
+
+    A name that is also a stop word (Will) counts where the question uses it as a name.
+    """
+    asked = words(question.text)
 
     def named(name: str) -> bool:
         entity = names.one(name)
-        return subject_match(asked, (name, entity.name, *entity.aliases) if entity else (name,))
+        known_as = (name, entity.name, *entity.aliases) if entity else (name,)
+        return subject_match(asked, known_as) or any(question.names.issuperset(words(one)) for one in known_as)
 
     return cache(named)
 

@@ -24,11 +24,10 @@ def filled(keeping):
         "old": keeping.fact("Anna saw a red car.", days=100, **FADING),
         "doubtful": keeping.fact("Ben is moody.", days=90, confidence=0.3, expires=keeping.clock() - timedelta(days=1)),
         "used": keeping.fact("Anna plays the violin.", importance=0.8),
-        "gone": keeping.fact("Ben had a dog.", days=150, confidence=0.5),
+        "gone": keeping.fact("Ben saw a fog bank.", days=100, **FADING),
         "new": keeping.fact("Anna bought a piano."),
     }
     keeping.used(names["used"], access=6)
-    keeping.used(names["gone"], access=1, days=1)
     waste = keeping.root / ".trash" / "2026-10-01" / "note.md"
     waste.parent.mkdir(parents=True)
     waste.write_bytes(b"thrown away\r\n")

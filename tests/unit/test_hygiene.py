@@ -11,7 +11,7 @@ import pytest
 
 from engram.core import links
 from engram.core.policy import Policy
-from engram.core.records import Edge, Fact, Edit, Move, Usage
+from engram.core.records import Edge, Edit, Fact, Move, Usage
 from engram.passes import Faded, Living, Looking, Mark, View, hygiene
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
