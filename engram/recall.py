@@ -197,7 +197,7 @@ def _found(
     ranked = {
         key: _ranked(unit, settings, named, ties.get(key, 0.0), stages.get(key, "")) for key, unit in units.items()
     }
-    ranked |= {key: ranking.Unit(key) for key in unread}
+    ranked |= {key: _unread_unit(key, settings) for key in unread}
     if preset.from_use or preset.frequency:
         ranked = _seen(ranked, units, known)
     return _Found(ask, units, ranking.merged(scored, ranked, ask.now, preset), filtered, lack)
@@ -342,8 +342,18 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
             lifecycle.nudge(stage, unit.verification, settings.policy),
         )
     if isinstance(unit, FiledTurn):
-        return ranking.Unit(unit.key, when=unit.turn.occurred_at)
+        return ranking.Unit(unit.key, when=unit.turn.occurred_at, nudge=_nudge_of_turns(settings))
     return ranking.Unit(unit.path, when=unit.changed)
+
+
+def _unread_unit(key: str, settings: Settings) -> ranking.Unit:
+    """What ranking knows of a turn or a note whose record was not read."""
+    return ranking.Unit(key, nudge=_nudge_of_turns(settings) if "#^" in key else 0.0)
+
+
+def _nudge_of_turns(settings: Settings) -> float:
+    """A turn is trusted like a candidate: nothing has confirmed it, so it does not outrank a new fact (`C28`)."""
+    return lifecycle.nudge("candidate", "", settings.policy)
 
 
 def _naming(question: ranking.Question, names: Names) -> Callable[[str], bool]:
