@@ -359,6 +359,8 @@ kind: episode
 category: fact
 confidence: 0.9
 importance: 0.2
+source: "[[2024-03-02-harbour#^t1]]"
+origin: rules
 ---
 Anna saw a red car near the harbour.
 """

@@ -117,8 +117,9 @@ def lived(tmp_path_factory):
     made += [keeping.made("Carl is the brother of Ben.", about=("Ben",), origin="model", kind="note")]
     keeping.plant(*made)
     entity(keeping, "Rome", "place")
-    storms = [
-        keeping.made(f"Rome had a storm {days} days before.", days=days, about=("Rome",), origin="model", kind="note")
+    about_rome = {"about": ("Rome",), "origin": "model", "kind": "note"}
+    storms = [  # each said on a day of its own, for a storyline takes five conversations
+        keeping.made(f"Rome had a storm {days} days before.", days=days, source=keeping.said(days), **about_rome)
         for days in (109, 108, 107, 106, 102, 9, 8, 7, 6, 2)
     ]
     used += keeping.plant(*storms)
