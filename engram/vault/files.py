@@ -82,8 +82,8 @@ def safe_join(root: Path, relative: str) -> Path:
         try:
             for part in parts:
                 below = syscalls.SYS.open(part, os.O_PATH | os.O_NOFOLLOW, folder=here)
-                syscalls.SYS.close(here)
-                here = below
+                above, here = here, below  # Linux lets go of a descriptor also when its close fails
+                syscalls.SYS.close(above)
                 if stat.S_ISLNK(os.fstat(here).st_mode):
                     raise refused
         except FileNotFoundError:
