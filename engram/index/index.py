@@ -70,8 +70,12 @@ class Index:
         self._pending: dict[str, FiledTurn] = {}
         self._untold: list[FiledTurn] = []  # of these, those that the lexical index has not heard of yet
         self._following = threading.Lock()
-        self._mark = self._load()
-        self._follow()
+        try:
+            self._mark = self._load()
+            self._follow()
+        except BaseException:
+            self.catalog.close()
+            raise
 
     def close(self) -> None:
         """Save what would be slow to make again."""

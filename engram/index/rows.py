@@ -173,11 +173,19 @@ class Rows:
         self.changes = 0
         files.make_folders(path.parent)
         try:
+            self._open()
+        except BaseException:
+            self.close()  # else the database stays open, and mapped, until the garbage collector finds it
+            raise
+
+    def _open(self) -> None:
+        """Connect to the database, and begin anew where it is none of ours."""
+        try:
             self._connect()
             usable = self._usable()
         except sqlite3.DatabaseError as fault:
             if not _damaged(fault) and fault.sqlite_errorcode != sqlite3.SQLITE_ERROR:
-                raise _storage(fault, path) from fault
+                raise _storage(fault, self.path) from fault
             usable = False
         if not usable:
             self.start_over()

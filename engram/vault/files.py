@@ -82,8 +82,8 @@ def safe_join(root: Path, relative: str) -> Path:
         try:
             for part in parts:
                 below = syscalls.SYS.open(part, os.O_PATH | os.O_NOFOLLOW, folder=here)
-                syscalls.SYS.close(here)
-                here = below
+                above, here = here, below  # Linux lets go of a descriptor also when its close fails
+                syscalls.SYS.close(above)
                 if stat.S_ISLNK(os.fstat(here).st_mode):
                     raise refused
         except FileNotFoundError:
@@ -266,8 +266,7 @@ class Lock:
     def release(self) -> None:
         """Let go; the file stays, since removing it would let two processes in."""
         for descriptor in self._descriptors:
-            with suppress(OSError):
-                syscalls.SYS.close(descriptor)
+            _let_go(descriptor)
 
 
 NO_FOLDER_LOCK = (*UNSUPPORTED, errno.ENOLCK, errno.EBADF)
@@ -288,11 +287,11 @@ def lock(path: Path, folder: Path | None = None) -> Lock:
         except OSError as error:
             if isinstance(error, BlockingIOError):
                 holder = _locker(descriptor)
-                syscalls.SYS.close(descriptor)
+                _let_go(descriptor)
                 fix = f"Stop it{f' (`kill {holder}`)' if holder.isdigit() else ''}, or talk to it instead."
                 raise LockedError(f"process {holder} owns this vault", where=str(folder), fix=fix) from error
             if error.errno not in NO_FOLDER_LOCK:
-                syscalls.SYS.close(descriptor)
+                _let_go(descriptor)
                 with worded(folder):
                     raise
             unlocked = os.strerror(error.errno)
@@ -315,12 +314,18 @@ def _locked(path: Path) -> int:
             write_all(descriptor, f"{os.getpid()}\n".encode())
         except OSError as error:
             holder = _holder(descriptor)
-            syscalls.SYS.close(descriptor)
+            _let_go(descriptor)
             if not isinstance(error, BlockingIOError):
                 raise
             fix = "Stop it, or talk to it instead."
             raise LockedError(f"process {holder} owns this vault", where=str(path), fix=fix) from error
     return descriptor
+
+
+def _let_go(descriptor: int) -> None:
+    """Close a locked file or folder; a failure to close hides no other error, and the lock is gone all the same."""
+    with suppress(OSError):
+        syscalls.SYS.close(descriptor)
 
 
 def _locker(descriptor: int) -> str:

@@ -13,11 +13,10 @@ import pytest
 from engram.errors import NotFoundError
 from engram.serve import wire
 from engram.vault.places import is_text
-from tests.fakes.answers import ID
+from tests.fakes.answers import ID, free_port
 from tests.fakes.world import World, until
 
 NAMES = 300
-PORT = 18432
 SOON = 5.0
 """Seconds in which a file is taken in on a machine that does other things besides; it takes about half of one."""
 
@@ -52,7 +51,7 @@ ODD = (
 @pytest.fixture
 def world(tmp_path):
     made = World(tmp_path)
-    made.env["ENGRAM_PORT"] = str(PORT)
+    made.env["ENGRAM_PORT"] = str(free_port())
     yield made
     if made.process:
         made.process.kill()
@@ -233,7 +232,7 @@ def over_tcp(world, token, query, headers=()):
     """The hits that the holder of a token gets over the loopback port."""
     secret = (world.home / "state" / ID / token).read_text().strip()
     request = urllib.request.Request(
-        f"http://127.0.0.1:{PORT}/v1/recall",
+        f"http://127.0.0.1:{world.env['ENGRAM_PORT']}/v1/recall",
         json.dumps({"query": query}).encode(),
         {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **dict(headers)},
     )

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from engram.memory import Memory
+from engram.vault.git import DUE
+from engram.vault.usage import USAGE
 from tests.fakes.repository import Repository
 from tests.fault.harness import FULL, Killed, Killing, installed
 
@@ -47,16 +49,27 @@ def remember(memory, seam):
     return True
 
 
+def uncommitted(memory):
+    """The paths in the vault whose content is not that of the last commit."""
+    raw = memory.commits.git._run("status", "--porcelain", "-z", "--untracked-files=all")
+    return {line[3:] for line in raw.decode().split("\0") if line}
+
+
 @pytest.mark.parametrize("after", [False, True])
 def test_a_process_that_ends_at_any_call_loses_no_commit(begun, clock, after):
-    """What it wrote goes along with the next operation; nothing of ours is left over."""
+    """What it wrote goes along with the next operation; nothing of ours is left over.
+
+    What the end of a process writes down in passing, how memories were used, is noted for the next operation.
+    """
     point, ended = 0, False
     while not ended:
         ended = remember(begun(str(point)), Killing(point, after=after))
         clock.advance(minutes=1)
         again = begun(str(point))
         again.call("remember", {"text": "Ben plays the violin on Tuesdays."})
+        assert uncommitted(again) == set(), f"call {point}"
         again.close()
-        assert again.commits.git._run("status", "--porcelain", "--untracked-files=all") == b"", f"call {point}"
+        assert uncommitted(again) == {f"{USAGE}/{again.using.uses.device}.jsonl"}, f"call {point}"
+        assert again.commits.git._noted(DUE) == uncommitted(again), f"call {point}"
         point += STRIDE
     assert point > 20

@@ -6,7 +6,9 @@ Of each scenario so many points are taken as the numbers below say: first one of
 from __future__ import annotations
 
 import errno
+import shutil
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from batteries import fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
@@ -123,8 +125,21 @@ def test_a_refused_snapshot_keeps_no_one_out(life, arena):
 
 
 def test_a_start_that_fails_keeps_no_one_out(life, arena):
-    """Whatever call fails, the lock is free for the next try in the same process."""
+    """Whatever call fails, the lock is free for the next try in the same process, and no file stays open.
+
+    A vault that was copied begins its catalogue anew.
+    """
     life.end()
+    held = arena / "copy"
+    shutil.copytree(arena, held, ignore=shutil.ignore_patterns("copy"))
+    for point in range(60):
+        failed = Life(held)
+        with installed(Failing(point, errno.EIO, sticky=True)), suppress(EngramError):
+            failed.memory.start()
+            failed.memory.close()
+        links = list(Path("/proc/self/fd").iterdir())
+        opened = [str(link.readlink()) for link in links if link.is_symlink()]
+        assert [path for path in opened if path.startswith(str(held))] == [], f"call {point}"
     for point in range(60):
         again = Life(arena)
         with installed(Failing(point, errno.EIO, sticky=True)), suppress(EngramError):
