@@ -288,12 +288,13 @@ def lock(path: Path, folder: Path | None = None) -> Lock:
         except OSError as error:
             if isinstance(error, BlockingIOError):
                 holder = _locker(descriptor)
-                syscalls.SYS.close(descriptor)
+                with worded(folder):
+                    syscalls.SYS.close(descriptor)
                 fix = f"Stop it{f' (`kill {holder}`)' if holder.isdigit() else ''}, or talk to it instead."
                 raise LockedError(f"process {holder} owns this vault", where=str(folder), fix=fix) from error
             if error.errno not in NO_FOLDER_LOCK:
-                syscalls.SYS.close(descriptor)
                 with worded(folder):
+                    syscalls.SYS.close(descriptor)
                     raise
             unlocked = os.strerror(error.errno)
         descriptors.append(descriptor)
