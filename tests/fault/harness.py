@@ -23,7 +23,7 @@ from engram.vault import syscalls
 from engram.vault.syscalls import Syscalls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 FULL = os.environ.get("ENGRAM_FAULT") == "full"
 
@@ -232,6 +232,21 @@ class Leaving(Seam):
             shutil.rmtree(left.copy, ignore_errors=True)
 
 
+def clear(root: Path, keep: Collection[str] = ()) -> None:
+    """Remove everything below the folder `root` but the folders in `keep`, relative to it: they stay the same ones."""
+    for path in sorted(root.rglob("*"), reverse=True):
+        if path.is_symlink() or not path.is_dir():
+            path.unlink()
+        elif str(path.relative_to(root)) not in keep:
+            path.rmdir()
+
+
+def refill(root: Path, source: Path) -> None:
+    """Give the folder `root` the content of `source`. A folder that stands in both stays the same one."""
+    clear(root, {str(path.relative_to(source)) for path in source.rglob("*") if path.is_dir()})
+    shutil.copytree(source, root, symlinks=True, dirs_exist_ok=True)
+
+
 @dataclass(frozen=True)
 class Left:
     """What a kill leaves: where it is kept, after or before which call, and how many promises had been made."""
@@ -244,8 +259,8 @@ class Left:
 
     def put(self, root: Path) -> None:
         """Let it be the folder of the next life."""
-        shutil.rmtree(root)
-        self.copy.rename(root)
+        refill(root, self.copy)
+        shutil.rmtree(self.copy)
 
 
 class Killing(Seam):
@@ -333,8 +348,10 @@ def installed(seam: Syscalls) -> Iterator[None]:
 
 @dataclass
 class Bench:
-    """A scenario with its prepared folder, a place to work, and the defect that is put in, if any.
+    """A scenario with a place to work, a copy of it as `setup` left it, and the defect that is put in, if any.
 
+    Everything runs in the folder `work`, which stays the same one: a copied vault is another vault, with a state of
+    its own and a catalogue that begins anew (`engram.location`).
     `defect` is a class of methods laid over every seam.
     """
 
@@ -345,10 +362,11 @@ class Bench:
 
     @classmethod
     def prepare(cls, scenario: Scenario, folder: Path, defect: type | None = None) -> Bench:
-        base = folder / "base"
-        base.mkdir(parents=True)
-        scenario.setup(base)
-        return cls(scenario, base, folder / "work", defect)
+        base, work = folder / "base", folder / "work"
+        work.mkdir(parents=True)
+        scenario.setup(work)
+        shutil.copytree(work, base, symlinks=True)
+        return cls(scenario, base, work, defect)
 
     def seam(self, kind: type[Seam], *args: Any, **named: Any) -> Any:
         """A seam of that kind with the defect in it."""
@@ -357,8 +375,7 @@ class Bench:
 
     def fresh(self) -> Path:
         """The work folder as `setup` left it."""
-        shutil.rmtree(self.work, ignore_errors=True)
-        shutil.copytree(self.base, self.work, symlinks=True)
+        refill(self.work, self.base)
         return self.work
 
     def attempt(self, seam: Seam, root: Path, acked: list[str]) -> bool:

@@ -19,7 +19,7 @@ import rooms
 from batteries import failures
 from harness import Bench, BrokenPromiseError, Counting, Failing, Seam, installed
 
-from engram import config, location
+from engram import config
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import FiledTurn, Turn
 from engram.core.text import content_hash
@@ -111,7 +111,6 @@ def statements(text: str) -> list[str]:
 def settings_at(root: Path) -> Settings:
     """Settings with short segments and no waiting for a person's rest."""
     loaded = config.load(root / "vault", {"ENGRAM_HOME": str(root / "home"), "HOME": str(root)})
-    assert not (loaded.place and loaded.place.copy_of), "a battery strikes a copy, which has none of the vault's state"
     policy = loaded.policy
     return replace(
         loaded,
@@ -272,9 +271,7 @@ class MemoryWork:
         life.begin()
         self.before(life)
         life.end()
-        settings = settings_at(root)
-        (settings.state / location.RECORD).unlink()  # each copy of this folder passes for the one vault, not for a copy
-        shutil.copytree(settings.cache, root / "old")
+        shutil.copytree(settings_at(root).cache, root / "old")
         self.checked = False
 
     def run(self, root: Path, ack: Callable[[str], object]) -> None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from batteries import spread
-from harness import Call, Seam, installed, site
+from harness import Call, Seam, clear, installed, site
 
 from engram.vault.syscalls import EXCHANGE
 
@@ -88,7 +87,7 @@ class Disk:
 
     def write(self, root: Path) -> None:
         """Put it into a real folder."""
-        shutil.rmtree(root, ignore_errors=True)
+        clear(root, self.folders)
         for folder in sorted(self.folders):
             (root / folder).mkdir(parents=True, exist_ok=True)
         for name, node in self.names.items():
