@@ -15,7 +15,7 @@ from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, M
 from engram.core.redact import redact
 from engram.core.standing import REMEMBER_TAG
 from engram.core.text import ulid
-from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
+from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError, NotFoundError
 from engram.filing import KNOWN, deed
 from engram.forgetting import FORGOTTEN
 from engram.llm import rules
@@ -128,11 +128,15 @@ class Deeds:
         return told | ({"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {})
 
     def _again(self, known: str, why: str, turn: Turn, *, pinned: bool) -> dict[str, Any]:
-        """The answer where a statement is known already; from now on its note says that the user asked to keep it."""
+        """The answer where a statement is known already; from now on its note says that the user asked to keep it.
+
+        Where the note cannot be changed `why` tells so.
+        """
         fact = self._found(known)
         heard = trust.source_class(turn) == "user" and fact.source and fact.origin != "user"
         if heard and REMEMBER_TAG not in fact.tags:
-            self._change(fact, {"tags": [*fact.tags, REMEMBER_TAG]}, "keep", YOU_ASKED)
+            refused = self._refused(fact, {"tags": [*fact.tags, REMEMBER_TAG]}, "keep", YOU_ASKED)
+            why = f"{why}; {fact.path} was not changed: {refused}" if refused else why
         if pinned:
             self.update(known, pinned=True)
         return {"id": known, "verdict": "confirmed", "why": why}
@@ -196,19 +200,20 @@ class Deeds:
 
         A memory's note stays, marked forgotten, and so do the notes of the other memories that say it or rest on
         nothing but a forgotten turn. Session files stay as they are: their sentences are hidden when they are handed
-        out. `hides` names what is hidden along.
+        out. `hides` names what is hidden along; `unchanged` tells by path why a note could not be marked.
         """
         now = self.clock()
         unit = self._any(id)
         if isinstance(unit, Fact) and unit.status == "forgotten":
             return {"id": unit.id, "path": unit.path, "status": "forgotten"}
         why = redact(reason or YOU_ASKED).text
+        ended: dict[str, object] = {"status": "forgotten", "end_reason": why}
         named, text = (unit.key, unit.turn.text) if isinstance(unit, FiledTurn) else (unit.id, unit.text)
         self.forgetting.entomb([unit], now, why)
         hidden = self.forgetting.hidden(text, named, now)
         if isinstance(unit, Fact):
             try:
-                self._change(unit, {"status": "forgotten", "end_reason": why}, "forget", why)
+                self._change(unit, ended, "forget", why)
             except EngramError:  # what the note does not say has not happened
                 with suppress(EngramError):
                     if self._found(unit.id).status != "forgotten":
@@ -216,14 +221,15 @@ class Deeds:
                 raise
         along = {fact.id: fact for fact in (*hidden.facts, *self._resting(named))}
         self.forgetting.entomb(along.values(), now, why, whole=named)
-        for fact in along.values():
-            self._change(fact, {"status": "forgotten", "end_reason": why}, "forget", f"{why}: it says the same")
+        same = f"{why}: it says the same"
+        refused = {fact.path: words for fact in along.values() if (words := self._refused(fact, ended, "forget", same))}
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.filing.explain([deed(now, "hide", named, why) | hides])
         self.forgetting.retell([named, *self._sources(unit), *hidden.turns])
         self.filing.seed()
         path = unit.path if isinstance(unit, Fact) else (self.index.places([named]).get(named) or ("",))[0]
-        return {"id": named, "path": path, "status": "forgotten", "hides": hides}
+        told: dict[str, Any] = {"id": named, "path": path, "status": "forgotten", "hides": hides}
+        return told | ({"unchanged": refused} if refused else {})
 
     def _any(self, name: str) -> Fact | FiledTurn:
         """The memory or turn of this name; a change of a memory's note is taken in first."""
@@ -260,7 +266,7 @@ class Deeds:
         """Bring a memory back that was forgotten along with another one."""
         fact = self.index.fact(name)
         if fact and fact.status == "forgotten":
-            self._change(fact, _ACTIVE, "restore", YOU_ASKED, home=True)
+            self._refused(fact, _ACTIVE, "restore", YOU_ASKED, home=True)
 
     def update(
         self,
@@ -410,6 +416,17 @@ class Deeds:
             self.filing.write([change(fact)], [row])
         except ConflictError:
             self.filing.write([change(self._found(fact.id))], [row])
+
+    def _refused(self, fact: Fact, keys: dict[str, object], action: str, why: str, *, home: bool = False) -> str:
+        """Change the note of a memory that nobody named; why that failed, '' where it did not.
+
+        A note that a person broke or deleted does not hold up what was asked of another one.
+        """
+        try:
+            self._change(fact, keys, action, why, home=home)
+        except (ConflictError, NotFoundError) as fault:
+            return str(fault)
+        return ""
 
     def _guess(self, turn: Turn) -> Candidate | None:
         """What the offline rules would make of the statement."""

@@ -270,3 +270,20 @@ def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note)
     assert memory.call("status", {})["parked_turns"] == 0
     assert memory.faults == {}
     assert all(one["code"] == "bad-yaml" for one in memory.call("doctor", {})["findings"])
+
+
+def test_what_somebody_asks_to_keep_is_kept_though_its_note_broke(memory):
+    """The statement is known and the note stays as it is, which the answer tells; a pin is refused."""
+    memory.call("observe", {"turns": [{"text": "I decided to buy the boat Amastone.", "session": "s"}]})
+    memory.call("flush", {})
+    ((known, path),) = {(hit["id"], hit["path"]) for hit in told(memory, "which boat?", kinds=["fact"])}
+    note = memory.settings.vault / path
+    raw = note.read_bytes().replace(b"status:", b"\tstatus:")
+    note.write_bytes(raw)
+    statement = memory.index.find(known).text
+    answer = memory.call("remember", {"text": statement})
+    assert (answer["id"], answer["verdict"]) == (known, "confirmed")
+    assert f"{path} was not changed: the front matter is not valid YAML" in answer["why"]
+    assert note.read_bytes() == raw
+    with pytest.raises(ConflictError, match="YAML"):
+        memory.call("remember", {"text": statement, "pinned": True})

@@ -111,6 +111,38 @@ def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(memory
     assert memory.index.find(told["hides"]["memories"][0]).status == "forgotten"
 
 
+def broken(memory, name):
+    """A person breaks the front matter of a memory's note; its path."""
+    path = memory.index.find(name).path
+    note = memory.settings.vault / path
+    note.write_bytes(note.read_bytes().replace(b"\n---\n", b"\nodd: [one, {two\n---\n", 1))
+    return path
+
+
+# row: X8
+def test_a_broken_note_beside_does_not_hold_up_what_is_forgotten(memory, clock, say):
+    """It is left as it stands and named in the answer; what it says is hidden all the same."""
+    say(TOLD)
+    (known,) = hits(memory, "therapist", kinds=["fact"])
+    path = broken(memory, known["id"])
+    before = (memory.settings.vault / path).read_bytes()
+    told = forget(memory, clock, "who is my therapist", "Vos", kinds=["turn"])
+    assert told["hides"]["memories"] == [known["id"]]
+    assert "Mend the note" in told["unchanged"][path]
+    assert hits(memory, "therapist Vos") == []
+    assert actions(memory, "hide")
+    assert (memory.settings.vault / path).read_bytes() == before
+
+
+# row: X8
+def test_a_broken_note_beside_does_not_hold_up_what_is_restored(memory, clock, say):
+    say(TOLD)
+    told = forget(memory, clock, "who is my therapist", "Vos", kinds=["turn"])
+    broken(memory, *told["hides"]["memories"])
+    assert memory.call("update", {"id": told["id"], "status": "active"})["changed"] == ["status"]
+    assert TOLD in texts(memory, "therapist Vos", kinds=["turn"])
+
+
 # row: X8
 def test_what_one_persona_forgets_is_forgotten_for_all(memory, clock, say):
     say(TOLD, persona="Mona", session="mona")
