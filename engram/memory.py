@@ -27,7 +27,7 @@ from engram.consolidate import Consolidation
 from engram.conversations import Conversations
 from engram.core import trust
 from engram.core.echo import Injected
-from engram.core.records import WHOSE_IS_UNKNOWN
+from engram.core.records import WHOSE_IS_UNKNOWN, Fact
 from engram.deeds import Deeds
 from engram.embedding import Embedding, embed_some
 from engram.embedding import calibrate as calibration
@@ -200,9 +200,20 @@ class Memory(Stream):
         if self.on_turns is None:
             self._look_again(unsure)
         if not self._as_git_left:  # then the list of hashes is that of this commit
-            self.filing.seed()
+            self._meet_unrecorded()
+        self.filing.seed()
         self.commits.passing()
         self._warm = True
+
+    def _meet_unrecorded(self) -> None:
+        """Record that engram meets those notes now that neither the action log nor the usage log knows.
+
+        A crash may have taken the log row of a note that engram wrote.
+        """
+        births, met = self.filing.births(), self.using.uses.met
+        unknown = [name for name in self.index.catalog.fact_ids() if name not in births and met(name) is None]
+        facts = [unit for unit in self.index.units(unknown).values() if isinstance(unit, Fact)] if unknown else []
+        self.using.meet(facts, births, self.clock(), self.settings.zone)
 
     @property
     def ready(self) -> bool:

@@ -98,6 +98,10 @@ class Lookups:
         found = self.rows.ask(question, (json.dumps(list(paths)),))
         return [cast("Fact", unpack("fact", record)) for (record,) in found]
 
+    def fact_ids(self) -> list[str]:
+        """The ids of all facts."""
+        return [key for (key,) in self.rows.ask("SELECT key FROM unit WHERE kind = 'fact' ORDER BY key")]
+
     def active(self, content_hash: str) -> tuple[str, ...]:
         """The ids of the active facts that state this (`core.text.content_hash`; row C5)."""
         return tuple(
