@@ -15,41 +15,12 @@ from engram.core.policy import ConsolidationPolicy, UsagePolicy
 from engram.holds import STATE, path_of
 from engram.vault import note
 from engram.vault.usage import ALL, USAGE, Uses
+from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
 
 MANY = 10_000 if os.environ.get("ENGRAM_FAULT") == "full" else 1_000
-CATEGORIES = ("fact", "preference", "moment", "commitment", "entity", "decision", "skill", "relationship")
 DAY = timedelta(days=1)
 OURS = {"kind": "note", "origin": "rules"}
-
-
-def foreign(root, number, *, id=True, front=True):  # noqa: A002  the key's name
-    """A note as another memory tool wrote it two years ago (`C8`): the statement, and where it stands."""
-    category, text = CATEGORIES[number % len(CATEGORIES)], f"Person{number} bought lamp{number} for room{number % 40}."
-    keys = [
-        f"id: {category}-{number:05}",
-        f"category: {category}",
-        f"created: 2024-{number % 12 + 1:02}-{number % 28 + 1:02}T08:00:00.000Z",
-        "updated: 2024-12-01T08:00:00.000Z",
-        "source: extraction",
-        f"confidence: {(0.35, 0.6, 0.9)[number % 3]}",
-        "confidenceTier: inferred",
-        'tags: ["home", "lamp"]',
-        f"entityRef: person-{number % 50}",
-        "lifecycleState: active",
-        "verificationState: system_inferred",
-        f"importanceScore: {(0.1, 0.5, 0.8)[number % 3]}",
-        f"memoryKind: {('episode', 'note')[number % 2]}",
-        f"contentHash: {number:064x}",
-        *(["expiresAt: 2025-06-01T00:00:00.000Z"] if number % 10 == 7 else []),
-    ]
-    keys = keys if id else keys[1:]
-    head = "---\n" + "\n".join(keys) + "\n---\n\n" if front else ""
-    path = root / "facts" / f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}" / f"{category}-{number:05}.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{head}{text}\n")
-    os.utime(path, (1_735_000_000, 1_735_000_000))
-    return text, path
 
 
 def bytes_of(paths):
