@@ -190,8 +190,10 @@ class Consolidation:
     def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
         return self.holds.bounded(lambda draft: draft.plan(passes), self._draft(cadence, now), passes)
 
-    def _draft(self, cadence: Cadence, now: datetime) -> Draft:
-        view = replace(self.sight.view(now, cadence), closed=self.holds.closed())
+    def _draft(self, cadence: Cadence, now: datetime, approved: Collection[str] | None = None) -> Draft:
+        """An empty draft; with `approved` on nothing but these memories, of which a person was asked."""
+        closed = self.holds.closed() if approved is None else {}
+        view = replace(self.sight.view(now, cadence), closed=closed, approved=approved)
         return Draft(view, now, self.vault, self.sight.quiet(now), Births(self.filing))
 
     @_uncollected()
@@ -202,12 +204,11 @@ class Consolidation:
         note that asked stays then.
         """
         cadence = next((one for one in CADENCES if any(each.__name__ == held for each in PASSES[one])), None)
-        if apply and cadence and self.holds.waiting().get(held):
+        if apply and cadence and (waiting := self.holds.waiting().get(held)):
             now = self.clock()
             if why := self.frozen() or ("" if self.index.known else "the vault is still being read"):
                 raise ConflictError(f"nothing is done to memories now: {why}", where=holds.path_of(held))
-            draft = self.holds.approved(held, self._draft(cadence, now))
-            draft.view = replace(draft.view, closed={})
+            draft = self._draft(cadence, now, frozenset(waiting))
             draft.plan(_chosen(cadence, held))
             report = self._done(draft, cadence, now, self._flushed(now, compact=False))
             if report.failures:

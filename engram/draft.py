@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.births import Births
     from engram.core.actions import Proposal
     from engram.core.records import Change, Edge, Fact, Stored, Usage
-    from engram.passes import Pass
+    from engram.passes import Living, Pass
     from engram.passes import Step as Planned
     from engram.vault.edges import Edges
     from engram.vault.store import Vault
@@ -103,8 +103,8 @@ class Draft:
     """A run's changes in the making, on a view of the vault. Nothing is written.
 
     `ended` and `rewritten` name by memory the pass that ends or rewrites it. The passes of `skip` are not asked; at
-    most `portion` memories are put away, the rest is `later`. With `only` no other memory is touched. `held` says by
-    pass why it was left out.
+    most `portion` memories are put away, the rest is `later`. `held` says by pass why it was left out. `proposed` are
+    by pass the ends of notes that engram did not write: refused here, for a person has to approve them.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Draft:
         self.skip: Collection[str] = ()
         self.portion: int | None = None
         self.later: dict[str, set[str]] = {}
-        self.only: Collection[str] | None = None
+        self.proposed: dict[str, dict[str, Deed]] = {}
         self.held: dict[str, str] = {}
         self.holding: list[Deed] = []
         self._begun = view
@@ -147,9 +147,7 @@ class Draft:
 
     def anew(self) -> Draft:
         """An empty draft on what this one began with."""
-        draft = Draft(self._begun, self.now, self.vault, self.quiet, self.births)
-        draft.only = self.only
-        return draft
+        return Draft(self._begun, self.now, self.vault, self.quiet, self.births)
 
     def add(self, name: str, step: Change | Mark) -> None:
         """Plan something that is no pass's idea; a person who is at the note comes first."""
@@ -275,26 +273,47 @@ class Draft:
                 self.put_off[step.path] = "it is made in this run"
             return True
         one = self.view.memories.get(key)
-        if one and one.kept and name not in (ASKED_FOR if one.foreign else OBEDIENT):
+        if one and one.kept and not self._may_touch(name, one):
             if (name, key) not in self._passed:  # counted once, though it is asked in every round
                 self._passed.add((name, key))
                 self.left[one.kept] += 1
+            if isinstance(step, Edit | Move) and one.proposable and name not in PORTIONED and _ends(step):
+                self._propose(name, key, step)
             return True
         if not isinstance(step, Create) and key in self.view.memories and not self._wanted(name, key, step):
             return True
-        why = None
-        if known is None and not isinstance(step, Create):
-            if key not in self._checked:
-                self._checked[key] = self._check(key, step)
-            why = self._checked[key]
-        why = why or self._taken(step)
+        why = self._impossible(key, step)
         if why:
             self.put_off[step.path] = why
         return bool(why)
 
+    def _may_touch(self, name: str, one: Living) -> bool:
+        """Whether a pass may change a memory that is a person's or that engram did not write."""
+        if one.proposable and one.fact.id in (self.view.approved or ()):
+            return True
+        return name in (ASKED_FOR if one.foreign else OBEDIENT)
+
+    def _propose(self, name: str, key: str, step: Edit | Move) -> None:
+        """Note that a pass would end a memory that engram did not write; a bounded number of them."""
+        proposed = self.proposed.setdefault(name, {})
+        if key in self.view.closed.get(name, ()) or len(proposed) >= self.view.policy.consolidation.proposed:
+            return
+        if key not in proposed and not self._impossible(key, step):
+            to = step.to if isinstance(step, Move) else step.path
+            proposed[key] = Deed(name, key, step.path, to, step.why)
+
+    def _impossible(self, key: str, step: Change) -> str | None:
+        """Why a change cannot be made now, by a look at the disk and at what else is planned."""
+        why = None
+        if key not in self._changes and not isinstance(step, Create):
+            if key not in self._checked:
+                self._checked[key] = self._check(key, step)
+            why = self._checked[key]
+        return why or self._taken(step)
+
     def _wanted(self, name: str, key: str, step: Edit | Move) -> bool:
         """Whether a memory is among those that this run may touch, and in the portion that it may put away."""
-        if self.only is not None and key not in self.only:
+        if self.view.approved is not None and key not in self.view.approved:
             return False
         if key in self.view.closed.get(name, ()):
             if (name, key) not in self._passed:

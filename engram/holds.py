@@ -2,7 +2,8 @@
 
 Each held pass has one note with one box to tick, and `state/held.json` says which memories it is about: only what is
 planned for them again is done after a tick. A hold without an answer never applies; one that was rejected is not
-planned again.
+planned again. The ends of notes that engram did not write are proposed in the same notes, however few; while such a
+note waits, its pass proposes no more.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Holds:
     def status(self) -> dict[str, str]:
         """What is held, in words, by pass."""
         held = {
-            name: f"a run about {len(ids)} memories waits for your word in {path_of(name)}"
+            name: f"a run about {_counted(len(ids), 'memory', 'memories')} waits for your word in {path_of(name)}"
             for name, ids in self.waiting().items()
         }
         later = self._state("later").items()
@@ -84,9 +85,10 @@ class Holds:
         plan(draft)
         if not self.ask:
             return draft
-        held = dict[str, tuple[str, tuple[Deed, ...]]]()
+        held, proposed = dict[str, tuple[str, tuple[Deed, ...]]](), dict[str, dict[str, Deed]]()
         limit = holds.bounds(draft.active, draft.notes, draft.view.policy.consolidation)
         for _ in passes:
+            proposed |= draft.proposed
             ended, rewritten = Counter(draft.ended.values()), Counter(draft.rewritten.values())
             reasons = holds.held(ended, rewritten, limit)
             for name, why in reasons.items():
@@ -98,8 +100,9 @@ class Holds:
             draft = draft.anew()
             draft.skip, draft.portion = frozenset(held), portion
             plan(draft)
-        asked, waiting = {one.__name__ for one in passes}, self.waiting()
+        asked, (waiting, _) = {one.__name__ for one in passes}, self._unanswered()
         draft.held = {name: f"{name} waits for a word in {path_of(name)}" for name in sorted(asked & waiting.keys())}
+        held |= _with_proposed(held, {name: one for name, one in proposed.items() if one and name not in waiting})
         draft.held |= {name: why for name, (why, _) in held.items()}
         draft.holding = [deed for _, deeds in held.values() for deed in deeds]
         self._asked(draft, held, asked)
@@ -107,14 +110,23 @@ class Holds:
 
     def _asked(self, draft: Draft, held: Mapping[str, tuple[str, tuple[Deed, ...]]], asked: set[str]) -> None:
         """Plan the notes that ask, one for a pass: what is held besides what one asks already is added to it."""
-        waiting, later = self.waiting(), self._state("later")
+        (waiting, rejected), later = self._unanswered(), self._state("later")
         for name, (why, deeds) in held.items():
             if change := self._note(name, why, deeds, draft.now):
                 draft.add("hold", change)
                 waiting[name] = sorted({*waiting.get(name, ()), *(one.memory for one in deeds)})
         for name in asked & (holds.PORTIONED | later.keys()):
             later[name] = sorted(draft.later.get(name, ()))
-        self._keep(draft, waiting=waiting, later={name: ids for name, ids in later.items() if ids})
+        later = {name: ids for name, ids in later.items() if ids}
+        if raw := _state({"waiting": waiting, "rejected": rejected, "later": later}, self.vault):
+            draft.add("hold", Mark(STATE, raw, "what is held"))
+
+    def _unanswered(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """What waits and what was rejected, by pass; a question whose note a person deleted is rejected."""
+        waiting, rejected = self.waiting(), self.rejected()
+        for name in [one for one in waiting if not self.vault.exists(path_of(one))]:
+            rejected[name] = sorted({*rejected.get(name, ()), *waiting.pop(name)})
+        return waiting, rejected
 
     def _note(self, name: str, why: str, deeds: Sequence[Deed], now: datetime) -> Create | Edit | None:
         """The note about a held pass, or its new words; None where a person ticked a box in it."""
@@ -129,17 +141,7 @@ class Holds:
         lines = list(dict.fromkeys([*before, *lines]))
         return Edit(path, files.sha256(raw), {"end_reason": why}, why, _body(name, why, lines))
 
-    def _keep(self, draft: Draft, **parts: Mapping[str, Sequence[str]]) -> None:
-        state = {"waiting": parts["waiting"], "rejected": self.rejected(), "later": parts["later"]}
-        if raw := _state(state, self.vault):
-            draft.add("hold", Mark(STATE, raw, "what is held"))
-
     # -- a person's word ------------------------------------------------------------------------------
-
-    def approved(self, name: str, draft: Draft) -> Draft:
-        """The draft, still empty, with what a person approved: only the memories that the note was about."""
-        draft.only = frozenset(self.waiting().get(name, ()))
-        return draft
 
     def answered(self, name: str, *, rejected: bool) -> None:
         """A hold is answered; where it was `rejected`, the pass never touches these memories again."""
@@ -158,6 +160,22 @@ class Holds:
 def path_of(name: str) -> str:
     """Where the note about a held pass stands."""
     return f"{reviews.FOLDER}/held-{name}.md"
+
+
+def _with_proposed(
+    held: Mapping[str, tuple[str, tuple[Deed, ...]]], proposed: Mapping[str, Mapping[str, Deed]]
+) -> dict[str, tuple[str, tuple[Deed, ...]]]:
+    """What to ask about each pass of `proposed`: why, and what it would do, with what is `held` of it besides."""
+    found = {}
+    for name, deeds in proposed.items():
+        why = f"{name} would end {_counted(len(deeds), 'note', 'notes')} that engram did not write"
+        before, also = held.get(name, ("", ()))
+        found[name] = f"{before}; {why}" if before else why, (*also, *deeds.values())
+    return found
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
 
 
 def _keys(name: str, why: str, now: datetime, zone: tzinfo) -> dict[str, object]:

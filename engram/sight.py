@@ -134,7 +134,7 @@ class Sight(Looking):
         births = self.filing.births()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
-            kept = FOREIGN if foreign else self.filing.kept(fact)
+            kept = self.filing.kept(fact) or (FOREIGN if foreign else None)
             yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source, foreign)
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:

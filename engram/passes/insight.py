@@ -308,11 +308,12 @@ def drift(view: View, now: datetime) -> list[Step]:
         wrong = [finding for claim in claims if (finding := drifting.check(claim, view.roots, view.look.disk))]
         wrong += _idle(view, one, now) if claims else []
         dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)
-        if dead and not is_theirs(one):
+        if dead and (not is_theirs(one) or one.proposable):
             until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
             keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}", "valid_until": until}
             found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
-            wrong.remove(dead)
+            if not one.foreign:
+                wrong.remove(dead)
         found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
         findings += wrong
     if findings:

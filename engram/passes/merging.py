@@ -16,7 +16,7 @@ from engram.core.dedup import Claim, Judgement, Neighbour, RelationKind, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
-from engram.passes import Bundle, Case, Mark, Told
+from engram.passes import FOREIGN, Bundle, Case, Mark, Told
 from engram.passes.groups import Pair, asked, beside, is_theirs, linked, listed, pairs, print_of, refused, seeds
 
 if TYPE_CHECKING:
@@ -35,13 +35,17 @@ SAME = "says the same as another"
 
 
 def merge(view: View, now: datetime) -> list[Step]:
-    """Of memories that say the same one stays, with the evidence of all; the others are superseded by it (`A22`)."""
+    """Of memories that say the same one stays, with the evidence of all; the others are superseded by it (`A22`).
+
+    The end of a note that engram did not write is a step of its own, for a person has to approve it.
+    """
     left = view.policy.insight.merges - view.ended.get("superseded", 0)
     found: list[Step] = []
     for winner, losers in _doubles(view, now):
-        if losers := losers[: max(0, left)]:
-            found.append(_merged(view, winner, losers, SAME))
-            left -= len(losers)
+        if own := [one for one in losers if not one.foreign][: max(0, left)]:
+            found.append(_merged(view, winner, own, SAME))
+            left -= len(own)
+        found += [Bundle((_superseded(one, winner.fact, SAME),)) for one in losers if one.foreign]
     return found
 
 
@@ -61,7 +65,10 @@ def reflect(view: View, now: datetime) -> list[Step]:
 
 
 def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]:
-    """Each memory with those that say the same and may give way to it; a person's first, then the surest."""
+    """Each memory with those that say the same and may give way to it; a person's first, then the surest.
+
+    A note that engram did not write may give way only to an equal statement, and only with a person's approval.
+    """
     groups: dict[tuple[str | None, str], list[Living]] = defaultdict(list)
     some, known = seeds(view), view.look.statements()
 
@@ -78,7 +85,8 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
     def rank(one: Living) -> tuple[bool, float, float, str]:
         worth = decay.effective_confidence(one.fact, one.usage, now, view.policy)
         born = one.fact.created.timestamp() if one.fact.created else 0.0
-        return (not is_theirs(one), -worth, born, one.fact.id)
+        gives_way = not is_theirs(one) or (one.proposable and one.fact.id in (view.approved or ()))
+        return (gives_way, -worth, born, one.fact.id)
 
     used = set(view.closed.get("merge", ()))
     for winner in sorted(chosen.values(), key=rank):
@@ -94,11 +102,18 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
         losers = [
             one
             for name, one in sorted(alike.items())
-            if name not in used | {winner.fact.id} and not is_theirs(one) and not _another_time(winner.fact, one.fact)
+            if name not in used | {winner.fact.id}
+            and (not is_theirs(one) or (_is_open(winner, one) and says(one) == says(winner)))
+            and not _another_time(winner.fact, one.fact)
         ]
         if losers:
             used |= {winner.fact.id, *(one.fact.id for one in losers)}
             yield winner, losers
+
+
+def _is_open(winner: Living, loser: Living) -> bool:
+    """Whether a person may be asked to end the loser: not where they had a hand in one of the two, as by an undo."""
+    return loser.proposable and winner.kept in {None, FOREIGN}
 
 
 def _another_time(one: Fact, other: Fact) -> bool:
@@ -108,15 +123,7 @@ def _another_time(one: Fact, other: Fact) -> bool:
 def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> Bundle:
     """The winner gains what the losers rest on and is reinforced; they are superseded by it (`A8`, `A22`)."""
     fact = winner.fact
-    ends = [
-        Edit(
-            one.fact.path,
-            one.fact.sha,
-            {"status": "superseded", "superseded_by": _with(one.fact.superseded_by, fact.id), "end_reason": why},
-            f"{why}: {fact.path}",
-        )
-        for one in losers
-    ]
+    ends = [_superseded(one, fact, why) for one in losers]
     if winner.kept:
         return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
     keys = _evidence(fact, [one.fact for one in losers])
@@ -130,6 +137,11 @@ def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> B
     if fact.expires and not all(one.fact.expires for one in losers):
         keys["expires"] = None
     return Bundle((Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends))
+
+
+def _superseded(loser: Living, winner: Fact, why: str) -> Edit:
+    keys = {"status": "superseded", "superseded_by": _with(loser.fact.superseded_by, winner.id), "end_reason": why}
+    return Edit(loser.fact.path, loser.fact.sha, keys, f"{why}: {winner.path}")
 
 
 def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engram.core import decay, lifecycle
+from engram.core import decay, dedup, lifecycle
 from engram.core.forgetting import Forgotten
 from engram.core.records import Amend, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 from engram.passes import outcome
@@ -47,6 +47,14 @@ class Living:
     kept: str | None = None
     said_by: str = "user"
     foreign: bool = False
+
+    @property
+    def proposable(self) -> bool:
+        """Whether a run may propose to a person that this memory ends: engram did not write it, and no person holds it.
+
+        Notes that a person edited, confirmed, brought back, pinned or wrote with engram are not (laws 1 and 6).
+        """
+        return self.kept == FOREIGN and not dedup.is_held(self.fact)
 
 
 class Looking:
@@ -116,7 +124,8 @@ class View:
     `entities` are the notes of these by path.
     `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
     files that were asked for. `closed` are by the name of a pass the memories that it leaves alone: a person
-    is asked about them, or said no.
+    is asked about them, or said no. `approved` are the memories of a held run that a person approved: no other is
+    touched in the run that carries it out; None in every other run.
     """
 
     policy: Policy
@@ -130,6 +139,7 @@ class View:
     buried: Collection[str] = ()
     forgotten: Forgotten = field(default_factory=Forgotten)
     closed: Mapping[str, Collection[str]] = field(default_factory=dict)
+    approved: Collection[str] | None = None
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     whole: bool = True

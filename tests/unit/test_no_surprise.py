@@ -362,12 +362,19 @@ def test_what_waits_for_a_word_is_not_done_bit_by_bit(doubles, clock):
 
 
 def test_a_deleted_note_is_no_consent(doubles, clock):
+    """Not to what a later note does not list, either; the status no longer names the note."""
     memory = doubles.memory
     memory.call("consolidate", {})
     held(memory).unlink()
     memory.rescan(None, accept_deletions=True)
     nights(memory, clock, 2)
     assert statuses(memory).count("superseded") == 0
+    assert memory.call("status", {})["held"] == {}
+    doubles.plant(*(doubles.made(f"Carl bought boat {n // 2}.", days=n % 2 + 1, **OURS) for n in range(44)))
+    memory.call("consolidate", {})
+    assert held(memory).read_text().count("\n- [[") == 44
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 22
 
 
 def test_the_command_that_decides_takes_a_hold_too(doubles):
@@ -418,3 +425,165 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
 def test_times_of_meeting_have_a_zone(memory):
     memory.using.uses.meet({"A": datetime(2026, 1, 1, tzinfo=UTC)})
     assert memory.using.uses.met("A").tzinfo is not None
+
+
+# -- what a run would end of notes that engram did not write -----------------------------------------------
+
+
+NAMES = ("fact-00000", "preference-00001")
+
+
+def equal(root, pairs, copies=2, **shape):
+    """Foreign notes of which so many say the same, by statement."""
+    return {
+        text: [foreign(root, copies * pair + copy, text=text, **shape)[1] for copy in range(copies)]
+        for pair in range(pairs)
+        for text in [f"Anna bought lamp number {pair}."]
+    }
+
+
+@pytest.fixture
+def twins(settings, opened):
+    """A pair of foreign notes that say the same, after the first night."""
+    settings.vault.joinpath("facts").mkdir(exist_ok=True)
+    paths = equal(settings.vault, 1)["Anna bought lamp number 0."]
+    memory = opened()
+    return memory, paths, bytes_of(paths)
+
+
+# row: A22
+def test_equal_notes_of_another_tool_are_proposed_once_and_merged_after_a_tick(twins, clock):
+    """Until then no byte of them changes, and no further night asks again."""
+    memory, paths, before = twins
+    report = memory.call("consolidate", {})
+    assert report["held"] == {"merge": "merge would end 1 note that engram did not write"}
+    assert [one["memory"] for one in report["holding"]] == ["fact-00000"]
+    asked = held(memory).read_bytes()
+    assert b"[[fact-00000]]: says the same as another" in asked
+    nights(memory, clock, 3)
+    assert held(memory).read_bytes() == asked
+    assert bytes_of(paths) == before
+    tick(memory, "Do it")
+    assert statuses(memory) == ["active", "superseded"]
+    assert paths[1].read_bytes() == before[paths[1]]
+    assert b"superseded_by" in paths[0].read_bytes()
+    assert not held(memory).exists()
+    assert memory.call("status", {})["held"] == {}
+
+
+# row: X6
+def test_a_proposed_merge_can_be_undone_and_is_not_proposed_again(twins, clock):
+    memory, paths, before = twins
+    memory.call("consolidate", {})
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": "approve"})
+    assert bytes_of(paths) != before
+    memory.call("undo", {"id": memory.call("runs", {"last": 1})["runs"][0]["id"]})
+    nights(memory, clock, 2)
+    assert bytes_of(paths) == before
+    assert not held(memory).exists()
+
+
+def test_a_rejected_proposal_is_not_made_again(twins, clock):
+    memory, paths, before = twins
+    memory.call("consolidate", {})
+    tick(memory, "Leave all of it as it is")
+    nights(memory, clock, 3)
+    assert bytes_of(paths) == before
+    assert not held(memory).exists()
+    assert memory.call("status", {})["held"] == {}
+
+
+def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
+    """Also where the other one was used since, and is worth more by now."""
+    memory, paths, before = twins
+    memory.call("consolidate", {})
+    clock.advance(days=90)
+    memory.using.uses.note({"fact-00000": replace(memory.using.of("fact-00000"), evidence_at=clock())})
+    confidence = {name: memory.call("show", {"id": name})["worth"]["confidence"] for name in NAMES}
+    assert confidence["fact-00000"] > confidence["preference-00001"]
+    tick(memory, "Do it")
+    assert paths[0].read_bytes() != before[paths[0]]
+    assert paths[1].read_bytes() == before[paths[1]]
+
+
+def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(settings, opened, clock):
+    """Twenty at once; the next ones come after an answer."""
+    told = equal(settings.vault, 30)
+    before = bytes_of(path for pair in told.values() for path in pair)
+    memory = opened()
+    memory.upkeep.order.run("nightly")
+    asked, state = held(memory).read_bytes(), (settings.vault / STATE).read_bytes()
+    assert asked.count(b"\n- [[") == 20
+    actions = settings.vault / "state/memory-actions.jsonl"
+    rows = actions.read_bytes().count(b"\n")
+    for _ in range(400):
+        clock.advance(days=1)
+        assert memory.upkeep.order.run("nightly").failures == {}
+    assert held(memory).read_bytes() == asked
+    assert (settings.vault / STATE).read_bytes() == state
+    assert actions.read_bytes().count(b"\n") <= rows
+    assert bytes_of(before) == before
+    assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 20
+    memory.upkeep.order.run("nightly")
+    assert held(memory).read_bytes().count(b"\n- [[") == 10
+
+
+def test_engrams_own_copy_gives_way_while_a_foreign_one_is_proposed(keeping):
+    paths = equal(keeping.root, 1)["Anna bought lamp number 0."]
+    before = bytes_of(paths)
+    own = keeping.fact("Anna bought lamp number 0.", **OURS)
+    report = keeping.run()
+    assert keeping.seen(own).status == "superseded"
+    assert bytes_of(paths) == before
+    assert {one.memory for one in report.holding} == {"fact-00000"}
+
+
+@pytest.mark.parametrize("how", ["pinned", "edited", "no id", "unasked"])
+def test_what_may_not_be_ended_is_not_proposed(settings, opened, clock, how):
+    """What a person stands by, a note without an id, and on a machine without a person anything."""
+    paths = equal(settings.vault, 1, id=how != "no id")["Anna bought lamp number 0."]
+    memory = opened(**({"holds": "apply"} if how == "unasked" else {}))
+    memory.rescan(None)
+    for path in paths if how in {"pinned", "edited"} else ():
+        text = path.read_text()
+        path.write_text(text.replace(*(("tags:", "pinned: true\ntags:") if how == "pinned" else ("lamp", "oil"))))
+    memory.rescan(None)
+    before = bytes_of(paths)
+    nights(memory, clock, 2)
+    assert bytes_of(paths) == before
+    assert not held(memory).exists()
+    assert statuses(memory) == ["active", "active"]
+
+
+def test_a_held_run_and_a_proposal_of_one_pass_are_asked_in_one_note(doubles):
+    memory = doubles.memory
+    for number in (8, 9):
+        foreign(memory.settings.vault, number, text="Carl owns a red canoe.")
+    memory.rescan(None)
+    assert memory.call("consolidate", {})["held"]["merge"] == (
+        "merge would end 25 memories, and a run may end 20 without asking; "
+        "merge would end 1 note that engram did not write"
+    )
+    assert "[[preference-00009]]" in held(memory).read_text()
+    tick(memory, "Do it")
+    assert statuses(memory).count("superseded") == 25 + 1
+
+
+# row: D10
+def test_a_foreign_note_about_a_dead_path_is_proposed_to_end(tmp_path, settings, opened):
+    """The finding is told as before; the note is ended after a tick."""
+    root = tmp_path / "code"
+    root.mkdir()
+    path = foreign(settings.vault, 0, text=f"The build script is {root}/build.sh.")[1]
+    os.utime(path, (1_735_000_000, 1_735_000_000))
+    before = path.read_bytes()
+    memory = opened(drift_roots=(str(root),))
+    report = memory.call("consolidate", {})
+    assert report["held"] == {"drift": "drift would end 1 note that engram did not write"}
+    assert "DEAD_PATH" in str(report["findings"])
+    assert path.read_bytes() == before
+    tick(memory, "Do it", "drift")
+    assert statuses(memory) == ["invalidated"]

@@ -168,6 +168,9 @@ class ConsolidationPolicy:
     hold_ended_share: float = number(0.02, "share", 0, 1, "model", "part of the active memories that it may")
     hold_rewritten: int = number(50, "notes", 0, 1000000, "model", "notes that it may rewrite without asking, at least")
     hold_rewritten_share: float = number(0.05, "share", 0, 1, "model", "part of all notes that it may")
+    proposed: int = number(
+        20, "notes", 0, 10000, "model", "notes that engram did not write whose end one note in `review/` proposes"
+    )
     history_bytes: int = number(
         67108864, "bytes", 65536, 17179869184, "X6", "what is kept outside the vault to take runs back"
     )
