@@ -182,12 +182,13 @@ class Background:
     def _warm(self) -> None:
         """Read the vault; while that fails, come back."""
         try:
-            self.memory.warm()
+            unsure = self.memory.warm()
         except Exception:
             job = partial(self.runner.post, "warm-up", self._warm)
             self.runner.later(self._policy.model.retry_seconds, job)
             raise
         self._warming = False
+        self._look_again(unsure)
         self.look()
 
     def changed(self, paths: set[Path] | None) -> None:
@@ -209,6 +210,10 @@ class Background:
                 self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
             self.runner.later(self._policy.model.retry_seconds, partial(self.changed, set()))
             raise
+        self._look_again(unsure)
+
+    def _look_again(self, unsure: set[Path]) -> None:
+        """Have what is gone, or still being written, looked at once more."""
         if unsure:
             self.runner.later(self._policy.files.settle_most_seconds, partial(self.changed, unsure))
 

@@ -180,16 +180,24 @@ class Deeds:
         return known | {**came, **kept, **standing, "related": self._related(fact.id)}
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
-        """The turns a memory came from and each decision on it, also what was refused (rows C22, X4, X17)."""
+        """The turns a memory came from, its stage now, and each decision on it, also what was refused.
+
+        `stage` is computed now and `stage_why` is the rule that gave it; a memory that is neither active nor archived
+        has none (rows C22, C24, X4, X17).
+        """
         fact = self.index.find(id)
         if fact.status == "forgotten":
             decisions = [actions.told(_unquoted(row)) for row in self.vault.actions(fact.id)]
             return {"memory": _wordless(fact), "forgotten": UNDO.format(fact.id), "turns": [], "decisions": decisions}
         since = {"reworded": REWORDED} if fact.source and facts.reworded(fact) else {}
+        came = self._provenance(fact)
+        worth = self._standing(fact, came["said_by"])["worth"]
+        staged = {"stage": worth["stage"], "stage_why": worth["why"]} if worth["stage"] else {}
         return {
             "memory": shown.plain(fact),
+            **staged,
             "protected": lifecycle.protected(fact, self.filing.kept(fact)),
-            **self._provenance(fact),
+            **came,
             **since,
             "turns": [shown.plain_turn(turn, self.settings.policy.trust) for turn in self._said(fact)],
             "decisions": [actions.told(self._known_row(row)) for row in self.vault.actions(fact.id)],

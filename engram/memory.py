@@ -192,18 +192,23 @@ class Memory(Stream):
         with suppress(NotFoundError, ValueError, AttributeError):
             self.injected.load(json.loads(files.read(settings.state / INJECTED)))
 
-    def warm(self) -> None:
-        """Compare the vault with the catalogue and take in what changed meanwhile."""
+    def warm(self) -> set[Path]:
+        """Compare the vault with the catalogue and take in what changed meanwhile.
+
+        As with `rescan`, the paths given back want another look; without a daemon they had it.
+        """
         self.upkeep.order.recover()  # else what a run did that was cut short passes for a person's doing
         self.using.refresh(self.clock())
         unsure = self.rescan(None)
         if self.on_turns is None:
             self._look_again(unsure)
+            unsure = set()
         if not self._as_git_left:  # then the list of hashes is that of this commit
             self._meet_unrecorded()
         self.filing.seed()
         self.commits.passing()
         self._warm = True
+        return unsure
 
     def _meet_unrecorded(self) -> None:
         """Record that engram meets those notes now that neither the action log nor the usage log knows.

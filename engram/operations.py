@@ -160,7 +160,9 @@ OPERATIONS: tuple[Operation, ...] = (
         writes=True,
     ),
     Operation("show", "GET", "/v1/memories/{id}", "one memory with everything known of it", (_ID,)),
-    Operation("why", "GET", "/v1/memories/{id}/why", "the turns a memory came from and each decision on it", (_ID,)),
+    Operation(
+        "why", "GET", "/v1/memories/{id}/why", "the turns a memory came from, its stage and each decision on it", (_ID,)
+    ),
     Operation(
         "update",
         "PATCH",
@@ -282,7 +284,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "purge",
         "POST",
         "/v1/purge",
-        "remove for good what was put aside in `.trash/`",
+        "remove for good what was put aside in `.trash/`; no `undo` brings it back",
         (
             Param("trash", "bool", "empty the trash; has to be given", default=False),
             Param("dry_run", "bool", "list what would be removed, change nothing", default=False),

@@ -170,7 +170,8 @@ class Reviewing:
     def joined(self, fact: Fact, now: datetime, by: str = "user") -> Fact | None:
         """Of what is to be believed again, and was said anew meanwhile, no second memory is made (`C5`).
 
-        The one that states the same takes its place and gains its evidence; None where there is none.
+        The one that states the same takes its place and gains its evidence; None where there is none, or where its
+        note cannot be changed, as when a person broke its front matter: it holds the other one up no longer.
         """
         known = self.filing.twin(fact.text, fact.persona, now)
         if known is None:
@@ -181,7 +182,10 @@ class Reviewing:
         if also != known.also:
             keys["source"] = facts.fact_keys(replace(known, also=also), self.settings.zone)["source"]
         changes = [Edit(known.path, known.sha, keys, KNOWN), self._ended(fact, known, KNOWN, now)]
-        self.filing.write(changes, [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}])
+        try:
+            self.filing.write(changes, [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}])
+        except ConflictError:
+            return None
         return self.index.fact(known.id)
 
     def _drop(self, case: Case, now: datetime, by: str) -> None:

@@ -206,17 +206,23 @@ class Catalog(Lookups):
     def _follow_git(self, seen: Walk, lost: list[str], log: Log) -> list[str]:
         """Take in what git brought and took away, and tell nobody: nobody edited or deleted it. What else is lost.
 
-        The files that git brought are taken out of `seen`.
+        The files that git brought are taken out of `seen`. What a person deleted through git is lost like what they
+        deleted by hand, unless it is so much that nothing tells a deletion from another tree. While git is at work
+        what is absent is looked for again.
         """
         assert self.git
         by_git = self.git.checked_out([*seen.files, *lost])
+        theirs = self.git.deleted(by_git.intersection(lost))
+        if not self._many(len(theirs)):
+            by_git -= theirs
         if not by_git:
             return lost
         quiet = Log(ours=True)
         self._take(sorted(by_git & seen.files.keys()), quiet, seen.known)
         for path in by_git & seen.files.keys():
             del seen.files[path]
-        gone = sorted(path for path in by_git.intersection(lost) if self._known(path))
+        absent = () if self.git.at_work else by_git.intersection(lost)
+        gone = sorted(path for path in absent if self._known(path))
         with self.rows.change() as db:
             for path in gone:
                 if not walk(self.root, path).files:
@@ -405,9 +411,13 @@ class Catalog(Lookups):
 
     def _too_many(self) -> bool:
         """An unmounted disk or an emptied folder looks like this."""
-        if not self._missing:
+        return self._many(len(self._missing))
+
+    def _many(self, gone: int) -> bool:
+        """Whether so many files gone at once are too many to be believed deleted."""
+        if not gone:
             return False
-        gone, all_files = len(self._missing), int(self.rows.ask("SELECT count(*) FROM file")[0][0])
+        all_files = int(self.rows.ask("SELECT count(*) FROM file")[0][0])
         share = gone / all_files if all_files else 0.0
         large = gone >= self.policy.vanished_least and share > self.policy.vanished_share
         return gone > self.policy.vanished_notes or large or gone == all_files > 1

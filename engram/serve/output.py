@@ -177,6 +177,8 @@ def _purged(result: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  failed: {path}, {why}" for path, why in result["failures"].items())
     if not result["removed"]:
         yield "Nothing was removed." if result["failures"] else "The trash is empty."
+    elif not result["dry_run"]:
+        yield "No `engram undo` brings it back. Its words may still be in the undo history (state folder) and in git."
 
 
 def _runs(result: Mapping[str, Any]) -> Iterator[str]:

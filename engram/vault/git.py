@@ -156,17 +156,28 @@ class Git:
         stamp = self.stamp()
         return stamp if stamp and (locked or stamp != self._seen()) else ""
 
-    def saw(self, stamp: str) -> None:
-        """The files of this stamp are known, unless git is at work again."""
+    def saw(self, stamp: str, commit: str = "") -> None:
+        """The files of this stamp are known, unless git is at work again; `commit` is HEAD's, asked for if absent."""
         if not self.at_work and stamp == self.stamp():
+            with suppress(EngramError):
+                commit = commit or self._head()
             files.make_folders(self._seen_file.parent)
-            files.write_derived(self._seen_file, stamp.encode())
+            files.write_derived(self._seen_file, f"{stamp}\n{commit}".encode())
 
     def _seen(self) -> str:
-        try:
-            return files.read(self._seen_file).decode(errors="replace")
-        except EngramError:
-            return ""
+        return self._last_seen()[0]
+
+    def _last_seen(self) -> tuple[str, str]:
+        """The stamp of the files that are known and the commit that HEAD was then, '' for what nobody knows."""
+        with suppress(EngramError):
+            stamp, _, commit = files.read(self._seen_file).decode(errors="replace").partition("\n")
+            return stamp, commit
+        return "", ""
+
+    def _head(self) -> str:
+        """The hash of HEAD's commit; StorageError where there is none."""
+        self._begin()
+        return self._run("rev-parse", "--verify", "HEAD").decode().strip()
 
     def checked_out(self, paths: Collection[str]) -> set[str]:
         """Those of the paths that stand, or are absent, as git left them: nobody edited or deleted them by hand.
@@ -181,6 +192,29 @@ class Git:
         except EngramError:
             return set(paths)
         return {path for path in paths if states.get(path, "  ")[1] == " "}
+
+    def deleted(self, paths: Collection[str]) -> set[str]:
+        """Those of the absent `paths` that a person deleted through git since `saw`: with `git rm`, or in a commit.
+
+        Only where HEAD is on the same branch and moved forward along its history, or not at all. What a checkout, a
+        reset, a rebase or a commit of engram's took away is no deletion; nor is anything while git does not answer.
+        """
+        stamp, last = self._last_seen()
+        if not paths or not last or self.at_work or self.away() or not stamp.startswith("ref: "):
+            return set()
+        if self.stamp().rsplit(" ", 3)[0] != stamp.rsplit(" ", 3)[0]:
+            return set()
+        try:
+            head = self._head()
+            if self._run("rev-list", "-1", f"{head}..{last}"):
+                return set()
+            staged = {path for path, state in self._changed(paths).items() if state[0] == "D"}
+            how = ("--format=", "--name-only", "-z", "--no-renames", "--diff-filter=D")
+            theirs = ("--invert-grep", "--grep=^Engram-Op: ")
+            listing = self._run("log", *how, *theirs, f"{last}..{head}") if head != last else b""
+        except EngramError:
+            return set()
+        return staged | {os.fsdecode(name.strip(b"\n")) for name in listing.split(b"\0")}.intersection(paths)
 
     # -- commits --------------------------------------------------------------------------------------
 
@@ -216,7 +250,7 @@ class Git:
                 return ""
             raise
         if found and before == self._seen():
-            self.saw(self.stamp())
+            self.saw(self.stamp(), found)
         self._leave((noted - due).union(left), added - due)
         return found
 

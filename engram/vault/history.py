@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.dedup import COMPARED
 from engram.errors import ConflictError, EngramError, NotFoundError, StorageError
-from engram.vault import files
+from engram.vault import files, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".run"
 DONE = "finished"
+PURGED = "it was removed from the trash, which is final"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ def back(vault: Vault, kept: Kept) -> Way:
         reverse = Step(here, step.before, files.sha256(raw) if here else "", files.sha256(wanted), len(wanted))
         if not step.before:
             reverse = replace(reverse, now="", size=0)
-        if why := _refused(vault, step, here, raw):
+        if why := _purged(vault, kept, step, here) or _refused(vault, step, here, raw):
             stays[here or step.after or step.before] = why
         elif (here, raw) != (step.before, wanted):
             steps.append((reverse, wanted))
@@ -226,6 +227,19 @@ def _refused(vault: Vault, step: Step, here: str, raw: bytes) -> str | None:
     if here != step.before and step.before and vault.exists(step.before):
         return "its place is taken"
     return None
+
+
+def _purged(vault: Vault, kept: Kept, step: Step, here: str) -> str | None:
+    """That the note of a step was purged after the run, or None: a purge is final (`C16`).
+
+    A commit of the run knows only that the note left its place, for git does not see the trash.
+    """
+    if here or not step.before:
+        return None
+    name = note.read(kept.contents.get(step.was, b"")).keys.get("id")
+    rows = vault.actions(name) if isinstance(name, str) else []
+    last = max((number for number, row in enumerate(rows) if row.get("run") == kept.run), default=-1)
+    return PURGED if any(row.get("action") == "purge" for row in rows[last + 1 :]) else None
 
 
 def _grew(step: Step, here: str, raw: bytes) -> bool:

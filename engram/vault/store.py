@@ -381,7 +381,10 @@ def _patched(change: Edit, held: dict[str, bytes], ready: Mapping[str, bytes], r
 
 
 def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
-    """What the change makes of `raw`; ConflictError where it was not planned for these bytes."""
+    """What the change makes of `raw`; ConflictError where it was not planned for these bytes, or the note is broken."""
     if files.sha256(raw) != change.sha:
         raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
-    return ready.get(change.path) or note.edit(raw, facts.keys_to_write(change), change.body)
+    try:
+        return ready.get(change.path) or note.edit(raw, facts.keys_to_write(change), change.body)
+    except ConflictError as fault:
+        raise ConflictError(fault.what, where=f"{change.path}, {fault.where}", fix=fault.fix) from fault

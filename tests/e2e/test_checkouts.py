@@ -188,3 +188,101 @@ def test_what_is_told_at_an_older_commit_is_kept_and_said_to_wait(world, reposit
     assert "detached HEAD" in world.call("status")["faults"]["git"]
     repository("checkout", "--quiet", "-b", "kept")
     assert "Emil repairs clocks." in found(world, "Emil clocks")
+
+
+STONES = "state/tombstones.jsonl"
+
+
+def anna(world):
+    """The path of Anna's note in the vault."""
+    return next(world.vault.glob("facts/*/*anna*")).relative_to(world.vault).as_posix()
+
+
+def buried(world):
+    stones = world.vault / STONES
+    return stones.read_text().count("a person deleted the note") if stones.exists() else 0
+
+
+# row: X8
+@pytest.mark.parametrize("running", [True, False])
+def test_a_note_that_a_person_deletes_in_a_commit_is_deleted(world, repository, running):
+    """Also where the daemon does not run: the sentence behind the note is not told any more."""
+    assert "Anna prefers oat milk." in turns(world, "Anna oat milk")
+    path = anna(world)
+    if not running:
+        world.stop()
+    repository("rm", "--quiet", path)
+    repository("commit", "--quiet", "-m", "Anna is nobody's business")
+    if not running:
+        world.start()
+    until(lambda: buried(world))
+    assert "Anna prefers oat milk." not in found(world, "Anna oat milk")
+    assert "Anna prefers oat milk." not in turns(world, "Anna oat milk")
+
+
+# row: X8
+def test_a_note_that_a_person_removes_from_the_index_is_deleted_before_the_commit_too(world, repository):
+    repository("rm", "--quiet", anna(world))
+    until(lambda: buried(world))
+
+
+# row: X8
+def test_a_deletion_that_a_pull_brings_is_a_deletion(world, repository):
+    """Fast-forward, from a clone in which a person deleted the note."""
+    other = pulled(world, repository, "rm", "--quiet", anna(world))
+    repository("pull", "--quiet", "--ff-only", str(other), "main")
+    until(lambda: buried(world))
+    assert "Anna prefers oat milk." not in turns(world, "Anna oat milk")
+
+
+# row: X8
+def test_what_engram_put_away_elsewhere_is_no_deletion(world, repository):
+    """The same absence from a commit of engram's, which has its trailer."""
+    path = anna(world)
+    other = pulled(world, repository, "rm", "--quiet", path, said="engram: nightly\n\nEngram-Op: consolidate")
+    repository("pull", "--quiet", "--ff-only", str(other), "main")
+    quiet(world, repository)
+    assert "Anna prefers oat milk." not in found(world, "Anna oat milk")
+    assert buried(world) == 0
+
+
+# row: X8
+def test_another_branch_in_which_a_note_is_deleted_is_no_deletion(world, repository):
+    """It is ahead of this one, and going there and back brings the note back."""
+    before, path = everything(world), anna(world)
+    world.stop()
+    repository("checkout", "--quiet", "-b", "side")
+    repository("rm", "--quiet", path)
+    repository("commit", "--quiet", "-m", "no Anna here")
+    repository("checkout", "--quiet", "main")
+    world.start()
+    repository("checkout", "--quiet", "side")
+    quiet(world, repository)
+    assert "Anna prefers oat milk." not in found(world, "Anna oat milk")
+    repository("checkout", "--quiet", "main")
+    quiet(world, repository)
+    assert everything(world) == before
+    assert "Anna prefers oat milk." in found(world, "Anna oat milk")
+
+
+# row: X8
+def test_the_way_back_to_before_a_note_was_made_is_no_deletion(world, repository):
+    """A reset to an older commit while no daemon runs."""
+    world.stop()
+    repository("reset", "--quiet", "--hard", before_ben(repository))
+    world.start()
+    time.sleep(LOOKS)
+    assert buried(world) == 0
+
+
+def turns(world, query):
+    return {hit["text"] for hit in world.call("recall", query=query, kinds=["turn"], k=50)["hits"]}
+
+
+def pulled(world, repository, *words, said="theirs"):
+    """A clone beside the vault in which a person did this and committed it; where it is."""
+    there = world.vault.parent / "clone"
+    repository("clone", "--quiet", str(world.vault), str(there))
+    repository("-C", str(there), *words)
+    repository("-C", str(there), "commit", "--quiet", "-m", said)
+    return there

@@ -287,3 +287,32 @@ def test_what_somebody_asks_to_keep_is_kept_though_its_note_broke(memory):
     assert note.read_bytes() == raw
     with pytest.raises(ConflictError, match="YAML"):
         memory.call("remember", {"text": statement, "pinned": True})
+
+
+# row: X8
+@pytest.mark.parametrize("looked", [False, True])
+def test_a_broken_note_that_says_the_same_does_not_hold_up_what_is_restored(memory, clock, looked):
+    """The memory comes back itself beside the broken note, which is left as it stands."""
+    first = memory.call("remember", {"text": "Anna drinks tea."})
+    memory.call("forget", {"id": first["id"]})
+    clock.advance(minutes=1)
+    twin = memory.call("remember", {"text": "Anna drinks tea."})
+    path = memory.settings.vault / twin["path"]
+    raw = path.read_bytes().replace(b"\n---\n", b"\nodd: [one, {two\n---\n", 1)
+    path.write_bytes(raw)
+    if looked:
+        memory.rescan(None)
+    assert memory.call("update", {"id": first["id"], "status": "active"})["id"] == first["id"]
+    assert first["id"] in {hit["id"] for hit in told(memory, "what does Anna drink?", kinds=["fact"])}
+    assert memory.call("consolidate", {"cadence": "nightly"})["failures"] == {}
+    assert path.read_bytes() == raw
+
+
+def test_a_change_that_a_broken_note_refuses_names_the_note(memory):
+    kept = memory.call("remember", {"text": "Anna drinks tea."})
+    path = memory.settings.vault / kept["path"]
+    path.write_bytes(path.read_bytes().replace(b"status:", b"\tstatus:"))
+    with pytest.raises(ConflictError) as refused:
+        memory.call("update", {"id": kept["id"], "pinned": True})
+    assert refused.value.where.startswith(f"{kept['path']}, line ")
+    assert "Mend the note" in refused.value.fix

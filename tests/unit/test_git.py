@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from datetime import timedelta
 
 import pytest
 
 from engram.errors import NotFoundError, StorageError
 from engram.vault.git import BUSY, Git
+from engram.vault.history import PURGED
 from tests.fakes.keeping import Keeping
 from tests.fakes.repository import Repository
 
@@ -198,3 +200,38 @@ def test_a_run_that_is_no_longer_kept_is_taken_back_from_git(repository, memory)
     assert keeping.tree() == before
     with pytest.raises(NotFoundError, match="no commit"):
         keeping.order.undo("01NONSENSE")
+
+
+# row: C16
+# row: X6
+def test_an_undo_from_git_brings_nothing_back_that_a_person_purged(repository, memory):
+    """The commit knows only that the note left `facts/`; what was not purged still comes back."""
+    keeping = Keeping(memory, git=True)
+    settled = {"category": "commitment", "tags": ("fulfilled",), "done": memory.clock() - timedelta(days=100)}
+    purged = keeping.fact("Call the bank.", days=200, **settled)
+    repository("add", "--all")
+    repository("commit", "--quiet", "-m", "all of it")
+    path = keeping.seen(purged).path
+    run = keeping.run().run
+    assert not (keeping.root / path).exists()
+    (trashed,) = memory.call("purge", {"trash": True})["removed"]
+    assert trashed.endswith(path.rpartition("/")[2])
+    shutil.rmtree(keeping.order.history.folder)
+    undone = keeping.order.undo(run)
+    assert undone.put_off[path] == PURGED
+    assert not (keeping.root / path).exists()
+    assert not (keeping.root / trashed).exists()
+
+
+# row: X6
+def test_an_undo_from_git_brings_back_what_lies_in_the_trash(repository, memory):
+    keeping = Keeping(memory, git=True)
+    settled = {"category": "commitment", "tags": ("fulfilled",), "done": memory.clock() - timedelta(days=100)}
+    kept = keeping.fact("Call the bank.", days=200, **settled)
+    repository("add", "--all")
+    repository("commit", "--quiet", "-m", "all of it")
+    path = keeping.seen(kept).path
+    run = keeping.run().run
+    shutil.rmtree(keeping.order.history.folder)
+    assert path not in keeping.order.undo(run).put_off
+    assert keeping.seen(kept).path == path

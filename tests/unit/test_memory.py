@@ -24,6 +24,7 @@ from engram.errors import (
 )
 from engram.memory import Memory
 from engram.operations import OPERATIONS
+from engram.serve import output
 from engram.vault import syscalls
 from tests.fakes.openai_server import FakeServer
 
@@ -173,6 +174,28 @@ def test_remember_keeps_the_words_as_a_turn_and_the_statement_as_a_fact(memory):
     assert "Anna switched to oat milk" in notes(memory, "sessions")[0].read_text()
     shown = memory.call("show", {"id": kept["id"][:20]})["memory"]
     assert (shown["confidence"], shown["about"]) == (1.0, ["Anna"])
+
+
+# row: C24
+# row: C27
+def test_show_and_why_say_the_computed_stage_and_the_rule_that_gave_it(memory):
+    """It follows use and a person's word at once, and never stands in the note."""
+    kept = memory.call("remember", {"text": "Anna switched to oat milk"})["id"]
+
+    def stage():
+        worth, why = memory.call("show", {"id": kept})["worth"], memory.call("why", {"id": kept})
+        assert (worth["stage"], worth["why"]) == (why["stage"], why["stage_why"])
+        assert "stage" not in memory.call("show", {"id": kept})["markdown"]
+        return why["stage"], why["stage_why"]
+
+    assert stage() == ("validated", "heat 0.55 or more")
+    recalled(memory, "what milk does Anna drink?")
+    assert stage() == ("active", "recalled once")
+    memory.call("dispute", {"id": kept})
+    assert stage() == ("stale", "disputed")
+    assert "stage: stale\nstage_why: disputed" in output.shown("why", memory.call("why", {"id": kept}))
+    memory.call("correct", {"id": kept, "text": "Anna drinks her coffee black"})
+    assert "stage" not in memory.call("why", {"id": kept})
 
 
 # row: C5

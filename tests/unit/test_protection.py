@@ -14,8 +14,10 @@ from engram.core import classify, decay, lifecycle
 from engram.core.policy import Policy
 from engram.core.records import CATEGORIES, Fact, Usage
 from engram.core.standing import ATTRIBUTES, asked_to_keep, standing
-from engram.errors import BadRequestError
+from engram.errors import BadRequestError, NotFoundError
 from engram.memory import Memory
+from engram.serve import output
+from engram.vault.history import PURGED
 from tests.conftest import Clock
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
@@ -450,3 +452,25 @@ def test_a_promise_goes_to_the_trash_ninety_days_after_it_was_settled(life):
     (path,) = (memory.settings.vault / ".trash").glob("*/*.md")
     nights(memory, clock, 400, step=100)
     assert path.exists()
+
+
+# row: C16
+# row: X6
+def test_no_undo_brings_back_what_a_person_purged(life):
+    """Neither that of the run that put it into the trash, nor of the undoing of that run; the person is told."""
+    memory, clock = life
+    kept = memory.call("remember", {"text": "I promise to call the bank.", "category": "commitment"})
+    memory.call("settle", {"id": kept["id"]})
+    clock.advance(days=91)
+    runs = [memory.call("consolidate", {"cadence": "nightly"})["run"]]
+    for _ in range(2):  # back, and into the trash again
+        runs.append(memory.call("undo", {"id": runs[-1]})["run"])
+    done = memory.call("purge", {"trash": True})
+    assert len(done["removed"]) == 1
+    assert "No `engram undo` brings it back" in output.shown("purge", done)
+    for run in runs:
+        undone = memory.call("undo", {"id": run})
+        assert PURGED in undone["put_off"].values()
+        assert not list(memory.settings.vault.glob(f"**/{kept['path'].rpartition('/')[2]}"))
+    with pytest.raises(NotFoundError):
+        memory.call("show", {"id": kept["id"]})

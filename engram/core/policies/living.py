@@ -108,15 +108,19 @@ class LifecyclePolicy:
     nudge_stale: float = number(-0.06, "points", -1, 1, "C28", "the same for a stale one")
     nudge_archived: float = number(-0.08, "points", -1, 1, "C28", "the same for an archived one")
     nudge_disputed: float = number(-0.12, "points", -1, 1, "C28", "what it adds besides where a person disputes it")
-    archive_days: float = number(90.0, "days", 1, 36500, "C18", "age above which a memory is archived", "archive.days")
+    archive_days: float = number(
+        90.0, "days", 1, 36500, "C18", "age above which what may fade is archived", "archive.days"
+    )
     archive_importance: float = number(0.3, "share", 0, 1, "C18", "importance below which it is")
     archive_access: int = number(2, "recalls", 0, 1000, "C18", "recalls up to which it is")
     archive_retention: float = number(
         0.15, "share", 0, 1, "D11", "retention below which it is; 1 leaves retention out of it", "archive.retention"
     )
-    archive_salience: float = number(0.01, "share", 0, 1, "B8", "salience below which it is archived at any age")
-    prune_confidence: float = number(0.05, "share", 0, 1, "A24", "effective confidence below which a person prunes")
-    resolved_days: float = number(90.0, "days", 1, 36500, "C16", "age above which a resolved commitment goes to trash")
+    archive_salience: float = number(0.01, "share", 0, 1, "B8", "salience below which what may fade is archived")
+    prune_confidence: float = number(
+        0.05, "share", 0, 1, "A24", "effective confidence below which `prune` takes a memory"
+    )
+    resolved_days: float = number(90.0, "days", 1, 36500, "C16", "age above which a settled promise goes to the trash")
     working_minutes: float = number(30.0, "minutes", 0, 1440, "D7", "age from which a memory is no longer working")
     working_access: int = number(2, "recalls", 1, 1000, "D7", "recalls from which it is not")
     semantic_importance: float = number(0.7, "share", 0, 1, "D7", "importance from which an episode turns semantic")
