@@ -22,10 +22,10 @@ import material
 from figures import Row, headline, ratio, seconds_of
 from speed_reading import in_process, parse_all
 
-from engram.consolidate import Consolidation
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
-from engram.vault import entities, facts, note, sessions
+from engram.maintenance.run import Consolidation
+from engram.vault import entities, facts, frontmatter, sessions
 from engram.vault.store import ACTIONS
 from engram.vault.usage import ALL, USAGE
 
@@ -71,7 +71,7 @@ def vault(root: Path, size: int) -> None:
     for name in names:
         entity = entities.new_entity(name, "person", begin)
         keys, body = entities.entity_keys(entity, material.ZONE), entities.entity_body(entity)
-        written(root / entities.path_of(name, "person"), note.emit(keys, body))
+        written(root / entities.path_of(name, "person"), frontmatter.emit(keys, body))
     for first in range(0, size, TOLD):
         old = first % (DUE * TOLD) == 0
         when = NIGHT - (89.5 * DAY if old else DAY) + timedelta(seconds=first / 10)
@@ -81,7 +81,7 @@ def vault(root: Path, size: int) -> None:
             for n in range(2 * TOLD)
         ]
         filed = [FiledTurn(turn, stem, f"t{n}") for n, turn in enumerate(turns, 1)]
-        raw = note.edit(sessions.new_session(filed, material.ZONE), {"summarised": len(turns), "episodes": 1})
+        raw = frontmatter.edit(sessions.new_session(filed, material.ZONE), {"summarised": len(turns), "episodes": 1})
         written(root / sessions.path(stem), raw)
         for number in range(TOLD):
             about = () if chance.random() < 0.1 else chance.choices(names, cum_weights=often, k=chance.randint(1, 2))
@@ -101,7 +101,7 @@ def vault(root: Path, size: int) -> None:
             births.append(json.dumps(row) + "\n")
             day = f"{when.astimezone(material.ZONE):%Y-%m-%d}"
             path = root / f"facts/{day}/fact-{slug(text)}-{content_hash(text)[:8]}.md"
-            written(path, note.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text, fact.source)))
+            written(path, frontmatter.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text, fact.source)))
     met = {"met": [ALL], "at": (NIGHT - 365 * DAY).isoformat()}
     written(root / USAGE / f"{'a' * 16}.jsonl", f"{json.dumps(met)}\n".encode())
     written(root / ACTIONS, "".join(births).encode())

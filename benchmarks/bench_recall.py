@@ -29,8 +29,8 @@ from engram import config
 from engram.core import ranking
 from engram.core.policy import ExtractionPolicy, LexicalPolicy
 from engram.core.records import Turn
-from engram.index.lexical import Doc, Lexical, Where
-from engram.llm.rules import extract
+from engram.extraction.rules.engine import extract
+from engram.index.bm25 import Doc, Lexical, Where
 from engram.memory import Memory
 
 BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"

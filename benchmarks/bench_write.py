@@ -32,7 +32,7 @@ from engram import config
 from engram.core.records import FiledTurn
 from engram.core.text import content_hash
 from engram.memory import Memory
-from engram.vault import facts, note
+from engram.vault import facts, frontmatter
 from tests.fakes.openai_server import Body, FakeServer, prompt_text
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
     """Every fact in the vault that an extractor made, whatever its status, read from its file."""
     root, zone = memory.settings.vault, memory.settings.zone
     for path in sorted(path for name in ("facts", "archive", REVIEW) for path in (root / name).rglob("*.md")):
-        held = note.read(path.read_bytes(), memory.settings.policy.files)
+        held = frontmatter.read(path.read_bytes(), memory.settings.policy.files)
         fact, _ = facts.fact_from(held, str(path.relative_to(root)), "", zone)
         if fact is None or fact.origin not in {"rules", "model"}:
             continue

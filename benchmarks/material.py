@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from engram import config
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
-from engram.vault import facts, note, sessions
+from engram.vault import facts, frontmatter, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,7 +134,7 @@ def _fact(text: str, when: datetime, day: str, source: str) -> tuple[str, bytes]
         source=source,
     )
     path = f"facts/{day}/preference-{slug(text)}-{content_hash(text)[:8]}.md"
-    return path, note.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text, source))
+    return path, frontmatter.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text, source))
 
 
 def settings(root: Path, home: Path) -> Settings:

@@ -23,12 +23,12 @@ from figures import Row, child_cpu, engram, milliseconds, quantile, ratio, secon
 
 from engram.core import ranking
 from engram.core.policy import Policy
+from engram.index.bm25 import Lexical, Where
 from engram.index.catalog import Catalog
-from engram.index.index import Index, _doc
-from engram.index.lexical import Lexical, Where
+from engram.index.search import Index, _doc
 from engram.memory import Memory
-from engram.serve import wire
-from engram.vault import facts, note
+from engram.serve import socket_client
+from engram.vault import facts, frontmatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,7 +130,7 @@ def changing(settings: Settings, size: str) -> Iterator[Row]:
 def read_and_add(path: Path, bare: Lexical) -> None:
     """The yardstick of a change."""
     raw = path.read_bytes()
-    fact, _ = facts.fact_from(note.read(raw), str(path), hashlib.sha256(raw).hexdigest(), material.ZONE)
+    fact, _ = facts.fact_from(frontmatter.read(raw), str(path), hashlib.sha256(raw).hexdigest(), material.ZONE)
     assert fact
     bare.add([_doc(fact)])
 
@@ -202,9 +202,9 @@ def daemon(settings: Settings, home: Path) -> Iterator[tuple[str, int]]:
             if child.poll() is not None:
                 raise SystemExit("the daemon does not start")
             try:
-                if wire.call(path, "status", {})["ready"]:
+                if socket_client.call(path, "status", {})["ready"]:
                     break
-            except wire.AbsentError:
+            except socket_client.AbsentError:
                 pass
             time.sleep(0.05)
         yield path, child.pid
@@ -223,7 +223,7 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
         with in_process(material.settings(settings.vault, twin)) as memory:
             pairs = [
                 (
-                    seconds_of(lambda text=text: wire.call(path, "recall", {"query": text})),
+                    seconds_of(lambda text=text: socket_client.call(path, "recall", {"query": text})),
                     seconds_of(lambda text=text: memory.call("recall", {"query": text})),
                 )
                 for text in questions
@@ -260,7 +260,9 @@ def finding(path: str, settings: Settings, size: str) -> Iterator[Row]:
     waits, missed = [], 0
     for number in range(EDITS):
         word = f"harpsichord{number}"
-        waits.append(seconds_of(lambda word=word: wire.call(path, "remember", {"text": f"I bought the {word}."})))
+        waits.append(
+            seconds_of(lambda word=word: socket_client.call(path, "remember", {"text": f"I bought the {word}."}))
+        )
         missed += not found(path, word)
     yield Row(
         "API write, then recall", size, milliseconds(statistics.median(waits)), f"{EDITS} calls", missed, 0, " missed"
@@ -282,7 +284,7 @@ def finding(path: str, settings: Settings, size: str) -> Iterator[Row]:
 
 def found(path: str, word: str) -> bool:
     """Whether recall finds a fact that holds `word`."""
-    hits = wire.call(path, "recall", {"query": word, "kinds": ["fact"]})["hits"]
+    hits = socket_client.call(path, "recall", {"query": word, "kinds": ["fact"]})["hits"]
     return bool(hits) and word in hits[0]["text"]
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import material
 from figures import Row, milliseconds, quantile, ratio, seconds_of
 
+from engram.core.language.secrets import redact
+from engram.core.language.triggers import scan, table
 from engram.core.policy import Policy
-from engram.core.redact import redact
-from engram.core.signals import scan, table
 from engram.memory import Memory
-from engram.serve import feed
+from engram.serve import observe
 from engram.vault import syscalls
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def scanning() -> Iterator[Row]:
 def importing(memory: Memory, folder: Path, count: int, where: str = "") -> Iterator[Row]:
     """Turns of conversations of a hundred, by the rules; against the bare writes of the same bytes."""
     turns = list(material.turns(count, session_turns=100))
-    ours = seconds_of(lambda: feed.feed(iter(turns), memory.call))
+    ours = seconds_of(lambda: observe.feed(iter(turns), memory.call))
     vault = memory.settings.vault
     yardstick = seconds_of(lambda: bare_import(vault, turns, folder))
     name = ("bare writes", yardstick)

@@ -18,7 +18,7 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-from engram.core.words import STOP
+from engram.core.language.words import STOP
 
 Golden = Mapping[str, Any]
 

@@ -14,10 +14,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engram.core.language.words import content, language, words
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
-from engram.core.words import content, language, words
-from engram.llm.rules import extract
+from engram.extraction.rules.engine import extract
 from tests.fakes.openai_server import fact
 from tests.fakes.scribe import material_of, scribe, task_of
 

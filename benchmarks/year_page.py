@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from engram.vault import note
+from engram.vault import frontmatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ def _folder(vault: Path, folder: str, paths: Iterable[Path]) -> str:
         digest.update(f"{path.relative_to(vault).as_posix()}\n{len(raw)}\n".encode() + raw)
         count += 1
         if path.suffix == ".md":
-            statuses[str(note.read(raw).keys.get("status") or "")] += 1
+            statuses[str(frontmatter.read(raw).keys.get("status") or "")] += 1
     told = ", ".join(f"{status} {number}" for status, number in sorted(statuses.items()) if status)
     return "  ".join(filter(None, [folder, f"{count} files", told, digest.hexdigest()[:16]]))
 

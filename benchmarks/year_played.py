@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram import config
-from engram.sight import RUNS
+from engram.maintenance.snapshot import RUNS
 from engram.vault.template import plant, template_folder
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
-from engram import location
-from engram.core.policies.living import CURVES
 from engram.core.policy import Policy, rows, with_settings
+from engram.core.policy.lifecycle import CURVES
 from engram.errors import ConfigError
+from engram.vault import location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

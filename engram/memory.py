@@ -17,32 +17,34 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram import doctor, ingest, location, recall, shown
-from engram.agenda import Agenda
-from engram.briefing import Briefing
-from engram.climb import Climb
-from engram.clockwatch import Clockwatch, boottime
-from engram.commits import Commits
-from engram.consolidate import Consolidation
-from engram.conversations import Conversations
 from engram.core import trust
-from engram.core.echo import Injected
+from engram.core.language.echo import Injected
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact
-from engram.deeds import Deeds
-from engram.embedding import Embedding, embed_some
-from engram.embedding import calibrate as calibration
 from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError, NotFoundError
-from engram.extraction import Extractor
-from engram.filing import Filing
-from engram.index.index import Index
-from engram.operations import BY_NAME, checked
-from engram.reviewing import Reviewing
-from engram.stream import Stream
-from engram.upkeep import Upkeep
-from engram.using import Using, uncounted
-from engram.vault import files, template
+from engram.extraction.extract import Extractor
+from engram.index.conversations import Conversations
+from engram.index.search import Index
+from engram.ingest import intake
+from engram.maintenance.clock import Clockwatch, boottime
+from engram.maintenance.commits import Commits
+from engram.maintenance.questions import Upkeep
+from engram.maintenance.run import Consolidation
+from engram.maintenance.schedule import Agenda
+from engram.operations import health
+from engram.operations.memories import Deeds
+from engram.operations.review import Reviewing
+from engram.operations.table import BY_NAME, checked
+from engram.pipeline.embed import Embedding, embed_some
+from engram.pipeline.embed import calibrate as calibration
+from engram.pipeline.process import Stream
+from engram.pipeline.reconcile import Climb
+from engram.pipeline.usage import Using, uncounted
+from engram.pipeline.write import Filing
+from engram.recall import formatting, search
+from engram.recall.context import Briefing
+from engram.vault import disk, location, template
 from engram.vault.journal import Journal
-from engram.vault.places import shown as shown_path
+from engram.vault.paths import shown as shown_path
 from engram.vault.store import Vault
 from engram.vault.usage import Uses, device_of
 
@@ -112,8 +114,8 @@ class Memory(Stream):
         settings = self.settings
         template.check(settings.vault)
         for folder in (settings.state, settings.cache):
-            files.make_folders(folder)
-        self._lock = files.lock(settings.state / "lock", settings.vault)
+            disk.make_folders(folder)
+        self._lock = disk.lock(settings.state / "lock", settings.vault)
         if self._lock.unlocked:
             self.faults["lock"] = UNLOCKED.format(why=self._lock.unlocked)
         try:
@@ -143,9 +145,9 @@ class Memory(Stream):
             fix = "Try again: it gets a state of its own."
             raise LockedError("another vault took this state meanwhile", where=place.state, fix=fix)
         record = settings.state / location.RECORD
-        if not record.exists() or files.read(record) != place.record():
-            files.write_derived(record, place.record())
-            files.sync([record, settings.state])
+        if not record.exists() or disk.read(record) != place.record():
+            disk.write_derived(record, place.record())
+            disk.sync([record, settings.state])
         if told := place.told():
             log.warning("%s: %s", settings.vault, told)
 
@@ -162,7 +164,7 @@ class Memory(Stream):
             git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
-        self.intake = ingest.Intake(self.journal, self.index, settings, self.faults)
+        self.intake = intake.Intake(self.journal, self.index, settings, self.faults)
         self.backlog = self.intake.backlog
         self.filing = Filing(self.vault, self.index, settings, self.faults)
         uses = Uses(self.vault, device_of(settings.state), settings.policy.usage)
@@ -188,9 +190,9 @@ class Memory(Stream):
         self.briefing = Briefing(talks, self.injected, self.clock, lambda **ask: self.call("recall", ask))
         self.index.take_tombstones(self.vault)
         with suppress(EngramError, ValueError, TypeError):
-            self.vault.own.update(json.loads(files.read(settings.cache / OWN)))
+            self.vault.own.update(json.loads(disk.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
-            self.injected.load(json.loads(files.read(settings.state / INJECTED)))
+            self.injected.load(json.loads(disk.read(settings.state / INJECTED)))
 
     def warm(self) -> set[Path]:
         """Compare the vault with the catalogue and take in what changed meanwhile.
@@ -250,13 +252,13 @@ class Memory(Stream):
 
     def _save_injected(self) -> None:
         """What was handed out is known after a restart too; a crash loses the last hour of it (`X7`)."""
-        files.write_derived(self.settings.state / INJECTED, json.dumps(self.injected.dump()).encode())
+        disk.write_derived(self.settings.state / INJECTED, json.dumps(self.injected.dump()).encode())
 
     def _save_own(self) -> None:
         """The next process, as the next command is, need not take what this one just wrote for a person's doing."""
         first = (self.clock().timestamp() - self.settings.policy.files.quiet_seconds) * 1e9
         late = {path: when for path, when in self.vault.own.items() if when > first}
-        files.write_derived(self.settings.cache / OWN, json.dumps(late).encode())
+        disk.write_derived(self.settings.cache / OWN, json.dumps(late).encode())
 
     def close(self) -> None:
         """Save the index and let go of the vault. What waits stays in the journal."""
@@ -398,22 +400,22 @@ class Memory(Stream):
         """
         now = self._time(wishes.pop("now")) or self.clock()
         wishes |= {
-            name: ingest.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
+            name: intake.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
         }
         wishes |= {"persona": WHOSE_IS_UNKNOWN} if unknown else {}
         explain, query = wishes.pop("explain"), wishes.pop("query")
-        until = time.monotonic() + recall.seconds(self.settings, wishes.pop("milliseconds"))
-        ask = recall.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
+        until = time.monotonic() + search.seconds(self.settings, wishes.pop("milliseconds"))
+        ask = search.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         embed = self.embedding.question if self.embedding else None
         mark = secrets.token_hex(4)
         entering = self.climb.entering
-        known = recall.Known(entering.names, entering.edges.at, self.using.uses.of, lambda: until - time.monotonic())
-        answer = recall.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
+        known = search.Known(entering.names, entering.edges.at, self.using.uses.of, lambda: until - time.monotonic())
+        answer = search.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
         if ask.session:
             self.injected.note(ask.session, answer.text)
         if uncounted(ask.as_of, explain=explain) is None:
             self.using.recalled(answer.hits, self.clock())
-        return shown.as_json(answer, now, explain=explain)
+        return formatting.as_json(answer, now, explain=explain)
 
     def doctor(self, *, accept_deletions: bool = False, calibrate: bool = False) -> dict[str, Any]:
         """What is wrong with vault, journal and index, and what to do about each."""
@@ -421,8 +423,8 @@ class Memory(Stream):
             self.rescan(None, accept_deletions=True)
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.problems(), *self.climb.entering.faults()]
-        findings = doctor.findings(self.settings, problems, self.backlog, self.faults)
-        healthy = all(finding["level"] == doctor.NOTICE for finding in findings)
+        findings = health.findings(self.settings, problems, self.backlog, self.faults)
+        healthy = all(finding["level"] == health.NOTICE for finding in findings)
         return {"healthy": healthy, "findings": findings, **scale}
 
     def stats(self) -> dict[str, Any]:
@@ -447,4 +449,4 @@ class Memory(Stream):
         }
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
-        return None if text is None else ingest.moment(text, self.settings.zone, end=end)
+        return None if text is None else intake.moment(text, self.settings.zone, end=end)

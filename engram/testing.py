@@ -10,7 +10,8 @@
         assert "Berlin" in sim.call("recall", query="Where do I live?")["hits"][0]["text"]
 
 No thread is started and nothing sleeps, so the same script makes the same vault. The decisions are those of the
-daemon (`engram.background`); only the threads, the sockets and the watcher are missing. `docs/testing.md` tells more.
+daemon (`engram.daemon.background`); only the threads, the sockets and the watcher are missing.
+`docs/testing.md` tells more.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from engram.background import Background, Job
-    from engram.backlog import Batch
+    from engram.daemon.background import Background, Job
+    from engram.ingest.queue import Batch
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
@@ -52,7 +53,7 @@ class Simulation:
         self, vault: Path | str, *, at: datetime, home: Path | str, env: Mapping[str, str] | None = None
     ) -> None:
         from engram import config
-        from engram.background import Background
+        from engram.daemon.background import Background
         from engram.memory import Memory
 
         settings = config.load(Path(vault), {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **(env or {})})
@@ -264,7 +265,7 @@ class _Runner:
         return True
 
     def _attempt(self, name: str, job: Job) -> None:
-        from engram.background import attempt
+        from engram.daemon.background import attempt
 
         attempt(name, job, self.faults, log_content=self._log_content)
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from engram.core.language.standing import REMEMBER_TAG
 from engram.core.records import CATEGORIES, Box, Trace
-from engram.core.standing import REMEMBER_TAG
 from engram.core.text import normalise, ulid
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.dates import has_time_expression, resolve
-from engram.core.standing import standing
+from engram.core.language.dates import has_time_expression, resolve
+from engram.core.language.standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core import trust
-from engram.core.instructions import instruction
-from engram.core.quoting import is_title, quoted
+from engram.core.language.injection import instruction
+from engram.core.language.quotations import is_title, quoted
 
 if TYPE_CHECKING:
     from engram.core.policy import TrustPolicy

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.core.classify import tier_of
 from engram.core.lifecycle import begun, layer_of
-from engram.core.policies.living import CURVES
+from engram.core.policy.lifecycle import CURVES
 from engram.core.records import Vitals
 
 if TYPE_CHECKING:

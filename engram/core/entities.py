@@ -9,9 +9,9 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.core.language.words import STOP, words
 from engram.core.records import ENTITY_TYPES
 from engram.core.text import normalise
-from engram.core.words import STOP, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

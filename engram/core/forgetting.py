@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.gist import Gist, from_row, gists, is_denied, is_question, may, says, tokens
-from engram.core.grammar import sentences
-from engram.core.quoting import parts
+from engram.core.language.paraphrase import Gist, from_row, gists, is_denied, is_question, may, says, tokens
+from engram.core.language.quotations import parts
+from engram.core.language.sentences import sentences
 from engram.core.text import content_hash
 
 if TYPE_CHECKING:

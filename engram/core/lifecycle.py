@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.dates import has_time_expression, resolve
-from engram.core.standing import REMEMBER_TAG, standing
+from engram.core.language.dates import has_time_expression, resolve
+from engram.core.language.standing import REMEMBER_TAG, standing
 from engram.core.trust import MADE, OUTSIDE
 
 if TYPE_CHECKING:

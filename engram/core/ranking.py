@@ -15,9 +15,20 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.core.dates import resolve
-from engram.core.thesaurus import akin
-from engram.core.words import FIRST_PERSON, PHRASE, RELATING, STOP, content, fold, language, named, of_oneself, words
+from engram.core.language.dates import resolve
+from engram.core.language.synonyms import akin
+from engram.core.language.words import (
+    FIRST_PERSON,
+    PHRASE,
+    RELATING,
+    STOP,
+    content,
+    fold,
+    language,
+    named,
+    of_oneself,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

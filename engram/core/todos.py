@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.echo import own_words
-from engram.core.grammar import sentences
-from engram.core.words import content, fold, language, words
+from engram.core.language.echo import own_words
+from engram.core.language.sentences import sentences
+from engram.core.language.words import content, fold, language, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

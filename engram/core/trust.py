@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.core.quoting import quoted
+from engram.core.language.quotations import quoted
+from engram.core.language.words import fold
 from engram.core.records import REMEMBERED, ROLES
-from engram.core.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,18 +12,17 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from engram import location
 from engram.core.policy import FilePolicy
 from engram.core.records import Problem
 from engram.core.text import HASH_VERSION
 from engram.errors import StorageError
 from engram.index.diff import Delta, Diff, Log
-from engram.index.entries import LastGood, entry_of, read_file, refused, with_last_keys
 from engram.index.lookups import Lookups
+from engram.index.parse import LastGood, entry_of, read_file, refused, with_last_keys
 from engram.index.rows import SHAPE, Rows, unpack
-from engram.index.storing import drop, store, store_new
-from engram.vault import files
-from engram.vault.places import READ_AGAIN, Stat, Walk, above, is_text, kind_of, shown, stat_of, walk
+from engram.index.scan import drop, store, store_new
+from engram.vault import disk, location
+from engram.vault.paths import READ_AGAIN, Stat, Walk, above, is_text, kind_of, shown, stat_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
 
     from engram.core.records import Fact
     from engram.index.diff import Edited
-    from engram.index.entries import Entry, Reading
+    from engram.index.parse import Entry, Reading
     from engram.index.rows import Unit
     from engram.vault.git import Git
-    from engram.vault.places import Seen
+    from engram.vault.paths import Seen
 
 VERSION = 7
 """Version of the rows and of what is read into them."""
@@ -136,7 +135,7 @@ class Catalog(Lookups):
     def verify(self, path: str, sha: str) -> bytes | None:
         """The bytes now at `path` if their SHA-256 is `sha`, else None (`X19`)."""
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
-        return reading.raw if not reading.fault and files.sha256(reading.raw) == sha else None
+        return reading.raw if not reading.fault and disk.sha256(reading.raw) == sha else None
 
     def reread(self, path: str) -> Entry | None:
         """The file at `path` as it is now, the rows left as they are; None if it is not there."""
@@ -360,7 +359,7 @@ class Catalog(Lookups):
     def _same_bytes(self, path: str, reading: Reading) -> bool:
         """Whether the catalogue holds these bytes already; then only the stat is new."""
         have = self.rows.ask("SELECT sha FROM file WHERE path = ?", (path,))
-        if not have or have[0][0] != files.sha256(reading.raw):
+        if not have or have[0][0] != disk.sha256(reading.raw):
             return False
         if self._stat(path) == reading.stat:
             with self.rows.change() as db:

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from engram.core import links
+from engram.core import graph
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
 from engram.core.trust import Voice
 from engram.errors import ConflictError, NotFoundError
@@ -16,7 +16,7 @@ from engram.index.rows import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from engram.core.links import Way
+    from engram.core.graph import Way
     from engram.core.policy import LinkPolicy
     from engram.index.rows import Rows, Unit
 
@@ -129,9 +129,9 @@ class Lookups:
         found: list[Way] = []
         values = (persona, policy.siblings, persona, policy.siblings, json.dumps(list(keys)))
         for name, cause, key, before, after in self.rows.ask(_BESIDE, values):
-            reach, here = links.reach(name, policy), links.kind(name, cause=cause)
+            reach, here = graph.reach(name, policy), graph.kind(name, cause=cause)
             found += [(earlier, key, here, 1.0) for earlier in json.loads(before)[:reach]]
-            found += [(key, one, links.kind(name, cause=led), 1.0) for one, led in json.loads(after)[:reach]]
+            found += [(key, one, graph.kind(name, cause=led), 1.0) for one, led in json.loads(after)[:reach]]
         return found
 
     def unit(self, key: str) -> Unit | None:

@@ -17,9 +17,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Fact, FiledTurn, Turn
-from engram.core.talks import Stand
+from engram.core.sessions import Stand
 from engram.errors import EngramError, StorageError
-from engram.vault import files
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -171,7 +171,7 @@ class Rows:
         self.lock = threading.RLock()
         self.generation = ""
         self.changes = 0
-        files.make_folders(path.parent)
+        disk.make_folders(path.parent)
         try:
             self._open()
         except BaseException:
@@ -237,7 +237,7 @@ class Rows:
             unsynced: set[Path] = set()
             try:
                 for ending in ("-wal", "-shm", "-journal", ""):
-                    files.remove(self.path.with_name(self.path.name + ending), unsynced)
+                    disk.remove(self.path.with_name(self.path.name + ending), unsynced)
             except EngramError:
                 with suppress(sqlite3.DatabaseError):
                     self._connect()  # what still stands there serves on

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
-    from engram.index.segments import Bools, Columns, Floats, Ints, Places
+    from engram.index.columns import Bools, Columns, Floats, Ints, Places
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import Stemmer
 
-from engram.core.date_words import LEXICONS
-from engram.core.words import ANY_STOP, STOP, capitalised, content, language
+from engram.core.language.date_words import LEXICONS
+from engram.core.language.words import ANY_STOP, STOP, capitalised, content, language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

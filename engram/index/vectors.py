@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engram.index import precision
-from engram.index.precision import WHOLE
-from engram.index.segments import DamagedError, pack, unpack
-from engram.vault import files
+from engram.index import quantize
+from engram.index.columns import DamagedError, pack, unpack
+from engram.index.quantize import WHOLE
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from engram.index.segments import Floats, Ints
+    from engram.index.columns import Floats, Ints
 
 Matrix = NDArray[np.float32]
 Part = tuple[int, NDArray[Any]]
@@ -57,7 +57,7 @@ def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
     query = np.frombuffer(vector, _FLOAT)
     found = np.zeros(len(parts) * EACH)
     for number, (bits, rows) in enumerate(parts):
-        near = rows @ query if bits == WHOLE else precision.likeness(query, rows, bits)
+        near = rows @ query if bits == WHOLE else quantize.likeness(query, rows, bits)
         found[number * EACH : number * EACH + len(rows)] = near
     return found
 
@@ -97,7 +97,7 @@ class Vectors:
         self.lock = threading.RLock()
         self.generation = 0
         self.dimension = 0
-        files.make_folders(folder)
+        disk.make_folders(folder)
         self._open(self._latest())
 
     def __len__(self) -> int:
@@ -152,7 +152,7 @@ class Vectors:
                     rows.setdefault(bits, []).append(row)
         for bits, some in rows.items():
             matrix = self._unpacked(block.bits, block.rows[some])
-            self._add(bits, block.keys[some], precision.packed(matrix, bits))
+            self._add(bits, block.keys[some], quantize.packed(matrix, bits))
         if rows:
             self._keep_rows(block, np.setdiff1d(np.arange(len(block.keys)), np.concatenate(list(rows.values()))))
 
@@ -209,7 +209,7 @@ class Vectors:
         for path in self._folder.iterdir():
             name = _NAME.fullmatch(path.name)
             if name and name.group(1, 2) != (self._stem, str(self.dimension)):
-                files.remove(path)
+                disk.remove(path)
 
     def _row(self, place: int) -> Matrix:
         block = self._blocks[place // EACH]
@@ -217,7 +217,7 @@ class Vectors:
         return row
 
     def _unpacked(self, bits: int, rows: NDArray[Any]) -> Matrix:
-        return rows if bits == WHOLE else precision.dequantise(rows, bits, self.dimension)
+        return rows if bits == WHOLE else quantize.dequantise(rows, bits, self.dimension)
 
     # -- blocks ---------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Vectors:
         block = min((one for one in self._blocks if one.bits == bits), key=lambda one: len(one.keys), default=None)
         if block is None or len(block.keys) == EACH:
             number = max((one.number for one in self._blocks), default=-1) + 1
-            size = precision.size(self.dimension, bits)
+            size = quantize.size(self.dimension, bits)
             rows = np.zeros((0, size), np.uint8) if bits != WHOLE else np.zeros((0, self.dimension), _FLOAT)
             block = _Block(number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows)
             self._blocks.append(block)
@@ -314,18 +314,18 @@ class Vectors:
     def _write(self, block: _Block) -> None:
         """Write the block's file; a full block is mapped from it and leaves the memory."""
         arrays: dict[str, NDArray[Any]] = {"keys": block.keys, "vectors": block.rows.reshape(-1)}
-        files.write_derived(self._path(block.number, block.bits), pack(self._version(block.bits), {}, arrays))
+        disk.write_derived(self._path(block.number, block.bits), pack(self._version(block.bits), {}, arrays))
         if len(block.keys) == EACH:
             block.rows = self._read(block.number, block.bits).rows
 
     def _read(self, number: int, bits: int) -> _Block:
         """The block as its file holds it; DamagedError."""
         _, arrays = unpack(self._path(number, bits), self._version(bits))
-        width = self.dimension if bits == WHOLE else precision.size(self.dimension, bits)
+        width = self.dimension if bits == WHOLE else quantize.size(self.dimension, bits)
         return _Block(number, bits, 0, arrays["keys"], arrays["vectors"].reshape(-1, width))
 
     def _drop(self, number: int, bits: int) -> None:
-        files.remove(self._path(number, bits))
+        disk.remove(self._path(number, bits))
 
     def _path(self, number: int, bits: int) -> Path:
         packed = "" if bits == WHOLE else f"-{bits}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from engram.errors import ModelError, NotFoundError
-from engram.llm.wording import sections
-from engram.vault import files
+from engram.llm.prompt_files import sections
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,7 +83,7 @@ class Answers(dict[str, "Answer"]):
         self.path = path
         self.most = most
         try:
-            lines = files.read(path).splitlines()
+            lines = disk.read(path).splitlines()
         except NotFoundError:
             return
         for line in lines:
@@ -99,9 +99,9 @@ class Answers(dict[str, "Answer"]):
         if len(self) > self.most:
             for old in list(self)[: len(self) - self.most // 2]:
                 del self[old]
-            files.write_derived(self.path, b"".join(_line(*item) for item in self.items()))
+            disk.write_derived(self.path, b"".join(_line(*item) for item in self.items()))
         else:
-            files.append(self.path, _line(key, said))
+            disk.append(self.path, _line(key, said))
 
 
 def _line(key: str, said: Answer) -> bytes:

@@ -11,18 +11,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import ModelError
+from engram.llm.api_forms import LADDER, Answer, Form, Question, bare, next_form, read, refuses_temperature, request
 from engram.llm.endpoint import Endpoint, Limits, encodable
-from engram.llm.forms import (
-    LADDER,
-    Answer,
-    Form,
-    Question,
-    bare,
-    next_form,
-    read,
-    refuses_temperature,
-    request,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -30,8 +20,8 @@ if TYPE_CHECKING:
 
     from engram.config import ModelSettings
     from engram.core.policy import ModelPolicy
+    from engram.llm.budget import Day, Spend
     from engram.llm.endpoint import Reply
-    from engram.llm.spend import Day, Spend
 
 
 class Model:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engram.errors import ConfigError, ModelError
-from engram.llm.forms import said, status_fault
+from engram.llm.api_forms import said, status_fault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings, ModelSettings
     from engram.core.policy import ModelPolicy
-    from engram.llm.spend import Day, Spend
+    from engram.llm.budget import Day, Spend
 
 DEFAULT_URL = "https://api.openai.com/v1"
 _METADATA = {"metadata", "metadata.google.internal", "metadata.goog", "100.100.100.200", "fd00:ec2::254"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from engram.core.dedup import Judgement, RelationKind
 from engram.errors import ModelError
-from engram.llm.wording import quoted, sections
+from engram.llm.prompt_files import quoted, sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, get_args
 
 from engram.core.dedup import RelationKind
-from engram.core.instructions import instruction
+from engram.core.language.injection import instruction
+from engram.core.language.secrets import redact
+from engram.core.language.similarity import statement
 from engram.core.policy import InsightPolicy
-from engram.core.redact import redact
-from engram.core.similar import statement
 from engram.core.text import normalise
 from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task

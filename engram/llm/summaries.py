@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engram.core.instructions import instruction
+from engram.core.language.injection import instruction
+from engram.core.language.words import fold
 from engram.core.markdown import inert, plain_text
-from engram.core.policies.talking import TalkPolicy
-from engram.core.talks import LISTS, cut
-from engram.core.words import fold
+from engram.core.policy.sessions import TalkPolicy
+from engram.core.sessions import LISTS, cut
 from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task
 

@@ -17,8 +17,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
-from engram.core.dates import resolve
 from engram.core.entities import LIFETIMES, OWNER, is_owner, key, label
+from engram.core.language.dates import resolve
 from engram.core.policy import ImportancePolicy
 from engram.core.records import CATEGORIES, ENTITY_TYPES, Candidate, Extraction, Relation
 from engram.core.text import content_hash

@@ -12,7 +12,7 @@ import os
 import sys
 
 from engram.errors import EngramError
-from engram.serve import wire
+from engram.serve import socket_client
 from engram.serve.output import INTERRUPTED, fault_shown, put, shown, surprise
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
@@ -73,14 +73,14 @@ def _mend_streams() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     asked = plain(argv)
-    path = wire.socket_of(asked.vault, os.environ) if asked and "_ENGRAM_COMPLETE" not in os.environ else None
-    if asked is None or path is None or not wire.answers(path):
+    path = socket_client.socket_of(asked.vault, os.environ) if asked and "_ENGRAM_COMPLETE" not in os.environ else None
+    if asked is None or path is None or not socket_client.answers(path):
         from engram.serve.commands import run
 
         return run(argv)
     sys.excepthook = surprise
     try:
-        return _through(path, wire.folder_of(asked.vault, os.environ), asked)
+        return _through(path, socket_client.folder_of(asked.vault, os.environ), asked)
     except EngramError as fault:
         sys.stderr.write(fault_shown(fault, as_json=asked.as_json) + "\n")
         return fault.exit_code
@@ -130,10 +130,10 @@ def _is_number(word: str) -> bool:
 
 def _through(path: str, folder: str | None, asked: Asked) -> int:
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
-        return wire.call(path, name, params, owner=True, folder=folder)
+        return socket_client.call(path, name, params, owner=True, folder=folder)
 
     if asked.name == "observe":
-        from engram.serve.feed import exit_code, observe
+        from engram.serve.observe import exit_code, observe
 
         result = observe(sys.stdin, call)
     else:

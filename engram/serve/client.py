@@ -7,7 +7,7 @@ import os
 import time
 
 from engram.errors import LockedError, UnavailableError
-from engram.serve import wire
+from engram.serve import socket_client
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Remote:
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the daemon; raises the EngramError that it answered with."""
-        return wire.call(self.path, name, params, owner=self.owner, folder=self.folder)
+        return socket_client.call(self.path, name, params, owner=self.owner, folder=self.folder)
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -77,7 +77,7 @@ def line(vault: Path | None, *, owner: bool = False) -> Line:
     last = time.monotonic() + LOCK_SECONDS
     while True:
         settings = config.load(vault, os.environ)  # anew each time: another vault may take a state that was free
-        if wire.answers(path := str(settings.socket)):
+        if socket_client.answers(path := str(settings.socket)):
             return Remote(path, str(settings.vault), owner=owner)
         try:
             held = embedded(settings)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engram.errors import BadRequestError, ConfigError, EngramError, LockedError, NotFoundError
-from engram.operations import OPERATIONS, Operation, Param
-from engram.serve import client, wire
+from engram.operations.table import OPERATIONS, Operation, Param
+from engram.serve import client, socket_client
+from engram.serve.command_group import Command, Given, Tree, common, tree
 from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
-from engram.serve.tree import Command, Given, Tree, common, tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def _operation(operation: Operation) -> Command:
 
 def _besides(name: str, result: dict[str, Any], line: client.Line) -> dict[str, Any]:
     """What a result leaves open: what was looked at, and why turns stay parked."""
-    from engram.serve.feed import why_parked
+    from engram.serve.observe import why_parked
 
     if name == "doctor":
         return {"checked": line.call("stats", {})}
@@ -153,14 +153,14 @@ def observe(given: Given) -> int:
     Only text is needed; id, session, role (user, assistant, system or tool), speaker, persona and occurred_at
     (ISO 8601) say more. A turn whose id is known is not taken twice.
     """  # noqa: D301  the mark that keeps click from filling the lines
-    from engram.serve import feed
+    from engram.serve import observe as serve_observe
 
     with given.line() as line:
-        result = feed.observe(sys.stdin, line.call)
+        result = serve_observe.observe(sys.stdin, line.call)
         if not isinstance(line, client.Remote):  # a daemon distils later
-            result |= feed.parked(line.call)
+            result |= serve_observe.parked(line.call)
     given.show("observe", result)
-    return feed.exit_code(result)
+    return serve_observe.exit_code(result)
 
 
 @tree.command("import")
@@ -175,22 +175,22 @@ def observe(given: Given) -> int:
 @click.pass_obj
 def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
     """Take the turns of a file or folder: JSON lines, exports of chat programs, Markdown."""
-    from engram.imports import read_export
-    from engram.serve import feed
+    from engram.ingest.importers import read_export
+    from engram.serve import observe as serve_observe
 
     if not file.exists():
         raise NotFoundError("there is nothing to import", where=str(file), fix="Check the path.")
     found = read_export(file, given.settings().zone, kind)
     if dry_run:
-        result = feed.counted(found)
+        result = serve_observe.counted(found)
     else:
         with given.line() as line:
-            result = feed.feed(found, line.call)
+            result = serve_observe.feed(found, line.call)
     if not any(result.get(name) for name in ("turns", "stored", "duplicates", "refused")):
         fix = "Look into it, and at --kind if you gave one."
         raise NotFoundError("no turn is in it", where=str(file), fix=fix)
     given.show("import", result)
-    return feed.exit_code(result)
+    return serve_observe.exit_code(result)
 
 
 @tree.command()
@@ -211,7 +211,7 @@ def reprocess(given: Given, folder: Path) -> None:
 
     The vault at hand is only read.
     """
-    from engram.reprocess import reprocess as distilled_anew
+    from engram.serve.replay import reprocess as distilled_anew
 
     def tell(done: int, of: int) -> None:
         if sys.stderr.isatty():
@@ -406,8 +406,8 @@ def status(given: Given) -> None:
     from engram.vault import template
 
     try:
-        given.show("status", wire.call(given.socket(), "status", {}, folder=given.folder()))
-    except wire.AbsentError as fault:
+        given.show("status", socket_client.call(given.socket(), "status", {}, folder=given.folder()))
+    except socket_client.AbsentError as fault:
         settings = given.settings()
         template.check(settings.vault)
         if settings.place and (told := settings.place.told()):

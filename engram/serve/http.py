@@ -25,7 +25,7 @@ from engram.errors import (
     UnavailableError,
     unexpected,
 )
-from engram.operations import OPERATIONS
+from engram.operations.table import OPERATIONS
 from engram.serve.output import fault_fields
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from engram.operations import Operation, Param
+    from engram.operations.table import Operation, Param
 
 ACCEPTED = 202
 LONGEST_NUMBER = 9

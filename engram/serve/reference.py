@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engram.serve import commands  # noqa: F401  it fills the tree
-from engram.serve.tree import COMMON, tree
+from engram.serve.command_group import COMMON, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

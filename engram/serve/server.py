@@ -16,14 +16,14 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engram.errors import UnavailableError
-from engram.serve.gate import Gate, tcp_door, tokens_of, unix_door
+from engram.serve.auth import Gate, tcp_door, tokens_of, unix_door
 from engram.serve.http import application
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.config import Settings
-    from engram.serve.gate import Door
+    from engram.serve.auth import Door
     from engram.serve.http import Answers
 
 PEER = struct.Struct("3i")

@@ -12,11 +12,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram.commits import WAITING
 from engram.core.text import ulid
 from engram.errors import ConflictError, EngramError, UnavailableError
-from engram.serve import wire
-from engram.vault import files, template
+from engram.maintenance.commits import WAITING
+from engram.serve import socket_client
+from engram.vault import disk, template
 from engram.vault.git import Git
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _git(vault: Path) -> None:
 
 def serve(load: Callable[[], Settings], port: int | None) -> None:
     """Run the daemon in this process until it is told to stop."""
-    from engram import daemon
+    from engram.daemon import daemon
     from engram.serve.server import Server
 
     def with_port() -> Settings:
@@ -75,12 +75,12 @@ def command(settings: Settings, *more: str) -> list[str]:
 def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     """Start the daemon as a process of its own and wait until it answers; its log is in the state folder."""
     path = str(settings.socket)
-    if wire.answers(path):
+    if socket_client.answers(path):
         return {"running": "it ran already", "socket": path}
     template.check(settings.vault)
     log = settings.state / "daemon.log"
-    files.make_folders(log.parent)
-    files.append(log, b"")
+    disk.make_folders(log.parent)
+    disk.append(log, b"")
     more = ["--json", *(["--tcp", str(port)] if port else [])]
     with log.open("ab") as output:
         started = log.stat().st_size
@@ -88,7 +88,7 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
             command(settings, *more), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     last = time.monotonic() + START_SECONDS
-    while not wire.answers(path):
+    while not socket_client.answers(path):
         if process.poll() is not None or time.monotonic() > last:
             raise _told(log.read_bytes()[started:], log)
         time.sleep(LOOK_SECONDS)
@@ -105,7 +105,7 @@ def _told(said: bytes, log: Path) -> EngramError:
     """The fault that a daemon ended with, from what it printed."""
     lines = said.decode(errors="replace").splitlines() or [""]
     try:
-        return wire.fault_of(json.loads(lines[-1])["error"], {})
+        return socket_client.fault_of(json.loads(lines[-1])["error"], {})
     except (ValueError, KeyError, TypeError):
         return UnavailableError("the daemon did not start", where=str(log), fix="That file tells more.")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import StorageError, UnavailableError
-from engram.serve import setup, wire
-from engram.vault import files
+from engram.serve import setup, socket_client
+from engram.vault import disk
 from engram.vault.template import PACKAGE, check
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def names(socket: str | Path, instance: Path | None = None) -> list[str]:
     """
     if instance:
         return [f"engram@{escaped(instance)}.service"]
-    short = len(os.fsencode(socket)) <= wire.LONGEST_ADDRESS
+    short = len(os.fsencode(socket)) <= socket_client.LONGEST_ADDRESS
     return ["engram.service"] + ["engram.socket"] * short
 
 
@@ -105,7 +105,7 @@ def up(settings: Settings, texts: Mapping[Path, str], units: Sequence[str]) -> d
             fix=f"Start the daemon yourself: {shlex.join(['engram', 'daemon', '--vault', str(settings.vault)])}",
         )
     for folder in (settings.state, settings.cache):
-        files.make_folders(folder)
+        disk.make_folders(folder)
     changed = install(texts)
     systemctl("daemon-reload")
     systemctl("enable", "--now", *units)
@@ -124,12 +124,12 @@ def down(path: str, units: Sequence[str]) -> dict[str, Any]:
         stopped += [unit for unit in units if "LoadState=loaded" in systemctl("show", "--property=LoadState", unit)]
     if stopped:
         systemctl("disable", "--now", *stopped)
-    if wire.answers(path):
-        pid = int(wire.call(path, "status", {})["pid"])
+    if socket_client.answers(path):
+        pid = int(socket_client.call(path, "status", {})["pid"])
         os.kill(pid, signal.SIGTERM)
         stopped.append(f"process {pid}")
         last = time.monotonic() + STOP_SECONDS
-        while wire.answers(path):
+        while socket_client.answers(path):
             if time.monotonic() > last:
                 raise UnavailableError(
                     "the daemon takes long to stop", where=f"process {pid}", fix="Wait, then look again."
@@ -162,12 +162,12 @@ def install(texts: Mapping[Path, str]) -> list[str]:
     written = []
     for path, text in texts.items():
         content = text.encode()
-        old = files.read(path) if path.exists() else None
+        old = disk.read(path) if path.exists() else None
         if old is None:
-            files.make_folders(path.parent)
-            files.write_new(path, content)
+            disk.make_folders(path.parent)
+            disk.write_new(path, content)
         elif old != content:
-            files.replace(path, content, files.sha256(old))
+            disk.replace(path, content, disk.sha256(old))
         if old != content:
             written.append(str(path))
     return written

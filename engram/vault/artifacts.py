@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create
 from engram.core.text import ulid
-from engram.vault.forms import inert, plain_text, time_text
+from engram.vault.formats import inert, plain_text, time_text
 
 if TYPE_CHECKING:
     from datetime import tzinfo

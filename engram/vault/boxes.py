@@ -16,9 +16,9 @@ from engram.core.policy import FilePolicy
 from engram.core.records import Box, Trace
 from engram.core.text import slug
 from engram.errors import ConflictError, EngramError, StorageError
-from engram.vault import note as notes
+from engram.vault import frontmatter as notes
 from engram.vault.facts import link
-from engram.vault.forms import between, plain_text, time_text, time_value, title
+from engram.vault.formats import between, plain_text, time_text, time_value, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

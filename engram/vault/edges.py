@@ -13,13 +13,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import EDGE_TYPES, Edge
-from engram.vault import files
-from engram.vault.places import stat_of
+from engram.vault import disk
+from engram.vault.paths import stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.vault.places import Stat
+    from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
 EDGES = "state/edges.jsonl"
@@ -41,7 +41,7 @@ def edge_id(edge: Edge) -> str:
     """16 hexadecimal digits that tell edges apart: by type, ends, label and the time from which they hold."""
     since = edge.valid_from.timestamp() if edge.valid_from else ""
     parts = (edge.type, edge.source, edge.target, edge.label, str(since))
-    return files.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
+    return disk.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
 
 
 class Edges:

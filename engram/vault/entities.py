@@ -16,16 +16,16 @@ from engram.core.entities import label
 from engram.core.records import ENTITY_TYPES, Entity, Problem
 from engram.core.text import ulid
 from engram.vault.facts import link
-from engram.vault.forms import between, blocks, outside, time_text, time_value
-from engram.vault.places import is_conflict_copy, stat_of
+from engram.vault.formats import between, blocks, outside, time_text, time_value
+from engram.vault.paths import is_conflict_copy, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from engram.vault.note import Note
-    from engram.vault.places import Stat
+    from engram.vault.frontmatter import Note
+    from engram.vault.paths import Stat
 
 FOLDER = "entities"
 FOLDERS = {

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from engram.core.records import CATEGORIES, STATUSES, Fact, Problem
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
-from engram.vault.forms import inert, original, plain_text, time_text, time_value, unused
+from engram.vault.formats import inert, original, plain_text, time_text, time_value, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
     from engram.core.records import Edit, Move
-    from engram.vault.note import Note
+    from engram.vault.frontmatter import Note
 
 FILE_NAME = "{category}-{slug}-{hash}"
 """How a new fact's file is named; the other choice is seed C's `{category}-{timestamp}-{hash}` (row C7)."""

@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.core.policies.house import FilePolicy
+from engram.core.policy.files import FilePolicy
 from engram.errors import EngramError, NotFoundError
-from engram.vault import files, git_process
-from engram.vault.history import Kept, Step
+from engram.vault import disk, git_process
+from engram.vault.undo import Kept, Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -93,7 +93,7 @@ class Git:
         if mark := next((mark for mark in BUSY if os.path.lexists(self._folder / mark)), None):
             return f"{mark}, {self._of_lock()}" if mark == INDEX_LOCK else mark
         with suppress(EngramError):
-            if DETACHED.fullmatch(files.read(self._folder / "HEAD")):
+            if DETACHED.fullmatch(disk.read(self._folder / "HEAD")):
                 return "detached HEAD"  # what is committed there goes with the next checkout
         return None
 
@@ -124,14 +124,14 @@ class Git:
             with suppress(OSError, EngramError):
                 age = time.time() - lock.lstat().st_mtime
                 if age >= self.policy.git_lock_minutes * 60 and not git_process.held_open(lock, self.root):
-                    files.remove(lock)
+                    disk.remove(lock)
                     self.taken.append(f"removed {lock}, {age / 60:.0f} minutes old, which no process held")
 
     def _branch(self) -> str:
         """The reference that HEAD names, else HEAD."""
         with suppress(EngramError):
-            if files.read(self._folder / "HEAD").startswith(b"ref: "):
-                return os.fsdecode(files.read(self._folder / "HEAD")[5:].strip())
+            if disk.read(self._folder / "HEAD").startswith(b"ref: "):
+                return os.fsdecode(disk.read(self._folder / "HEAD")[5:].strip())
         return "HEAD"
 
     # -- what git itself changed ----------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Git:
     def stamp(self) -> str:
         """What changes with every checkout, stash, reset or merge; '' where the repository cannot be read."""
         try:
-            head = files.read(self._folder / "HEAD").decode(errors="replace").strip()
+            head = disk.read(self._folder / "HEAD").decode(errors="replace").strip()
             index = (self._folder / "index").lstat()
         except (OSError, EngramError):
             return ""
@@ -161,8 +161,8 @@ class Git:
         if not self.at_work and stamp == self.stamp():
             with suppress(EngramError):
                 commit = commit or self._head()
-            files.make_folders(self._seen_file.parent)
-            files.write_derived(self._seen_file, f"{stamp}\n{commit}".encode())
+            disk.make_folders(self._seen_file.parent)
+            disk.write_derived(self._seen_file, f"{stamp}\n{commit}".encode())
 
     def _seen(self) -> str:
         return self._last_seen()[0]
@@ -170,7 +170,7 @@ class Git:
     def _last_seen(self) -> tuple[str, str]:
         """The stamp of the files that are known and the commit that HEAD was then, '' for what nobody knows."""
         with suppress(EngramError):
-            stamp, _, commit = files.read(self._seen_file).decode(errors="replace").partition("\n")
+            stamp, _, commit = disk.read(self._seen_file).decode(errors="replace").partition("\n")
             return stamp, commit
         return "", ""
 
@@ -224,8 +224,8 @@ class Git:
 
     def note(self, paths: Iterable[str], kind: str = DUE) -> None:
         """Remember that these paths are to be committed. Raises StorageError."""
-        files.make_folders(self.waiting.parent)
-        files.append(self.waiting, _notes(kind, paths), set())
+        disk.make_folders(self.waiting.parent)
+        disk.append(self.waiting, _notes(kind, paths), set())
 
     def commit(self, paths: Iterable[str], subject: str, op: str, run: str = "") -> str:
         """Commit these paths, and those that waited; the commit's hash, '' where there is nothing to commit.
@@ -323,9 +323,9 @@ class Git:
             _, _, old, new, kind = head.decode().split(" ")
             name = path.decode(errors="surrogateescape")
             was, now = self._blob(old, kind != "A"), self._blob(new, kind != "D")
-            contents[files.sha256(was)] = was
+            contents[disk.sha256(was)] = was
             before, after = ("" if kind == "A" else name), ("" if kind == "D" else name)
-            sha_was, sha_now = files.sha256(was) if before else "", files.sha256(now) if after else ""
+            sha_was, sha_now = disk.sha256(was) if before else "", disk.sha256(now) if after else ""
             steps.append(Step(before, after, sha_was, sha_now, len(now)))
         return Kept(run, tuple(steps), contents)
 
@@ -335,7 +335,7 @@ class Git:
     def _noted(self, kind: str) -> set[str]:
         """The paths that were noted so; what is no note is passed over."""
         try:
-            raw = files.read(self.waiting)
+            raw = disk.read(self.waiting)
         except NotFoundError:
             return set()
         found = set()
@@ -349,10 +349,10 @@ class Git:
     def _leave(self, due: Collection[str], added: Collection[str] = ()) -> None:
         """Only these still wait."""
         if due:
-            files.make_folders(self.waiting.parent)
-            files.write_derived(self.waiting, _notes(DUE, sorted(due)) + _notes(ADDED, sorted(added)))
+            disk.make_folders(self.waiting.parent)
+            disk.write_derived(self.waiting, _notes(DUE, sorted(due)) + _notes(ADDED, sorted(added)))
         elif self.waiting.exists():
-            files.remove(self.waiting)
+            disk.remove(self.waiting)
 
     def _begin(self) -> None:
         """From now on git has its time, and what its configuration names is switched off."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import FiledTurn, Problem, Turn
 from engram.errors import EngramError, StorageError
-from engram.vault import files
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ class Journal:
         self._group = _Group()
         self._crowd = 1
         self._busy = False
-        self._log: files.Log | None = None
+        self._log: disk.Log | None = None
         self._segments: dict[int, bool] = {}  # number → whether it is damaged
         self._newest = 0
         self._held: dict[int, _Held] = {}
@@ -110,12 +110,12 @@ class Journal:
         refused for a failing disk may be here too, and again from a second try: `(session, id)` twice is
         one turn, the later line. Raises StorageError.
         """
-        files.make_folders(self.folder)
+        disk.make_folders(self.folder)
         problems: list[Problem] = []
         latest: dict[tuple[str, str], int] = {}
-        with files.FolderSyncs([self.folder]) as pending:
+        with disk.FolderSyncs([self.folder]) as pending:
             for number, path in self._paths(".jsonl"):
-                records, faults = _parse(files.read(path), path.name)
+                records, faults = _parse(disk.read(path), path.name)
                 pending.add(path)
                 problems += faults
                 self._segments[number] = any(fault.code == "journal-damage" for fault in faults)
@@ -262,7 +262,7 @@ class Journal:
         if self._log is None:
             self._newest += 1
             self._segments[self._newest] = False
-            self._log = files.Log(self._path(self._newest))
+            self._log = disk.Log(self._path(self._newest))
         try:
             self._log.add(b"".join(lines))
         except EngramError:
@@ -286,9 +286,9 @@ class Journal:
                 break
             path = self._path(number)
             if self._segments[number]:
-                files.move(path, path.with_suffix(".damaged"))
+                disk.move(path, path.with_suffix(".damaged"))
             else:
-                files.remove(path)
+                disk.remove(path)
             del self._segments[number]
 
     def _carry(self) -> None:

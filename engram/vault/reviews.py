@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Problem
 from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
-from engram.vault.forms import inert, original, plain_text, time_text
+from engram.vault.formats import inert, original, plain_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,8 +14,8 @@ from engram.core.policy import FilePolicy
 from engram.core.records import ROLES, FiledTurn, Problem, Turn
 from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
-from engram.vault import note as notes
-from engram.vault.forms import inert, original, plain_text, repeated, time_text, time_value, title, untitled, unused
+from engram.vault import frontmatter as notes
+from engram.vault.formats import inert, original, plain_text, repeated, time_text, time_value, title, untitled, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -18,8 +18,8 @@ from engram.core.actions import BIRTHS
 from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
-from engram.vault import facts, files, note
-from engram.vault.places import shown, walk
+from engram.vault import disk, facts, frontmatter
+from engram.vault.paths import shown, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,15 +56,15 @@ class Vault:
         self.own: dict[str, int] = {}
         self.stuck: dict[str, str] = {}
         self._folder = _folder_at(root)
-        self._left = set(files.leftovers(root))
+        self._left = set(disk.leftovers(root))
 
     def read(self, path: str) -> bytes:
         """The bytes of the vault-relative `path`; NotFoundError, ForbiddenError or StorageError."""
-        return files.read(files.safe_join(self.root, path))
+        return disk.read(disk.safe_join(self.root, path))
 
     def exists(self, path: str) -> bool:
         """Whether something stands at `path`."""
-        return files.safe_join(self.root, path).exists()
+        return disk.safe_join(self.root, path).exists()
 
     def notes(self, folder: str) -> list[str]:
         """The paths of the notes at and below `folder`, in order."""
@@ -86,11 +86,11 @@ class Vault:
         was planned for, where that was worked out already.
         """
         held = {} if held is None else held
-        with files.FolderSyncs() as own:
+        with disk.FolderSyncs() as own:
             pending = own if pending is None else pending
             for change in changes:
                 if isinstance(change, Create):
-                    held[change.path] = ready.get(change.path) or note.emit(change.keys, change.body)
+                    held[change.path] = ready.get(change.path) or frontmatter.emit(change.keys, change.body)
                     self.create(change.path, held[change.path], pending)
                 elif isinstance(change, Move):
                     self._move(change, pending, held, ready)
@@ -126,22 +126,22 @@ class Vault:
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
         """A new file with exactly these bytes; ConflictError where other bytes stand already."""
         target = self._target(path)
-        files.write_new(target, raw, pending)
+        disk.write_new(target, raw, pending)
         self._wrote(path)
 
     def rewrite(self, path: str, patch: Callable[[bytes], bytes], pending: set[Path] | None = None) -> bytes:
         """Replace the file by `patch` of its bytes, again on a person's newer bytes until it holds; what it holds."""
         self.check_here()
-        target = files.safe_join(self.root, path)
+        target = disk.safe_join(self.root, path)
         for _ in range(RETRIES):
-            raw = files.read(target)
+            raw = disk.read(target)
             new = patch(raw)
             if new == raw:
                 return raw
             self.before(path)
             try:
-                left = files.replace(target, new, files.sha256(raw), pending)
-            except files.ChangedError as fault:
+                left = disk.replace(target, new, disk.sha256(raw), pending)
+            except disk.ChangedError as fault:
                 self._left.update(fault.left)
                 continue
             self._left |= {left} if left else set()
@@ -157,9 +157,9 @@ class Vault:
         a move that cannot be finished is taken back.
         """
         self.check_here()
-        here, there = files.safe_join(self.root, change.path), self._target(change.to)
+        here, there = disk.safe_join(self.root, change.path), self._target(change.to)
         arrived = not here.exists() and there.exists()
-        raw = files.read(there if arrived else here)
+        raw = disk.read(there if arrived else here)
         new = _edited(change, ready, raw)
         held |= {change.path: b"", change.to: new}
         if not arrived:
@@ -168,21 +168,21 @@ class Vault:
         if new == raw:
             return
         try:
-            left = files.replace(there, new, change.sha, pending)
+            left = disk.replace(there, new, change.sha, pending)
         except EngramError as fault:
-            self._left.update(fault.left if isinstance(fault, files.ChangedError) else ())
+            self._left.update(fault.left if isinstance(fault, disk.ChangedError) else ())
             with suppress(EngramError):
-                if files.read(there) != new:
-                    files.move(there, here, pending)
+                if disk.read(there) != new:
+                    disk.move(there, here, pending)
             raise
         self._left |= {left} if left else set()
         self._wrote(change.to)
 
     def move(self, path: str, to: str, pending: set[Path] | None, expected: str) -> None:
         """Rename a file, whose folder is made; ConflictError where it has other bytes than `expected` (SHA-256)."""
-        target = files.safe_join(self.root, to)
-        files.make_folders(target.parent)
-        files.move(files.safe_join(self.root, path), target, pending, expected)
+        target = disk.safe_join(self.root, to)
+        disk.make_folders(target.parent)
+        disk.move(disk.safe_join(self.root, path), target, pending, expected)
         if path in self.own:
             self.own[to] = self.own.pop(path)
 
@@ -195,10 +195,10 @@ class Vault:
 
     def erase(self, path: str) -> None:
         """Remove a file that was put aside, durably, and its folder where that is empty now; raises StorageError."""
-        target = files.safe_join(self.root, path)
+        target = disk.safe_join(self.root, path)
         self.before(path)
-        files.remove(target)
-        files.drop_folder(target.parent)
+        disk.remove(target)
+        disk.drop_folder(target.parent)
 
     def _wrote(self, path: str) -> None:
         """Keep in mind that it was us who wrote this file last."""
@@ -224,16 +224,16 @@ class Vault:
         return saved
 
     def _settle(self, hidden: Path, now: datetime, grace: float) -> list[str]:
-        left = files.settle(hidden, now.timestamp(), grace)
+        left = disk.settle(hidden, now.timestamp(), grace)
         if left.state == "open":
             return []
-        path = f"review/{now:%Y-%m-%d}-late-words-{files.sha256(left.content)[:8]}.md"
+        path = f"review/{now:%Y-%m-%d}-late-words-{disk.sha256(left.content)[:8]}.md"
         # In `state` it is the list of hashes, as a power cut left it.
         saved = [path] if left.state == "theirs" and self.root / "state" not in hidden.parents else []
         for path in saved:
             self.create(path, left.content)
         if left.state == "theirs":
-            files.remove(hidden)
+            disk.remove(hidden)
         self._left.discard(hidden)
         return saved
 
@@ -252,7 +252,7 @@ class Vault:
     def births(self) -> dict[str, str]:
         """When each memory that engram wrote was first written, by its id: the times of the rows of `BIRTHS`."""
         try:
-            raw = files.read(files.safe_join(self.root, ACTIONS))
+            raw = disk.read(disk.safe_join(self.root, ACTIONS))
         except NotFoundError:
             return {}
         found: dict[str, str] = {}
@@ -290,12 +290,12 @@ class Vault:
     def add_hashes(self, hashes: Iterable[str]) -> None:
         """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""
         target = self._target(HASHES)
-        files.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
+        disk.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
 
     def seed_hashes(self, hashes: Collection[str]) -> bool:
         """Make the list hold exactly `hashes`; whether it had to be written (`C5`: seeded on first start)."""
-        target = files.safe_join(self.root, HASHES)
-        have = files.read(target) if target.exists() else None
+        target = disk.safe_join(self.root, HASHES)
+        have = disk.read(target) if target.exists() else None
         lines = (have or b"").decode(errors="replace").splitlines()
         if lines[:1] == [HASHES_HEAD] and sorted(lines[1:]) == sorted(hashes):
             return False
@@ -326,8 +326,8 @@ class Vault:
     def _target(self, path: str) -> Path:
         """Where `path` stands, its folder made; never where the vault itself has been moved away."""
         self.check_here()
-        target = files.safe_join(self.root, path)
-        files.make_folders(target.parent)
+        target = disk.safe_join(self.root, path)
+        disk.make_folders(target.parent)
         self.before(path)
         return target
 
@@ -336,19 +336,19 @@ class Vault:
         self.check_here()
         if self.exists(path):
             self.before(path)
-            files.append(files.safe_join(self.root, path), raw)
+            disk.append(disk.safe_join(self.root, path), raw)
         else:
             self.create(path, raw)
 
     def _append(self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None) -> None:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         target = self._target(path)
-        files.append(target, lines.encode(), pending)
+        disk.append(target, lines.encode(), pending)
 
     def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:
         """The JSON rows of `path` whose line holds `needle`; lines that are no JSON object are passed over."""
         try:
-            raw = files.read(files.safe_join(self.root, path))
+            raw = disk.read(disk.safe_join(self.root, path))
         except NotFoundError:
             return []
         lines = (line for line in raw.decode(errors="replace").splitlines() if needle in line)
@@ -382,9 +382,9 @@ def _patched(change: Edit, held: dict[str, bytes], ready: Mapping[str, bytes], r
 
 def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
     """What the change makes of `raw`; ConflictError where it was not planned for these bytes, or the note is broken."""
-    if files.sha256(raw) != change.sha:
+    if disk.sha256(raw) != change.sha:
         raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
     try:
-        return ready.get(change.path) or note.edit(raw, facts.keys_to_write(change), change.body)
+        return ready.get(change.path) or frontmatter.edit(raw, facts.keys_to_write(change), change.body)
     except ConflictError as fault:
         raise ConflictError(fault.what, where=f"{change.path}, {fault.where}", fix=fault.fix) from fault

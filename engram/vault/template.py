@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from engram.errors import BadRequestError, NotFoundError, StorageError
-from engram.vault import files
+from engram.vault import disk
 
 SETTINGS = "engram.toml"
 FOLDERS = ("facts", "sessions", "notes", "state")
@@ -73,14 +73,14 @@ def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
     BadRequestError where a file stands in its way.
     """
     lacking = missing(vault, vault_id, template)
-    files.make_folders(vault)
-    with files.FolderSyncs() as pending:
+    disk.make_folders(vault)
+    with disk.FolderSyncs() as pending:
         for folder in FOLDERS:
-            files.make_folders(files.safe_join(vault, folder), pending)
+            disk.make_folders(disk.safe_join(vault, folder), pending)
         for path, content in lacking.items():
-            place = files.safe_join(vault, path)
-            files.make_folders(place.parent, pending)
-            files.write_new(place, content, pending)
+            place = disk.safe_join(vault, path)
+            disk.make_folders(place.parent, pending)
+            disk.write_new(place, content, pending)
     return tuple(lacking)
 
 

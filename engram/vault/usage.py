@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Usage
 from engram.errors import EngramError, NotFoundError, StorageError
-from engram.vault import files
-from engram.vault.places import stat_of
+from engram.vault import disk
+from engram.vault.paths import stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.policy import UsagePolicy
-    from engram.vault.places import Stat
+    from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
 USAGE = "state/usage"
@@ -63,15 +63,15 @@ def device_of(state: Path) -> str:
     """
     path = state / DEVICE
     try:
-        name = files.read(path).decode(errors="replace").strip()
+        name = disk.read(path).decode(errors="replace").strip()
     except NotFoundError:
         name = ""
     if _NAME.fullmatch(name):
         return name
     fresh = secrets.token_hex(8)
-    files.make_folders(state)
-    files.remove(path)
-    files.write_new(path, f"{fresh}\n".encode())
+    disk.make_folders(state)
+    disk.remove(path)
+    disk.write_new(path, f"{fresh}\n".encode())
     return fresh
 
 

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from engram.errors import ConflictError
-from engram.serve import wire
+from engram.serve import socket_client
 from tests.fakes.world import World, until
 
 SAID = "Anna switched to oat milk."
@@ -76,9 +76,11 @@ def test_a_daemon_refuses_a_request_that_means_another_folder(world, copied):
     """By name, and nothing is done."""
     copy, known = copied
     with pytest.raises(ConflictError, match="serves another folder") as caught:
-        wire.call(world.socket, "forget", {"id": known}, folder=str(copy))
+        socket_client.call(world.socket, "forget", {"id": known}, folder=str(copy))
     assert str(world.vault) in str(caught.value)
-    assert wire.call(world.socket, "show", {"id": known}, folder=str(world.vault))["memory"]["status"] == "active"
+    assert (
+        socket_client.call(world.socket, "show", {"id": known}, folder=str(world.vault))["memory"]["status"] == "active"
+    )
 
 
 def test_a_vault_moved_under_its_daemon_is_not_touched_through_it(world):

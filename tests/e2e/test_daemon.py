@@ -15,10 +15,10 @@ import pytest
 
 from engram import Memory
 from engram.core.policy import ServePolicy
-from engram.daemon import Writer
+from engram.daemon.daemon import Writer
 from engram.errors import BadRequestError, BusyError, EngramError, LockedError, NotFoundError, UnavailableError
 from engram.serve import client
-from engram.vault import files
+from engram.vault import disk
 from tests.fakes.answers import ID, ask
 from tests.fakes.world import World, until
 
@@ -177,7 +177,7 @@ def test_a_daemon_waits_for_a_command_at_work(at_home):
 def test_a_command_waits_for_a_daemon_that_is_starting(at_home):
     """A vault that is locked before its socket is open is asked through the socket."""
     at_home.engram("stats")  # which makes the folders
-    lock = files.lock(at_home.home / "state" / ID / "lock")
+    lock = disk.lock(at_home.home / "state" / ID / "lock")
     answers = []
     asking = threading.Thread(target=lambda: answers.append(at_home.engram("remember", "Anna likes figs")))
     asking.start()

@@ -11,8 +11,8 @@ import urllib.request
 import pytest
 
 from engram.errors import NotFoundError
-from engram.serve import wire
-from engram.vault.places import is_text
+from engram.serve import socket_client
+from engram.vault.paths import is_text
 from tests.fakes.answers import ID, free_port
 from tests.fakes.world import World, until
 
@@ -246,8 +246,8 @@ def test_the_caller_says_what_it_is_only_over_the_socket(world):
     note = world.vault / "facts" / "fact-secret.md"
     note.parent.mkdir(exist_ok=True)
     note.write_text("---\npersona: [\n---\nThe axolotl is called Mira.\n")
-    until(lambda: wire.call(world.socket, "recall", {"query": "axolotl"}, owner=True)["hits"])
-    assert wire.call(world.socket, "recall", {"query": "axolotl"})["hits"] == []
+    until(lambda: socket_client.call(world.socket, "recall", {"query": "axolotl"}, owner=True)["hits"])
+    assert socket_client.call(world.socket, "recall", {"query": "axolotl"})["hits"] == []
 
 
 def test_a_vault_may_stand_in_a_folder_of_any_name(tmp_path):

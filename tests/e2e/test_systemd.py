@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from engram import sockets
-from engram.serve import units, wire
+from engram.daemon import sockets
+from engram.serve import socket_client, units
 from tests.fakes.answers import settings_in
 
 ROOT = Path(__file__).parents[2]
@@ -249,7 +249,7 @@ def test_ready_is_said_when_the_socket_answers(manager):
     one = manager()
     one.start()
     one.hear("READY=1")
-    assert "result" not in wire.call(str(one.settings.socket), "status", {})
+    assert "result" not in socket_client.call(str(one.settings.socket), "status", {})
     one.hear("STATUS=ready")
     one.stop()
     one.hear("STOPPING=1")
@@ -272,7 +272,7 @@ def test_a_socket_that_systemd_opened_is_served_and_left_in_place(manager):
     """The first call waits in the socket until the daemon answers it."""
     one = manager()
     listener = sockets.unix(one.settings.socket)
-    with listener, wire.connect(str(one.settings.socket), timeout=30) as early:
+    with listener, socket_client.connect(str(one.settings.socket), timeout=30) as early:
         early.sendall(b"GET /healthz HTTP/1.1\r\nHost: engram\r\nConnection: close\r\n\r\n")
         one.start(listener)
         answer = b""
@@ -281,7 +281,7 @@ def test_a_socket_that_systemd_opened_is_served_and_left_in_place(manager):
         assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {"alive": True}
         one.stop()
         assert one.settings.socket.exists()
-        wire.connect(str(one.settings.socket)).close()
+        socket_client.connect(str(one.settings.socket)).close()
 
 
 def test_a_foreign_listen_pid_is_not_ours(monkeypatch):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engram.serve import gate
+from engram.serve import auth
 from tests.fakes.answers import ID, ask, free_port
 from tests.fakes.world import World
 
@@ -31,7 +31,7 @@ def test_the_token_says_who_said_it_on_every_line_whatever_the_turn_claims(world
     world.env["ENGRAM_PORT"] = str(port)
     world.start()
     state = world.home / "state" / ID
-    tokens = {name: (state / file).read_text().strip() for name, file in gate.TOKENS.items()}
+    tokens = {name: (state / file).read_text().strip() for name, file in auth.TOKENS.items()}
 
     def call(path, token, body=None):
         raw = json.dumps(body).encode() if body is not None else b""

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engram import config, sockets
-from engram.operations import checked
-from engram.serve import wire
+from engram import config
+from engram.daemon import sockets
+from engram.operations.table import checked
+from engram.serve import socket_client
 from engram.serve.server import Server
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def free_port() -> int:
 
 def ask(address: str | int, head: str, body: bytes = b"") -> tuple[int, dict[str, str], Any]:
     """Send one raw request to a socket's path or a port; status, headers and the decoded body."""
-    line = wire.connect(address) if isinstance(address, str) else socket.create_connection(("127.0.0.1", address))
+    line = (
+        socket_client.connect(address) if isinstance(address, str) else socket.create_connection(("127.0.0.1", address))
+    )
     with line, line.makefile("rb") as reply:
         line.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
         line.settimeout(5)

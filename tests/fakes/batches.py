@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engram.core.records import Candidate, Extraction
-from engram.vault import facts, files, note, reviews
+from engram.vault import disk, facts, frontmatter, reviews
 
 
 def held_back(memory):
@@ -52,7 +52,7 @@ def every(memory, *folders):
     for folder in folders or ("facts", "review", "archive"):
         for path in memory.vault.notes(folder):
             raw = memory.vault.read(path)
-            fact, problems = facts.fact_from(note.read(raw), path, files.sha256(raw), memory.settings.zone)
+            fact, problems = facts.fact_from(frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone)
             assert not problems
             found += [fact] if fact.kind != reviews.KIND else []
     return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from engram.consolidate import Consolidation
 from engram.core.records import REMEMBERED, Fact, Turn, Usage
 from engram.core.text import ulid
-from engram.filing import deed
-from engram.using import Using
-from engram.vault import facts, note
+from engram.maintenance.run import Consolidation
+from engram.pipeline.usage import Using
+from engram.pipeline.write import deed
+from engram.vault import facts, frontmatter
 from engram.vault.usage import ALL, Uses
 
 DEVICE = "0123456789abcdef"
@@ -90,7 +90,7 @@ class Keeping:
                 path = path.replace("facts/", "archive/", 1)
             taken.add(path)
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).write_bytes(note.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text)))
+            (self.root / path).write_bytes(frontmatter.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text)))
         if born:
             rows = [deed(fact.created or self.clock(), "create", fact.id, "said", by="rules") for fact in made]
             self.memory.filing.explain([row | {"run": "planted"} for row in rows])  # what is of a run teaches nothing

@@ -6,10 +6,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from engram import sockets
-from engram.daemon import Daemon
+from engram.daemon import sockets
+from engram.daemon.daemon import Daemon
 from engram.memory import Memory
-from engram.serve import wire
+from engram.serve import socket_client
 from engram.serve.server import Server
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SteppedDaemon:
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
         """What a client asks for over the socket."""
-        answer: dict[str, Any] = wire.call(str(self.settings.socket), name, params, timeout=PATIENCE)
+        answer: dict[str, Any] = socket_client.call(str(self.settings.socket), name, params, timeout=PATIENCE)
         return answer
 
     def step(self, moment: datetime) -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from engram.serve import wire
+from engram.serve import socket_client
 from tests.fakes.answers import ID
 
 ROOT = Path(__file__).parents[2]
@@ -78,8 +78,8 @@ class World:
     def ready(self):
         assert self.process.poll() is None, self.log.read_text()
         try:
-            return wire.call(self.socket, "status", {})["ready"]
-        except wire.AbsentError:
+            return socket_client.call(self.socket, "status", {})["ready"]
+        except socket_client.AbsentError:
             return False
 
     def stop(self, number=signal.SIGTERM):
@@ -89,7 +89,7 @@ class World:
         return code
 
     def call(self, name, **params):
-        return wire.call(self.socket, name, params, timeout=PATIENCE)
+        return socket_client.call(self.socket, name, params, timeout=PATIENCE)
 
     def facts(self):
         return [path.read_text() for path in sorted(self.vault.glob("facts/*/*.md"))]

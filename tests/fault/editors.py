@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import FULL, Call, Seam, installed
 
-from engram.vault import files
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,8 +154,8 @@ def _rewrite(note: Path, seam: type[Meddling], acts: dict[int, Callable[[], None
     """Our side: set the counter. What the person has not done by then follows after."""
     note.write_text(OLD)
     made = seam(acts)
-    with installed(made), suppress(files.ChangedError):
-        files.replace(note, OLD.replace("0", "1").encode(), files.sha256(OLD.encode()))
+    with installed(made), suppress(disk.ChangedError):
+        disk.replace(note, OLD.replace("0", "1").encode(), disk.sha256(OLD.encode()))
     for point in sorted(acts):
         acts[point]()
     return made
@@ -167,10 +167,10 @@ def _calls(note: Path) -> int:
 
 def nothing_lost(note: Path, lines: Sequence[str]) -> None:
     """Every line stands in the note or in a hidden file that is handed over as a person's."""
-    lefts = [files.settle(hidden, time.time() + 60, 0) for hidden in list(files.leftovers(note.parent))]
+    lefts = [disk.settle(hidden, time.time() + 60, 0) for hidden in list(disk.leftovers(note.parent))]
     assert all(left.state in {"gone", "theirs"} for left in lefts)
     there = {*note.read_text().splitlines(), *(b"".join(left.content for left in lefts).decode().splitlines())}
     missing = [line for line in lines if line.strip() not in there]
     assert not missing, f"lost {missing}; there are {sorted(there)}"
-    for hidden in list(files.leftovers(note.parent)):
-        files.remove(hidden)
+    for hidden in list(disk.leftovers(note.parent)):
+        disk.remove(hidden)

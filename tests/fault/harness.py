@@ -351,7 +351,7 @@ class Bench:
     """A scenario with a place to work, a copy of it as `setup` left it, and the defect that is put in, if any.
 
     Everything runs in the folder `work`, which stays the same one: a copied vault is another vault, with a state of
-    its own and a catalogue that begins anew (`engram.location`).
+    its own and a catalogue that begins anew (`engram.vault.location`).
     `defect` is a class of methods laid over every seam.
     """
 

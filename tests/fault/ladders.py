@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from engram.backlog import Batch
     from engram.core.records import Turn
     from engram.errors import ModelError
+    from engram.ingest.queue import Batch
 
 BICYCLE, TRICYCLE = "I decided to buy a bicycle.", "I decided to buy a tricycle."
 HAMBURG = "The user lives in Hamburg."

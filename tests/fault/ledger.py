@@ -7,9 +7,9 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from engram.core.policy import JournalPolicy
-from engram.vault import note, sessions
+from engram.vault import frontmatter, sessions
+from engram.vault.disk import sha256
 from engram.vault.facts import fact_from
-from engram.vault.files import sha256
 from engram.vault.journal import Journal
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def turns_filed(vault: Path) -> Counter[str]:
     """How often each turn id stands in a session file; every session file must be understood."""
     found: Counter[str] = Counter()
     for path in vault.glob("sessions/*/*.md"):
-        read = sessions.conversation_from(note.read(path.read_bytes()), path.name, UTC)
+        read = sessions.conversation_from(frontmatter.read(path.read_bytes()), path.name, UTC)
         assert read[0] is not None, (path, read[1])
         found.update(filed.turn.id for filed in read[0].turns)
     return found
@@ -63,4 +63,4 @@ def facts_below(vault: Path, folder: str) -> list[Fact]:
 
 def _fact(vault: Path, path: Path) -> tuple[Fact | None, tuple[Problem, ...]]:
     raw = path.read_bytes()
-    return fact_from(note.read(raw), path.relative_to(vault).as_posix(), sha256(raw), UTC)
+    return fact_from(frontmatter.read(raw), path.relative_to(vault).as_posix(), sha256(raw), UTC)

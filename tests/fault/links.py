@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness import snapshot
 
 from engram.errors import EngramError
-from engram.vault import files
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,19 +18,19 @@ SECRET = b"theirs\n"
 
 
 def _replace(path: Path) -> None:
-    files.replace(path, b"ours\n", files.sha256(SECRET))
+    disk.replace(path, b"ours\n", disk.sha256(SECRET))
 
 
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
-    "write_new": lambda path: files.write_new(path, b"ours\n"),
+    "write_new": lambda path: disk.write_new(path, b"ours\n"),
     "replace": _replace,
-    "append": lambda path: files.append(path, b"ours\n"),
-    "write_derived": lambda path: files.write_derived(path, b"ours\n"),
-    "remove": files.remove,
-    "move": lambda path: files.move(path, path.with_name("moved.md")),
-    "move, looked at": lambda path: files.move(path, path.with_name("moved.md"), expected=files.sha256(SECRET)),
-    "make_folders": lambda path: files.make_folders(path.with_name("new")),
-    "read": lambda path: _must_not_read(files.read(path)),
+    "append": lambda path: disk.append(path, b"ours\n"),
+    "write_derived": lambda path: disk.write_derived(path, b"ours\n"),
+    "remove": disk.remove,
+    "move": lambda path: disk.move(path, path.with_name("moved.md")),
+    "move, looked at": lambda path: disk.move(path, path.with_name("moved.md"), expected=disk.sha256(SECRET)),
+    "make_folders": lambda path: disk.make_folders(path.with_name("new")),
+    "read": lambda path: _must_not_read(disk.read(path)),
 }
 
 
@@ -57,7 +57,7 @@ def links_everywhere(root: Path) -> int:
                 (here / "facts").symlink_to(outside)
             before = snapshot(outside)
             with suppress(EngramError):
-                function(files.safe_join(here, "facts/a.md"))
+                function(disk.safe_join(here, "facts/a.md"))
             with suppress(EngramError):
                 function(here / "facts/a.md")
             assert snapshot(outside) == before, f"{name} followed a link ({place})"

@@ -24,7 +24,7 @@ from engram.core.policy import ExtractionPolicy
 from engram.core.records import FiledTurn, Turn
 from engram.core.text import content_hash
 from engram.errors import EngramError, ModelError
-from engram.llm import rules
+from engram.extraction.rules import engine
 from engram.memory import Memory
 from engram.vault import reviews, syscalls
 from engram.vault.journal import Journal
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from rooms import Kept
 
-    from engram.backlog import Batch
     from engram.config import Settings
     from engram.core.records import Extraction, Fact
+    from engram.ingest.queue import Batch
 
 SAID = datetime(2026, 11, 20, 21, 14, tzinfo=UTC)
 LATE = datetime(2041, 1, 1, 12, 0, tzinfo=UTC)
@@ -103,7 +103,7 @@ def removed(acked: Iterable[str]) -> set[str]:
 
 def statements(text: str) -> list[str]:
     """What the offline rules make of a turn."""
-    found = rules.extract([Turn("x", "x", "user", text, SAID)], ExtractionPolicy())
+    found = engine.extract([Turn("x", "x", "user", text, SAID)], ExtractionPolicy())
     return [candidate.text for candidate in found.candidates]
 
 

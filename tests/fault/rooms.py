@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import OWNER, ref
 from engram.core.text import content_hash
-from engram.vault import boxes, entities, facts, files, note, reviews, sessions
+from engram.vault import boxes, disk, entities, facts, frontmatter, reviews, sessions
 from engram.vault.edges import EDGES
 from engram.vault.store import TOMBSTONES, Vault
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.records import Entity, Fact, FiledTurn
     from engram.vault.boxes import BoxNote
-    from engram.vault.note import Note
+    from engram.vault.frontmatter import Note
 
 MINE = "# Mine\n\nA note that a person wrote, with *words* that nobody touches.\n"
 LINK = re.compile(r"\[\[([^\]|]+)")
@@ -51,12 +51,12 @@ def read_vault(root: Path, settings: Settings) -> Kept:
     kept = Kept()
     vault = root / "vault"
     assert (vault / "notes/mine.md").read_text() == MINE, "a person's note was changed"
-    assert not list(files.leftovers(vault)), "a hidden file was left"
+    assert not list(disk.leftovers(vault)), "a hidden file was left"
     for path in sorted(vault.rglob("*.md")):
         name = str(path.relative_to(vault))
         if not name.startswith("notes/"):
             kept.raw[name] = path.read_text()
-            read = note.read(path.read_bytes(), settings.policy.files)
+            read = frontmatter.read(path.read_bytes(), settings.policy.files)
             assert not read.problems, f"{name}: {read.problems}"
             _take_in(kept, read, name, settings)
     return kept

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engram.core.policy import JournalPolicy
 from engram.core.records import FiledTurn, Move, Turn
 from engram.errors import EngramError
-from engram.vault import files, note
+from engram.vault import disk, frontmatter
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
 
@@ -30,8 +30,8 @@ def turn(number: int) -> FiledTurn:
 
 def sweep(root: Path) -> None:
     """What a start does with hidden files; none may hold a person's words here."""
-    for hidden in list(files.leftovers(root)):
-        left = files.settle(hidden, time.time(), 0)
+    for hidden in list(disk.leftovers(root)):
+        left = disk.settle(hidden, time.time(), 0)
         assert left.state == "gone", f"{hidden.name}: {left.state}"
 
 
@@ -71,30 +71,30 @@ class FilesWork:
                     continue
 
     def create(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        with files.FolderSyncs() as pending:
+        with disk.FolderSyncs() as pending:
             folder = root / f"facts/day-{number}"
-            files.make_folders(folder, pending)
+            disk.make_folders(folder, pending)
             for name in self.names:
-                files.write_new(folder / f"{name}.md", self.new(number), pending)
+                disk.write_new(folder / f"{name}.md", self.new(number), pending)
         ack(f"created {number}")
 
     def replace(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        files.replace(root / f"facts/old-{number}.md", self.new(number), files.sha256(self.old(number)))
+        disk.replace(root / f"facts/old-{number}.md", self.new(number), disk.sha256(self.old(number)))
         ack(f"replaced {number}")
 
     def move(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        files.make_folders(root / "archive")
-        files.move(root / f"facts/old-{number}.md", root / f"archive/old-{number}.md")
+        disk.make_folders(root / "archive")
+        disk.move(root / f"facts/old-{number}.md", root / f"archive/old-{number}.md")
         ack(f"moved {number}")
 
     def append(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        files.append(root / "log.jsonl", b"%d\n" % number)
-        files.append(root / f"log-{number}.jsonl", b"%d\n" % number)
+        disk.append(root / "log.jsonl", b"%d\n" % number)
+        disk.append(root / f"log-{number}.jsonl", b"%d\n" % number)
         ack(f"logged {number}")
 
     def derive(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        files.write_derived(root / "snapshot", self.new(number))
-        files.remove(root / "snapshot")
+        disk.write_derived(root / "snapshot", self.new(number))
+        disk.remove(root / "snapshot")
         ack("")
 
     def recover(self, root: Path) -> None:
@@ -143,8 +143,8 @@ class MovesWork:
         raw = self.old(number)
         keys = {"status": "archived", "end_reason": "value"}
         return [
-            Move(f"facts/p{number}.md", files.sha256(raw), f"archive/day/p{number}.md", keys, "w", "A statement.\n"),
-            Move(f"facts/q{number}.md", files.sha256(raw), f".trash/day/q{number}.md", {}, "w"),
+            Move(f"facts/p{number}.md", disk.sha256(raw), f"archive/day/p{number}.md", keys, "w", "A statement.\n"),
+            Move(f"facts/q{number}.md", disk.sha256(raw), f".trash/day/q{number}.md", {}, "w"),
         ]
 
     def run(self, root: Path, ack: Callable[[str], object]) -> None:
@@ -165,14 +165,14 @@ class MovesWork:
         }
         for number in range(self.rounds):
             for plan in self.plans(number):
-                if vault.exists(plan.path) or files.sha256(vault.read(plan.to)) == plan.sha:
+                if vault.exists(plan.path) or disk.sha256(vault.read(plan.to)) == plan.sha:
                     vault.apply([plan])
 
     def check(self, root: Path, acked: Sequence[str]) -> None:
         notes = texts(root)
         for number in range(self.rounds):
             for plan in self.plans(number):
-                new = note.edit(self.old(number), plan.keys, plan.body)
+                new = frontmatter.edit(self.old(number), plan.keys, plan.body)
                 assert notes.pop(plan.to, None) == new, f"{plan.to} is not there or not whole"
         assert self.undone.isdisjoint(acked), f"moves were undone: {self.undone.intersection(acked)}"
         assert not notes, f"a note stands twice: {sorted(notes)}"
@@ -300,11 +300,11 @@ class FilingWork:
         journal.settle([seq for seq, _ in batch], "filed")
 
     def write(self, root: Path, batch: Sequence[tuple[int, FiledTurn]]) -> None:
-        with files.FolderSyncs() as pending:
+        with disk.FolderSyncs() as pending:
             for _, filed in batch:
                 folder = root / "vault/facts" / filed.note
-                files.make_folders(folder, pending)
-                files.write_new(folder / f"{filed.block}.md", self.note(filed), pending)
+                disk.make_folders(folder, pending)
+                disk.write_new(folder / f"{filed.block}.md", self.note(filed), pending)
 
     def recover(self, root: Path) -> None:
         sweep(root)

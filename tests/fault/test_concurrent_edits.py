@@ -17,7 +17,7 @@ from harness import FULL
 from ledger import turns_filed
 
 from engram.errors import EngramError
-from engram.vault import files
+from engram.vault import disk
 from tests.fakes.world import World, until
 
 SECONDS = 6 if FULL else 2
@@ -62,7 +62,7 @@ def editor(path, kind, mark):
 
 def all_words(vault):
     """Every line in every note, and in hidden files that wait to be handed over as a person's."""
-    lefts = [files.settle(hidden, time.time() + 61, 60) for hidden in list(files.leftovers(vault))]
+    lefts = [disk.settle(hidden, time.time() + 61, 60) for hidden in list(disk.leftovers(vault))]
     raw = [path.read_bytes() for path in vault.rglob("*.md")] + [left.content for left in lefts]
     return set(b"\n".join(raw).decode().splitlines())
 

@@ -10,10 +10,10 @@ from harness import Bench, BrokenPromiseError
 from ladders import JudgeWork, LadderWork
 from lives import KILLS
 
-from engram.boxing import Boxing
-from engram.climb import Climb
-from engram.entering import Entering
-from engram.reviewing import Reviewing
+from engram.operations.review import Reviewing
+from engram.pipeline.boxes import Boxing
+from engram.pipeline.entities import Entering
+from engram.pipeline.reconcile import Climb
 from engram.vault import edges
 
 

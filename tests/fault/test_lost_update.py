@@ -16,7 +16,7 @@ from editors import (
 )
 from harness import FULL
 
-from engram.vault import files
+from engram.vault import disk
 
 SEAMS = [Meddling, Leaseless]
 
@@ -56,9 +56,9 @@ def test_an_editor_and_we_write_one_note_and_no_line_is_lost(tmp_path, turn, cov
         raw = note.read_bytes()
         counted = raw.replace(b"counter: %d\n" % written, b"counter: %d\n" % (written + 1))
         try:
-            files.replace(note, counted, files.sha256(raw))
+            disk.replace(note, counted, disk.sha256(raw))
             written += b"counter: %d\n" % (written + 1) in note.read_bytes()
-        except files.ChangedError:
+        except disk.ChangedError:
             refused += 1
     saved = int(person.stdout.read())
     person.stdout.close()

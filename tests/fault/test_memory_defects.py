@@ -10,12 +10,12 @@ from harness import Bench, BrokenPromiseError
 from lives import ERRORS, HEALED, KILLS, any_cache, heal_everywhere, holds_nothing_up
 from works import DeedsWork, IngestWork, ReindexWork
 
-from engram.deeds import Deeds
 from engram.errors import EngramError
-from engram.filing import Filing
-from engram.index.index import Index
-from engram.ingest import Intake
+from engram.index.search import Index
+from engram.ingest.intake import Intake
 from engram.memory import Memory
+from engram.operations.memories import Deeds
+from engram.pipeline.write import Filing
 from engram.vault.journal import Journal
 from engram.vault.store import ACTIONS, Vault
 

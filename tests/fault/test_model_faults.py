@@ -19,9 +19,9 @@ from engram.config import ModelSettings
 from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import Extraction, Turn
 from engram.errors import BudgetSpentError, ModelError
+from engram.llm.budget import Spend
 from engram.llm.client import Model
 from engram.llm.endpoint import RateLimitedError
-from engram.llm.spend import Spend
 from engram.llm.tasks import extract
 from tests.fakes.openai_server import (
     FakeServer,

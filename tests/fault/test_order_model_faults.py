@@ -19,7 +19,7 @@ from test_model_faults import FAULTS
 from engram import config
 from engram.config import ModelSettings
 from engram.core.records import Usage
-from engram.core.talks import LISTS
+from engram.core.sessions import LISTS
 from engram.llm import merges, portraits  # noqa: F401  their questions
 from engram.llm.answers import TASKS
 from engram.llm.summaries import SECTIONS

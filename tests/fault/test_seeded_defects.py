@@ -14,7 +14,7 @@ from links import links_everywhere
 from power import cut_power
 from scenarios import FilesWork, FilingWork, JournalWork
 
-from engram.vault import files, syscalls
+from engram.vault import disk, syscalls
 
 
 class NoSync:
@@ -90,14 +90,14 @@ def in_place(path, content, pending=None):
 
 def replace_in_place(path, content, expected, pending=None):
     """Rewrite a file under its own name."""
-    if files.sha256(files.read(path)) == expected:
+    if disk.sha256(disk.read(path)) == expected:
         in_place(path, content)
 
 
 def blind_rename(path, content, expected, pending=None):
     """Look, then rename over whatever stands there by now."""
-    if files.sha256(files.read(path)) == expected:
-        files.write_derived(path, content)
+    if disk.sha256(disk.read(path)) == expected:
+        disk.write_derived(path, content)
 
 
 def add_unsynced(self, content):
@@ -118,7 +118,7 @@ def test_a_missing_sync_is_found_by_the_power_cut(arena, work, defect):
 
 def test_an_acknowledgement_before_the_sync_is_found_by_the_power_cut(arena, monkeypatch):
     """The log says yes and leaves the bytes in memory."""
-    monkeypatch.setattr(files.Log, "add", add_unsynced)
+    monkeypatch.setattr(disk.Log, "add", add_unsynced)
     with pytest.raises(BrokenPromiseError, match="lost"):
         cut_power(Bench.prepare(JournalWork(3), arena), per_cut=4)
 
@@ -138,7 +138,7 @@ def test_a_checkpoint_before_the_notes_is_found_by_a_kill(arena):
 @pytest.mark.parametrize("battery", [kill_everywhere, tear_everywhere])
 def test_writing_in_place_is_found_by_a_kill_and_by_a_torn_write(arena, battery, monkeypatch):
     """A note is written under its own name."""
-    monkeypatch.setattr(files, "write_new", in_place)
+    monkeypatch.setattr(disk, "write_new", in_place)
     with pytest.raises(BrokenPromiseError, match="not whole"):
         battery(Bench.prepare(FilesWork(1), arena))
 
@@ -152,7 +152,7 @@ def test_a_failure_taken_for_nothing_to_do_is_found_by_errno(arena):
 @pytest.mark.parametrize("defect", [blind_rename, replace_in_place])
 def test_overwriting_a_person_is_found_by_saves_during_a_rewrite(arena, defect, monkeypatch):
     """The hash is looked at, and then the file is overwritten."""
-    monkeypatch.setattr(files, "replace", defect)
+    monkeypatch.setattr(disk, "replace", defect)
     with pytest.raises(AssertionError, match="lost"):
         saves_everywhere(arena / "note.md", "renaming" if defect is blind_rename else "in-place")
 

@@ -27,11 +27,12 @@ from hypothesis.stateful import (
 )
 from ledger import facts_below, turns_filed
 
-from engram import config, recall
+from engram import config
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
-from engram.index.index import Index
+from engram.index.search import Index
 from engram.memory import Memory
+from engram.recall import search
 
 SHARES, RUNS, STEPS = (4, 50, 50) if FULL else (1, 10, 25)
 SEED = int(os.environ.get("ENGRAM_SEED", "20261120"))
@@ -423,8 +424,8 @@ class Machine(RuleBasedStateMachine):
         DONE["comparisons"] += 1
 
     def answer(self, index: Index, query: str) -> list[tuple[object, ...]]:
-        ask = recall.asked(self.settings, self.now, query, k=20, budget=10_000)
-        hits = recall.recall(index, self.settings, ask, mark="m", complete=True).hits
+        ask = search.asked(self.settings, self.now, query, k=20, budget=10_000)
+        hits = search.recall(index, self.settings, ask, mark="m", complete=True).hits
         return sorted((round(hit.score, 6), hit.key, hit.text, hit.path) for hit in hits)
 
     @invariant()

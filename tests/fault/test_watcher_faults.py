@@ -16,7 +16,7 @@ import pytest
 from engram.core.policy import FilePolicy
 from engram.index.catalog import Catalog
 from engram.index.rows import key_of
-from engram.vault.watch import Watch
+from engram.vault.watcher import Watch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
 

@@ -9,7 +9,7 @@ from lives import AWAY, EVERYTHING, NO, Life, MemoryWork, said, statements, text
 
 from engram.core.text import content_hash
 from engram.errors import EngramError
-from engram.vault import files
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ class DeedsWork(MemoryWork):
 
     def delete(self, life: Life, fact_id: str) -> None:
         """A person takes the note away, and the daemon sees it."""
-        files.remove(life.memory.settings.vault / life.memory.index.find(fact_id).path)
+        disk.remove(life.memory.settings.vault / life.memory.index.find(fact_id).path)
         life.rescan()
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engram.imports import read_export
-from engram.serve import feed
+from engram.ingest.importers import read_export
+from engram.serve import observe
 from engram.vault.template import plant, template_folder
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
@@ -45,7 +45,7 @@ def tree(vault):
 
 def imported(memory, path):
     """What `engram import` does; how many turns were new."""
-    result = feed.feed(read_export(path, memory.settings.zone), memory.call)
+    result = observe.feed(read_export(path, memory.settings.zone), memory.call)
     assert not result["refused"]
     return result["stored"]
 

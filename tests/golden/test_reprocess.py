@@ -9,9 +9,9 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.errors import BadRequestError, ConflictError, NotFoundError
-from engram.imports import read_export
-from engram.reprocess import reprocess
-from engram.serve import feed
+from engram.ingest.importers import read_export
+from engram.serve import observe
+from engram.serve.replay import reprocess
 from tests.fakes.openai_server import FakeServer, facts_from
 
 WEEKS = Path(__file__).parents[2] / "examples" / "three-weeks.jsonl"
@@ -21,7 +21,7 @@ WEEKS = Path(__file__).parents[2] / "examples" / "three-weeks.jsonl"
 def lived(opened):
     """A vault in which three weeks of conversation were filed by the rules, and one thing was asked to be kept."""
     memory = opened()
-    feed.feed(read_export(WEEKS, memory.settings.zone), memory.call)
+    observe.feed(read_export(WEEKS, memory.settings.zone), memory.call)
     memory.call("remember", {"text": "Anna switched to oat milk"})
     memory.call("flush", {})
     return memory

@@ -8,7 +8,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from engram.core.records import Fact, FiledTurn, Turn
-from engram.vault import facts, note, sessions
+from engram.vault import facts, frontmatter, sessions
 
 ZONE = ZoneInfo("Europe/Berlin")
 GOLDEN = Path(__file__).parent / "format"
@@ -42,12 +42,12 @@ TURNS = [
 # row: C8
 def test_a_new_fact_is_written_as_the_format_says():
     """The example of the format, byte for byte; writing what was read changes nothing."""
-    raw = note.emit(facts.fact_keys(FACT, ZONE), facts.fact_body(FACT.text, FACT.source))
+    raw = frontmatter.emit(facts.fact_keys(FACT, ZONE), facts.fact_body(FACT.text, FACT.source))
     assert raw == (GOLDEN / "fact.md").read_bytes()
-    back, problems = facts.fact_from(note.read(raw), "facts/fact.md", "", ZONE)
+    back, problems = facts.fact_from(frontmatter.read(raw), "facts/fact.md", "", ZONE)
     assert not problems
-    assert note.emit(facts.fact_keys(back, ZONE), facts.fact_body(back.text, back.source)) == raw
-    assert note.edit(raw, facts.fact_keys(back, ZONE)) == raw
+    assert frontmatter.emit(facts.fact_keys(back, ZONE), facts.fact_body(back.text, back.source)) == raw
+    assert frontmatter.edit(raw, facts.fact_keys(back, ZONE)) == raw
 
 
 # row: X1
@@ -59,7 +59,7 @@ def test_a_session_file_is_written_as_the_format_says():
     for filed in TURNS[1:]:
         grown = sessions.append_turns(grown, [filed], ZONE)[0]
     assert grown == raw
-    conversation, problems = sessions.conversation_from(note.read(raw), sessions.path(STEM), ZONE)
+    conversation, problems = sessions.conversation_from(frontmatter.read(raw), sessions.path(STEM), ZONE)
     assert not problems
     assert list(conversation.turns) == TURNS
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engram import config
 from engram.core import trust
 from engram.memory import Memory
-from engram.vault import note
+from engram.vault import frontmatter
 
 DAY = "2026-11-01"
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
@@ -113,7 +113,7 @@ def test_no_edit_makes_recall_tell_what_is_not_in_the_file(memory, path, good, e
         memory.index.rebuild()
     raw = edited(good.encode(), edits)
     target.write_bytes(raw)
-    broken = any(problem.code in note.UNREADABLE_KEYS for problem in note.read(raw).problems)
+    broken = any(problem.code in frontmatter.UNREADABLE_KEYS for problem in frontmatter.read(raw).problems)
     for _ in range(2):
         public, hers, mine = told(memory), told(memory, persona="luna"), told(memory, trust.OWNER)
         for hit in (*public, *hers, *mine):

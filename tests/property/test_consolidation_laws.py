@@ -15,9 +15,9 @@ from engram import config
 from engram.config import ModelSettings
 from engram.core.dedup import COMPARED
 from engram.core.records import CATEGORIES
+from engram.maintenance.passes import entities
 from engram.memory import Memory
-from engram.passes import people
-from engram.vault import note
+from engram.vault import frontmatter
 from tests.conftest import Clock
 from tests.fakes.judging import all_of, judging
 from tests.fakes.keeping import WORDS, Keeping
@@ -80,7 +80,7 @@ def kept(lives):
 
 def ids(keeping):
     """Every id that some file of the vault holds."""
-    held = (note.read(path.read_bytes()).keys.get("id") for path in keeping.root.rglob("*.md"))
+    held = (frontmatter.read(path.read_bytes()).keys.get("id") for path in keeping.root.rglob("*.md"))
     return sorted(str(name) for name in held if name)
 
 
@@ -320,4 +320,4 @@ def test_notes_are_united_that_share_a_name_however_far_the_chain_goes(groups):
     slow = [set(group) for group in groups]
     while pair := next(((one, other) for one in slow for other in slow if one is not other and one & other), None):
         slow = [pair[0] | pair[1], *(one for one in slow if all(one is not old for old in pair))]
-    assert people._united(groups) == sorted(map(sorted, slow))
+    assert entities._united(groups) == sorted(map(sorted, slow))

@@ -26,10 +26,10 @@ from engram.core.decay import (
     salience,
     vitals,
 )
+from engram.core.graph import effective
 from engram.core.lifecycle import LAYERS
-from engram.core.links import effective
-from engram.core.policies.living import CURVES
 from engram.core.policy import DecayPolicy, LinkPolicy, Policy
+from engram.core.policy.lifecycle import CURVES
 from engram.core.records import Edge, Fact, Usage
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.echo import masked, shingles, unfenced
+from engram.core.language.echo import masked, shingles, unfenced
 from engram.core.policy import EchoPolicy
 
 POLICY = EchoPolicy()

@@ -14,7 +14,7 @@ from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import ask
-from engram.index.lexical import Doc, Lexical, Where
+from engram.index.bm25 import Doc, Lexical, Where
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
 WORDS = ("lamp", "tea", "oslo", "anna", "swordfish", "yesterday", "May", "Häuser", "绿茶", "the", "running?")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engram.core.policy import FilePolicy
 from engram.core.records import CATEGORIES, ROLES, STATUSES, Fact, FiledTurn, Turn
 from engram.errors import ConflictError
-from engram.vault import facts, forms, note, sessions
+from engram.vault import facts, formats, frontmatter, sessions
 
 FULL = os.environ.get("ENGRAM_FAULT") == "full"
 ZONES = [
@@ -44,7 +44,7 @@ numbers = st.integers(-(10**17), 10**17) | st.decimals(-(10**9), 10**9, places=2
 scalars = texts | numbers | st.booleans()
 values = scalars | st.lists(scalars, max_size=4)
 front_matters = st.dictionaries(names, values, max_size=6)
-bodies = texts.map(lambda text: forms.plain_text(text).rstrip("\n") + "\n").filter(lambda body: body != "\n")
+bodies = texts.map(lambda text: formats.plain_text(text).rstrip("\n") + "\n").filter(lambda body: body != "\n")
 
 
 def same(left: object, right: object) -> bool:
@@ -55,8 +55,8 @@ def same(left: object, right: object) -> bool:
     return left == right and (type(left) is type(right) or (whole and bool not in {type(left), type(right)}))
 
 
-def unproblematic(raw: bytes) -> note.Note:
-    found = note.read(raw)
+def unproblematic(raw: bytes) -> frontmatter.Note:
+    found = frontmatter.read(raw)
     assume(not any(problem.code == "conflict" for problem in found.problems))
     assert not found.problems
     return found
@@ -67,7 +67,7 @@ def unproblematic(raw: bytes) -> note.Note:
 @given(front_matters, bodies)
 def test_what_is_emitted_is_read_back(keys, body):
     """read(emit(keys, body)) is (keys, body)."""
-    found = unproblematic(note.emit(keys, body))
+    found = unproblematic(frontmatter.emit(keys, body))
     assert list(found.keys) == list(keys)
     assert all(same(found.keys[key], value) for key, value in keys.items())
     assert found.body == body
@@ -77,7 +77,7 @@ def test_what_is_emitted_is_read_back(keys, body):
 @given(front_matters, bodies)
 def test_every_yaml_reader_sees_the_same_text(keys, body):
     """Text in a new note is the same text for a YAML 1.1 reader; only dates, which Obsidian wants bare, may differ."""
-    front = note.read(note.emit(keys, body)).front
+    front = frontmatter.read(frontmatter.emit(keys, body)).front
     other = yaml.load(front, yaml.CSafeLoader) or {}
     for key, value in keys.items():
         if isinstance(value, str) and not value[:4].isdigit():
@@ -89,10 +89,10 @@ def test_every_yaml_reader_sees_the_same_text(keys, body):
 @given(front_matters, bodies, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
 def test_an_empty_edit_changes_nothing(keys, body, newline, bom, final):
     """edit(raw, {}) is raw, and so is an edit that says what the note says already."""
-    raw = dressed(note.emit(keys, body), newline, bom=bom, final=final)
+    raw = dressed(frontmatter.emit(keys, body), newline, bom=bom, final=final)
     found = unproblematic(raw)
-    assert note.edit(raw, {}) == raw
-    assert note.edit(raw, found.keys, found.body) == raw
+    assert frontmatter.edit(raw, {}) == raw
+    assert frontmatter.edit(raw, found.keys, found.body) == raw
 
 
 def dressed(raw: bytes, newline: str, *, bom: bool, final: bool) -> bytes:
@@ -142,8 +142,8 @@ def test_an_edit_changes_no_byte_it_was_not_asked_to(chunks, changes, newline, b
     text = "".join(f"{chunk}\n" for chunk in chunks)
     raw = dressed(f"---\n{text}---\n{body}".encode(), newline, bom=bom, final=False)
     before = unproblematic(raw)
-    new = note.edit(raw, changes)
-    after = note.read(new)
+    new = frontmatter.edit(raw, changes)
+    after = frontmatter.read(new)
     assert not after.problems
     assert after.body == before.body
     for key, value in changes.items():
@@ -153,7 +153,7 @@ def test_an_edit_changes_no_byte_it_was_not_asked_to(chunks, changes, newline, b
     assert all(line in rest for line in ["---", *kept, "---"])
     assert (b"\r\n" in new) == (newline == "\r\n")
     assert new.startswith(b"\xef\xbb\xbf") == bom
-    assert note.edit(new, changes) == new
+    assert frontmatter.edit(new, changes) == new
 
 
 # row: X3
@@ -167,18 +167,18 @@ def test_an_edit_changes_no_byte_it_was_not_asked_to(chunks, changes, newline, b
 )
 def test_reading_never_fails_and_a_faulty_note_is_never_written(raw):
     """Any bytes give a note; where it has a problem, an edit is refused, else it does what it was asked."""
-    found = note.read(raw)
+    found = frontmatter.read(raw)
     assert not found.problems or not found.keys
     if found.problems:
         with pytest.raises(ConflictError):
-            note.edit(raw, {"new": 1})
+            frontmatter.edit(raw, {"new": 1})
         return
     try:
-        new = note.edit(raw, {"new": "x"})
+        new = frontmatter.edit(raw, {"new": "x"})
     except ConflictError:
         return
-    assert note.read(new).keys == {**found.keys, "new": "x"}
-    assert note.read(new).body == found.body
+    assert frontmatter.read(new).keys == {**found.keys, "new": "x"}
+    assert frontmatter.read(new).body == found.body
 
 
 plain_lines = st.lists(
@@ -195,12 +195,12 @@ plain_lines = st.lists(
 def test_the_short_way_reads_what_yaml_reads(front):
     """The fast path is libyaml's own answer, kinds included, or no answer."""
     assume("\r" not in front)
-    short = note._plain_keys(front, FilePolicy())
+    short = frontmatter._plain_keys(front, FilePolicy())
     if short is None:
         return
-    note._guard(front, FilePolicy())
-    tree = note._compose(front)
-    long = note._mapping(front, tree) if tree else {}
+    frontmatter._guard(front, FilePolicy())
+    tree = frontmatter._compose(front)
+    long = frontmatter._mapping(front, tree) if tree else {}
     assert repr(short) == repr(long)
 
 
@@ -209,14 +209,14 @@ def test_the_short_way_reads_what_yaml_reads(front):
 @given(texts)
 def test_inert_text_is_taken_back_exactly(text):
     """What was made harmless for Markdown reads back as it was said."""
-    assert forms.original(forms.inert(text)) == text
+    assert formats.original(formats.inert(text)) == text
 
 
 @examples(100, 1000)
 @given(texts)
 def test_nothing_in_inert_text_can_run(text):
     """No Templater tag, embed, inline query or fence of an unknown language is left in inert text."""
-    shown = forms.inert(text)
+    shown = formats.inert(text)
     assert "<%" not in shown
     assert "![[" not in shown
     assert not any(line.lstrip(" >-").startswith(("```dataview", "~~~dataview")) for line in shown.split("\n"))
@@ -226,11 +226,11 @@ def test_nothing_in_inert_text_can_run(text):
 @given(texts | st.text())
 def test_a_title_is_one_line_and_is_taken_back_exactly(text):
     """A speaker or an id of any signs stands on one line and reads back as it was."""
-    text = forms.plain_text(text)
-    shown = forms.title(text)
+    text = formats.plain_text(text)
+    shown = formats.title(text)
     assert "\n" not in shown
     assert "%" not in shown
-    assert forms.untitled(shown) == text
+    assert formats.untitled(shown) == text
 
 
 instants = st.datetimes(datetime(1950, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC)).map(  # noqa: DTZ001
@@ -242,17 +242,17 @@ instants = st.datetimes(datetime(1950, 1, 1), datetime(2090, 1, 1), timezones=st
 @given(instants, st.sampled_from(ZONES))
 def test_a_local_time_reads_back_as_the_instant(when, zone):
     """Also in the hour that a clock change repeats."""
-    assert forms.time_value(forms.time_text(when, zone), zone) == when
+    assert formats.time_value(formats.time_text(when, zone), zone) == when
 
 
 spoken = st.builds(
     Turn,
-    id=(st.text(max_size=12) | texts).map(forms.plain_text).filter(bool),
+    id=(st.text(max_size=12) | texts).map(formats.plain_text).filter(bool),
     session=st.just("a thread"),
     role=st.sampled_from(ROLES),
-    text=texts.map(forms.plain_text),
+    text=texts.map(formats.plain_text),
     occurred_at=instants,
-    speaker=st.just("") | texts.map(forms.plain_text),
+    speaker=st.just("") | texts.map(formats.plain_text),
     persona=st.just("work"),
     origin=st.sampled_from(["chat", "import", "tool"]),
 )
@@ -264,7 +264,7 @@ def filed(turns: list[Turn], stem: str, first: int = 1) -> list[FiledTurn]:
 
 
 def held(raw: bytes, stem: str, zone) -> list[FiledTurn]:
-    found = note.read(raw)
+    found = frontmatter.read(raw)
     assert not found.problems
     conversation, problems = sessions.conversation_from(found, sessions.path(stem), zone)
     assert not problems
@@ -288,7 +288,7 @@ def test_a_conversation_reads_back_word_for_word(first, second, zone):
 
 # row: B18
 @examples(50, 700)
-@given(conversations, texts.map(forms.plain_text), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@given(conversations, texts.map(formats.plain_text), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_an_append_keeps_every_byte_outside_two_keys(turns, words, newline, final):
     """What a person wrote around the conversation stays, byte for byte and in its place."""
     zone = ZONES[0]
@@ -304,7 +304,7 @@ def test_an_append_keeps_every_byte_outside_two_keys(turns, words, newline, fina
     assert len(held(new, "x", zone)) == 2
 
 
-statements = texts.map(lambda text: forms.plain_text(text).strip()).filter(bool)
+statements = texts.map(lambda text: formats.plain_text(text).strip()).filter(bool)
 entities = st.lists(st.from_regex(r"[^\W_][\w .'&-]{0,15}[^\W_]", fullmatch=True), max_size=3).map(tuple)
 memories = st.builds(
     Fact,
@@ -335,7 +335,7 @@ memories = st.builds(
 @given(memories, st.sampled_from(ZONES))
 def test_a_fact_reads_back_from_its_note(fact, zone):
     """fact_from(emit(fact_keys, fact_body)) is the fact; one that is pinned counts as important (`E4`)."""
-    raw = note.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source))
+    raw = frontmatter.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source))
     back, problems = facts.fact_from(unproblematic(raw), "facts/x.md", "", zone)
     assert not problems
     assert replace(back, path="") == (replace(fact, importance=1.0) if fact.pinned else fact)
@@ -346,7 +346,7 @@ def test_a_fact_reads_back_from_its_note(fact, zone):
 @given(st.dictionaries(st.sampled_from([*facts._NAMES, "tags", "status", "pinned", "source", "id"]), values), bodies)
 def test_any_value_under_any_key_gives_a_fact_in_range(keys, body):
     """A person may type anything; what is not understood is named and counts as absent."""
-    found = unproblematic(note.emit(keys, f"A statement. {body}"))
+    found = unproblematic(frontmatter.emit(keys, f"A statement. {body}"))
     fact, _ = facts.fact_from(found, "facts/x.md", "", ZONES[0])
     assert 0 <= fact.confidence <= 1
     assert 0 <= fact.importance <= 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.redact import redact
+from engram.core.language.secrets import redact
 
 SCRAPS = """
 password|passwort|pin|token|secret|api key|密码是| is | ist | for |to |: |=|"|'|(|)|,|.| |]|[redacted: |[redacted: card]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.similar import compared, statement
+from engram.core.language.similarity import compared, statement
 from engram.index.stems import stemmed
 
 WORDS = (

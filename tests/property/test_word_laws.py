@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.date_words import TOKEN, tokens
-from engram.core.words import STOP, language, words
+from engram.core.language.date_words import TOKEN, tokens
+from engram.core.language.words import STOP, language, words
 
 WORDS = sorted({"quartz", "jazz"}.union(*STOP.values()))
 

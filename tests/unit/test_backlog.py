@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.backlog import ASKED, RESTARTED, Backlog, Batch
 from engram.core.buffer import Waiting
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import UnavailableError
+from engram.ingest.queue import ASKED, RESTARTED, Backlog, Batch
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)

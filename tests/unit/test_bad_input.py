@@ -11,7 +11,7 @@ import pytest
 from engram.core.policy import FilePolicy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import ConflictError
-from engram.vault import facts, note, sessions
+from engram.vault import facts, frontmatter, sessions
 
 ZONE = ZoneInfo("Europe/Berlin")
 BODY = "Anna likes tea.\n"
@@ -19,13 +19,13 @@ BODY = "Anna likes tea.\n"
 
 def refused(raw: bytes, code: str, line: int | None = None) -> None:
     """The note has this problem, nothing in it is believed, and no write of ours touches it."""
-    found = note.read(raw)
+    found = frontmatter.read(raw)
     assert [problem.code for problem in found.problems] == [code]
     assert not found.keys
     if line is not None:
         assert found.problems[0].line == line
     with pytest.raises(ConflictError):
-        note.edit(raw, {"status": "archived"})
+        frontmatter.edit(raw, {"status": "archived"})
     fact, problems = facts.fact_from(found, "facts/a.md", "", ZONE)
     assert fact is None
     assert [(problem.code, problem.path) for problem in problems] == [(code, "facts/a.md")]
@@ -43,23 +43,23 @@ def test_broken_yaml_is_a_problem_with_its_line_and_is_left_alone():
 def test_a_byte_order_mark_is_read_over_and_kept():
     """Windows editors write one."""
     raw = b"\xef\xbb\xbf---\ncategory: skill\n---\n" + BODY.encode()
-    assert note.read(raw).keys == {"category": "skill"}
-    assert note.edit(raw, {"category": "fact"}) == raw.replace(b"skill", b"fact")
+    assert frontmatter.read(raw).keys == {"category": "skill"}
+    assert frontmatter.edit(raw, {"category": "fact"}) == raw.replace(b"skill", b"fact")
 
 
 # row: X3
 def test_carriage_returns_are_read_over_and_kept():
     """A line we add ends as the file's lines end."""
     raw = f"---\ncategory: skill\n---\n{BODY}".replace("\n", "\r\n").encode()
-    assert note.read(raw).body == BODY
-    assert note.edit(raw, {"pinned": True}) == raw.replace(b"skill\r\n", b"skill\r\npinned: true\r\n")
+    assert frontmatter.read(raw).body == BODY
+    assert frontmatter.edit(raw, {"pinned": True}) == raw.replace(b"skill\r\n", b"skill\r\npinned: true\r\n")
 
 
 def test_front_matter_without_end_is_a_problem():
     """No key is believed; what stands behind the lines that look like keys is the text."""
     raw = f"---\ncategory: fact\n\n{BODY}".encode()
     refused(raw, "no-fence-end", 1)
-    assert note.read(raw).body == "\nAnna likes tea.\n"
+    assert frontmatter.read(raw).body == "\nAnna likes tea.\n"
 
 
 def test_a_fence_with_blanks_behind_it_is_a_problem():
@@ -87,7 +87,7 @@ def test_bytes_that_are_not_utf8_are_a_problem():
 def test_an_empty_file_is_no_memory():
     """It may be half saved; there is nothing to believe in it."""
     for raw in (b"", b"\n\n", b"\xef\xbb\xbf", b"---\n---\n", b"---\ncategory: fact\n---\n\n![[x#^t1]]\n"):
-        found = note.read(raw)
+        found = frontmatter.read(raw)
         assert not found.problems
         fact, problems = facts.fact_from(found, "facts/a.md", "", ZONE)
         assert fact is None
@@ -98,7 +98,7 @@ def test_deep_nesting_never_reaches_the_parser():
     """50 KB of brackets would overflow libyaml's stack."""
     for opening in ("[", "{", "- ", "? ", "[{", "a: [", "!! ["):
         started = time.process_time()
-        found = note.read(f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode())
+        found = frontmatter.read(f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode())
         assert found.problems[0].code in {"too-deep", "bad-yaml", "tag"}
         assert time.process_time() - started < 1
     refused(("---\nx: " + "[" * 17 + "]" * 17 + f"\n---\n{BODY}").encode(), "too-deep")
@@ -113,7 +113,7 @@ def test_too_many_values_never_reach_the_parser():
 def test_long_front_matter_is_a_problem():
     """64 KiB are enough for a note; the limit is in bytes."""
     refused(("---\nx: " + "é" * 33000 + f"\n---\n{BODY}").encode(), "too-long")
-    assert not note.read(("---\nx: " + "é" * 32000 + f"\n---\n{BODY}").encode()).problems
+    assert not frontmatter.read(("---\nx: " + "é" * 32000 + f"\n---\n{BODY}").encode()).problems
 
 
 def test_aliases_and_anchors_are_refused():
@@ -146,15 +146,15 @@ def test_unresolved_conflict_markers_are_a_problem():
     ours, theirs = "<<<<<<< HEAD", ">>>>>>> theirs"
     refused(f"---\nid: x\n---\nAnna\n{ours}\nlikes tea\n=======\nlikes coffee\n{theirs}\n".encode(), "conflict", 5)
     refused(f"---\n{ours}\nid: x\n=======\nid: y\n{theirs}\n---\n{BODY}".encode(), "conflict", 2)
-    assert not note.read(f"Anna\n=======\n\n{BODY}".encode()).problems
-    assert not note.read(f"> {ours}\n> a\n> =======\n> b\n> {theirs}\n".encode()).problems
+    assert not frontmatter.read(f"Anna\n=======\n\n{BODY}".encode()).problems
+    assert not frontmatter.read(f"> {ours}\n> a\n> =======\n> b\n> {theirs}\n".encode()).problems
 
 
 def test_a_note_beyond_the_limit_is_not_read():
     """The catalogue does not even open it; `read` refuses it as well."""
     small = FilePolicy(note_bytes=100)
-    assert note.read(b"x" * 101, small).problems[0].code == "too-large"
-    assert not note.read(b"x" * 100, small).problems
+    assert frontmatter.read(b"x" * 101, small).problems[0].code == "too-large"
+    assert not frontmatter.read(b"x" * 100, small).problems
 
 
 def test_a_session_file_with_a_problem_is_not_appended_to():
@@ -190,7 +190,7 @@ def test_a_long_odd_body_takes_no_longer_than_a_long_plain_one(unit):
     head = b"---\nid: x\nsession: s\nstarted: 2026-11-20\n---\n"
     raw = head + (unit * (300_000 // len(unit))).encode() + b"."
     started = time.process_time()
-    found = note.read(raw)
+    found = frontmatter.read(raw)
     facts.fact_from(found, "facts/a.md", "", ZONE)
     sessions.conversation_from(found, "sessions/a.md", ZONE)
     facts.fact_body(found.body)
@@ -233,15 +233,15 @@ def test_no_malformed_note_stops_reading_or_is_damaged(frame):
     for fragment in FRAGMENTS:
         raw = frame(fragment)
         started = time.process_time()
-        found = note.read(raw)
+        found = frontmatter.read(raw)
         facts.fact_from(found, "facts/a.md", "", ZONE)
         sessions.conversation_from(found, "sessions/a.md", ZONE)
         try:
-            new = note.edit(raw, {"zzz": "new"})
+            new = frontmatter.edit(raw, {"zzz": "new"})
         except ConflictError:
             continue
         finally:
             assert time.process_time() - started < 1, fragment[:40]
         newline = b"\r\n" if b"\r\n" in raw else b"\n"
         assert new.replace(b"zzz: new" + newline, b"") in {raw, b"---" + newline + b"---" + newline + raw}
-        assert note.read(new).keys == {**found.keys, "zzz": "new"}
+        assert frontmatter.read(new).keys == {**found.keys, "zzz": "new"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engram.beside import Around, Beside
-from engram.passes.tally import Tally
+from engram.maintenance.passes.term_counts import Tally
+from engram.pipeline.neighbours import Around, Beside
 
 TEXTS = ("Anna drinks oat milk.", "Anna drinks oat milk in the morning.", "Anna drinks goat milk.", "Ben plays chess.")
 

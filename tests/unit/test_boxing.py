@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from engram.boxing import Boxing
 from engram.core.records import Create, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import StorageError
-from engram.index.index import Index
+from engram.index.search import Index
+from engram.pipeline.boxes import Boxing
 from engram.vault import boxes as forms
-from engram.vault import facts, note, syscalls
+from engram.vault import facts, frontmatter, syscalls
 from engram.vault.store import Vault
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -64,7 +64,7 @@ class Bench:
         return sorted((self.settings.vault / folder).rglob("*.md"))
 
     def read(self, folder="boxes"):
-        return [note.read(path.read_bytes()) for path in self.notes(folder)]
+        return [frontmatter.read(path.read_bytes()) for path in self.notes(folder)]
 
     def held(self):
         """The boxes as `state/open-boxes.jsonl` has them."""

@@ -21,7 +21,7 @@ from engram.core.text import content_hash, slug, ulid
 from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.index.catalog import Catalog
 from engram.index.rows import OwnNote, key_of
-from engram.vault import facts, note, sessions, syscalls
+from engram.vault import facts, frontmatter, sessions, syscalls
 
 ZONE = ZoneInfo("Europe/Berlin")
 WHEN = datetime(2026, 11, 20, 21, 14, tzinfo=ZONE)
@@ -64,7 +64,7 @@ class World:
         when = keys.pop("when", WHEN)
         fact = Fact(id=keys.pop("id", ulid(when, text)), text=text, created=when, **keys)
         path = path or f"facts/{when:%Y-%m-%d}/{fact.category}-{slug(text)}-{content_hash(text)[:8]}.md"
-        self.put(path, note.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text)))
+        self.put(path, frontmatter.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text)))
         return replace(fact, path=path)
 
     def second_look(self, paths=None):
@@ -524,7 +524,7 @@ def test_what_we_wrote_is_found_at_once_and_is_no_news_later(world):
     raw = (world.root / fact.path).read_bytes()
     world.catalog.wrote({fact.path: raw})
     assert world.catalog.fact(fact.id).text == "Anna prefers tea."
-    new = note.edit(raw, {"status": "archived"})
+    new = frontmatter.edit(raw, {"status": "archived"})
     world.put(fact.path, new)
     world.catalog.wrote({fact.path: new})
     diff = world.catalog.scan([fact.path])
@@ -620,7 +620,7 @@ def test_a_record_is_read_back_as_it_was_written(world):
     world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
     world.catalog.scan()
     raw = (world.root / fact.path).read_bytes()
-    parsed, _ = facts.fact_from(note.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE)
+    parsed, _ = facts.fact_from(frontmatter.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE)
     assert world.catalog.fact(fact.id) == parsed
     assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
     assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from engram import __version__
 from engram.errors import BadRequestError, BusyError, ConfigError, NotFoundError, UnavailableError
-from engram.operations import BY_NAME, OPERATIONS
-from engram.serve import cli, commands, feed
+from engram.operations.table import BY_NAME, OPERATIONS
+from engram.serve import cli, commands, observe
 from engram.serve.output import fault_shown, shown
 from engram.serve.reference import cli_reference
 from tests.fakes.answers import COUNTS, RECALLED, FakeAnswers, serving, settings_in
@@ -269,7 +269,7 @@ def test_a_broken_configuration_has_its_own_code(place, tmp_path):
 
 def test_a_fault_of_the_program_shows_its_trace_only_with_debug():
     script = (
-        "import sys; from engram.serve.commands import run\nfrom engram.serve.tree import Command, tree\n"
+        "import sys; from engram.serve.commands import run\nfrom engram.serve.command_group import Command, tree\n"
         "tree.add_command(Command('boom', callback=lambda: 1 / 0))\n"
         "sys.exit(run(sys.argv[1:]))"
     )
@@ -607,7 +607,7 @@ def test_breaking_off_tells_of_the_turns_that_were_on_their_way(capsys):
             raise KeyboardInterrupt
         return {"stored": len(params["turns"]), "duplicates": 0}
 
-    sink = feed.Feed(broken_off)
+    sink = observe.Feed(broken_off)
     sink.send([{"id": "1"}, {"id": "2"}])
     with pytest.raises(SystemExit) as end, sink.interruptible():
         sink.send([{"id": "3"}, {"id": "4"}])
@@ -692,7 +692,7 @@ class Store:
 def test_a_bad_turn_stays_behind_alone(texts, busy):
     """Whatever the batch, the good turns arrive once and in order, the bad ones are told."""
     store = Store(busy)
-    sink = feed.Feed(store)
+    sink = observe.Feed(store)
     sink.send([{"text": text} for text in texts])
     assert store.texts == [text for text in texts if text != "bad"]
     assert sink.close() == {

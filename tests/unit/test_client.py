@@ -15,10 +15,10 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import ModelPolicy
 from engram.errors import BudgetSpentError, ConfigError, ModelError
+from engram.llm.api_forms import LADDER, Question, bare, next_form, read, request, said
+from engram.llm.budget import Day, Spend
 from engram.llm.client import Model
 from engram.llm.endpoint import DEFAULT_URL, RateLimitedError
-from engram.llm.forms import LADDER, Question, bare, next_form, read, request, said
-from engram.llm.spend import Day, Spend
 from tests.fakes.openai_server import FakeServer, Reply, fenced, redirect, shape, status, truncated
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)

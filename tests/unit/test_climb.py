@@ -11,7 +11,7 @@ from engram.config import ModelSettings
 from engram.core.records import Relation
 from engram.core.text import content_hash
 from engram.errors import ForbiddenError
-from engram.plan import Plan
+from engram.pipeline.plan import Plan
 from engram.serve.output import shown
 from tests.fakes.batches import (
     batch_of,

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.clockwatch import READINGS, Clockwatch, boottime
 from engram.core.policy import Policy
-from engram.daemon import Writer
+from engram.daemon.daemon import Writer
+from engram.maintenance.clock import READINGS, Clockwatch, boottime
 from tests.fakes.keeping import Keeping
 
 LIMITS = Policy().lifecycle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engram import config
-from engram.core.policies.living import CURVES
 from engram.core.policy import Policy
+from engram.core.policy.lifecycle import CURVES
 from engram.errors import ConfigError
 
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from engram.conflicts import DIFF_LINES
 from engram.index.diff import Conflict
+from engram.pipeline.conflicts import DIFF_LINES
 from tests.fakes.batches import held_back
 
 WORDS = [f"word {number}" for number in range(150)]

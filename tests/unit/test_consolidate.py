@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.agenda import Agenda, due, following
-from engram.consolidate import LIGHT, NIGHTLY, PASSES, WEEKLY
 from engram.core.policy import ConsolidationPolicy
 from engram.core.records import Create, Edge
 from engram.errors import BadRequestError, StorageError
-from engram.passes import hygiene
+from engram.maintenance.passes import lifecycle
+from engram.maintenance.run import LIGHT, NIGHTLY, PASSES, WEEKLY
+from engram.maintenance.schedule import Agenda, due, following
 from engram.vault import facts, syscalls
 from engram.vault.edges import Line
 from tests.fakes.keeping import Keeping
@@ -98,7 +98,7 @@ def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
     def stage(_view, _now):
         raise ZeroDivisionError
 
-    monkeypatch.setitem(PASSES, "nightly", (stage, hygiene.archive))
+    monkeypatch.setitem(PASSES, "nightly", (stage, lifecycle.archive))
     gone = keeping.fact("Anna saw a red car.", days=150, **FADING)
     report = keeping.run()
     assert deeds(report) == [("archive", gone)]
@@ -120,7 +120,7 @@ def test_a_pass_may_make_a_note_once_and_it_is_taken_back_with_the_run(keeping, 
     def also(view, _now):
         return [] if made.id in view.memories else [replace(create, body="Otherwise.\n")]
 
-    monkeypatch.setitem(PASSES, "nightly", (merge, also, hygiene.topics))
+    monkeypatch.setitem(PASSES, "nightly", (merge, also, lifecycle.topics))
     before = keeping.tree()
     report = keeping.run()
     assert ("merge", path) in deeds(report)

@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram import sockets
 from engram.core.policy import ServePolicy
-from engram.daemon import Daemon, Writer
+from engram.daemon import sockets
+from engram.daemon.daemon import Daemon, Writer
 from engram.errors import ModelError, StorageError, UnavailableError
 from engram.memory import Memory
-from engram.serve import wire
+from engram.serve import socket_client
 from engram.serve.server import Server
 from tests.fakes.answers import ask, settings_in
 from tests.fakes.repository import Repository
@@ -86,7 +86,7 @@ def test_a_rescan_that_failed_is_done_again(begin):
     daemon.memory.index.refresh = failing_once(daemon.memory.index.refresh, StorageError("the disk is full"))
     (daemon.settings.vault / "note.md").write_text("The wifi word is Xylophon.\n")
     until(lambda: ask(path, READY)[0] == 503)
-    until(lambda: wire.call(path, "recall", {"query": "Xylophon"})["hits"])
+    until(lambda: socket_client.call(path, "recall", {"query": "Xylophon"})["hits"])
     until(lambda: ask(path, READY)[0] == 200)
 
 
@@ -111,8 +111,8 @@ def test_a_slow_git_holds_up_no_turn_and_no_answer(begin, tmp_path, monkeypatch)
         patch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
         path = str(begin().settings.socket)
         began = time.monotonic()
-        known = wire.call(path, "remember", {"text": "Anna prefers oat milk."})
-        wire.call(path, "observe", {"turns": SAID})
+        known = socket_client.call(path, "remember", {"text": "Anna prefers oat milk."})
+        socket_client.call(path, "observe", {"turns": SAID})
         assert time.monotonic() - began < 1.5
         until(lambda: len(repository("log", "--format=%s", "--grep=^Engram-Op: extract").splitlines()) == 1)
     subjects = repository("log", "--format=%s").splitlines()
@@ -167,12 +167,12 @@ def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
     daemon = begin(prepare, stop_seconds=1.0)
     path = str(daemon.settings.socket)
     try:
-        wire.call(path, "observe", {"turns": SAID})
+        socket_client.call(path, "observe", {"turns": SAID})
         body = "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-        crowd = [wire.connect(path) for _ in range(60)]
+        crowd = [socket_client.connect(path) for _ in range(60)]
         for line in crowd:
             line.sendall(f"POST /v1/flush HTTP/1.1\r\nHost: engram\r\n{body}".encode())
-        assert wire.call(path, "recall", {"query": "Berlin"}, timeout=5)["hits"]
+        assert socket_client.call(path, "recall", {"query": "Berlin"}, timeout=5)["hits"]
         assert ask(path, "GET /healthz HTTP/1.1\nHost: engram")[0] == 200
         assert ask(path, READY)[0] == 200
         began = time.monotonic()
@@ -198,14 +198,16 @@ def test_distilling_holds_nobody_up(begin):
 
     path = str(begin(prepare, stop_seconds=1.0, workers=1).settings.socket)
     try:
-        wire.call(path, "observe", {"turns": SAID})
-        wire.call(path, "flush", {"background": True})
+        socket_client.call(path, "observe", {"turns": SAID})
+        socket_client.call(path, "flush", {"background": True})
         began = time.monotonic()
-        wire.call(path, "observe", {"turns": [SAID[0] | {"id": "late", "text": "The heron nests."}]}, timeout=5)
-        assert wire.call(path, "recall", {"query": "heron"}, timeout=5)["hits"]
-        assert wire.call(path, "remember", {"text": "The kettle is red."}, timeout=5)["verdict"] == "created"
+        socket_client.call(
+            path, "observe", {"turns": [SAID[0] | {"id": "late", "text": "The heron nests."}]}, timeout=5
+        )
+        assert socket_client.call(path, "recall", {"query": "heron"}, timeout=5)["hits"]
+        assert socket_client.call(path, "remember", {"text": "The kettle is red."}, timeout=5)["verdict"] == "created"
         assert time.monotonic() - began < 5
-        assert wire.call(path, "stats", {})["distilling_turns"]
+        assert socket_client.call(path, "stats", {})["distilling_turns"]
     finally:
         done.set()
 
@@ -253,7 +255,7 @@ def test_a_request_that_was_given_up_is_not_carried_out():
 def test_a_head_that_does_not_end_is_not_waited_for(begin, pieces):
     """Neither silence nor a drip of bytes holds a connection for longer than a head may take."""
     daemon = begin(head_seconds=0.3)
-    with wire.connect(str(daemon.settings.socket), 5) as line:
+    with socket_client.connect(str(daemon.settings.socket), 5) as line:
         for piece in pieces:
             line.sendall(piece)
             time.sleep(0.05)
@@ -264,7 +266,7 @@ def test_a_head_that_does_not_end_is_not_waited_for(begin, pieces):
 def test_connections_beyond_the_most_are_refused(begin):
     daemon = begin(connections=5)
     path = str(daemon.settings.socket)
-    held = [wire.connect(path) for _ in range(5)]
+    held = [socket_client.connect(path) for _ in range(5)]
     until(lambda: ask(path, READY)[0] == 503)
     for line in held:
         line.close()
@@ -301,20 +303,20 @@ def test_a_catalogue_found_damaged_is_read_again_without_anybody_asking(begin):
     daemon = begin()
     path = str(daemon.settings.socket)
     said = SAID[0] | {"id": "m1"}
-    wire.call(path, "observe", {"turns": [said]})
+    socket_client.call(path, "observe", {"turns": [said]})
     until(lambda: daemon.memory.call("stats", {})["facts"] == 1)
     daemon._watch.stop()
     scan, may = daemon.memory.index.catalog.scan, threading.Event()
     daemon.memory.index.catalog.scan = lambda *args, **more: may.wait(20) and scan(*args, **more)
     daemon.memory.index.catalog.rows.start_over()
     assert ask(path, READY)[0] == 503
-    assert wire.call(path, "recall", {"query": "Berlin"})["complete"] is False
+    assert socket_client.call(path, "recall", {"query": "Berlin"})["complete"] is False
     with pytest.raises(UnavailableError):
         daemon.memory.call("observe", {"turns": [said]})
     may.set()
     until(lambda: ask(path, READY)[0] == 200)
-    assert wire.call(path, "observe", {"turns": [said]})["duplicates"] == 1
-    assert wire.call(path, "recall", {"query": "Berlin"})["complete"]
+    assert socket_client.call(path, "observe", {"turns": [said]})["duplicates"] == 1
+    assert socket_client.call(path, "recall", {"query": "Berlin"})["complete"]
 
 
 # row: E9

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.core.dates import in_words, resolve
+from engram.core.language.dates import in_words, resolve
 from engram.core.records import Interval
 
 ZONE = ZoneInfo("Europe/Berlin")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.date_words import TOKEN, tokens
-from engram.core.dates import has_time_expression, in_words, resolve, spans
+from engram.core.language.date_words import TOKEN, tokens
+from engram.core.language.dates import has_time_expression, in_words, resolve, spans
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SATURDAY = datetime(2026, 11, 21, 21, 14, tzinfo=BERLIN)

@@ -28,8 +28,8 @@ from engram.core.decay import (
     vitals,
 )
 from engram.core.lifecycle import fate, pruned, revived, stage, value
-from engram.core.policies.living import CURVES
 from engram.core.policy import DecayPolicy, Policy
+from engram.core.policy.lifecycle import CURVES
 from engram.core.records import Fact, Usage, Vitals
 
 THEN = datetime(2026, 1, 1, 12, tzinfo=UTC)

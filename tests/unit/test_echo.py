@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.echo import Injected, masked, own_words, shingles, unfenced
+from engram.core.language.echo import Injected, masked, own_words, shingles, unfenced
 from engram.core.policy import EchoPolicy, ExtractionPolicy
 from engram.core.records import Hit, Turn
-from engram.llm import rules
-from engram.shown import fenced
+from engram.extraction.rules import engine
+from engram.recall.formatting import fenced
 
 POLICY = EchoPolicy()
 WHEN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -153,7 +153,7 @@ def test_shingles_are_the_same_in_every_process():
 def extracted(texts):
     """How many statements the offline rules find in a user's turns."""
     turns = [Turn(f"t{number}", "s", "user", text, WHEN) for number, text in enumerate(texts)]
-    return len(rules.extract(turns, ExtractionPolicy()).candidates)
+    return len(engine.extract(turns, ExtractionPolicy()).candidates)
 
 
 # row: X7

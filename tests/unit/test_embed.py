@@ -11,16 +11,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram import embedding, recall, shown
 from engram.config import EmbeddingSettings
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
-from engram.embedding import Embedding, embed_some
 from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelError
-from engram.index.index import Index
-from engram.llm.embed import Embedder, read
+from engram.index.search import Index
+from engram.llm.budget import Day, Spend, ledger
+from engram.llm.embeddings import Embedder, read
 from engram.llm.endpoint import RateLimitedError
-from engram.llm.spend import Day, Spend, ledger
+from engram.pipeline import embed as pipeline_embed
+from engram.pipeline.embed import Embedding, embed_some
+from engram.recall import formatting, search
 from engram.vault import sessions
 from tests.fakes.openai_server import Reply, cut, drip, flood, garbage, hang, page, redirect, shape, status
 
@@ -281,9 +282,9 @@ def world(settings, fake):
             self.index.refresh(None)
 
         def recall(self, query, **wishes):
-            ask = recall.asked(self.settings, NOW, query, **wishes)
+            ask = search.asked(self.settings, NOW, query, **wishes)
             embed = self.embedding.question
-            return recall.recall(self.index, self.settings, ask, mark="m", complete=True, embed=embed)
+            return search.recall(self.index, self.settings, ask, mark="m", complete=True, embed=embed)
 
         def fill(self, limit=100):
             return embed_some(self.index, self.embedding, limit)
@@ -318,7 +319,7 @@ def test_a_unit_is_found_by_meaning_alone(world):
     assert best.parts["vector"] > 0
     assert best.score == pytest.approx(sum(best.parts.values()))
     assert answer.note == ""
-    assert shown.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"] == "means what is asked"
+    assert formatting.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"] == "means what is asked"
 
 
 def test_the_question_is_sent_without_the_speakers_name(world, fake):
@@ -338,8 +339,8 @@ def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
     here = world(IMPATIENT)
     here.say(*WORDS)
     here.fill()
-    plain = recall.recall(
-        here.index, here.settings, recall.asked(here.settings, NOW, "lighthouse"), mark="m", complete=True
+    plain = search.recall(
+        here.index, here.settings, search.asked(here.settings, NOW, "lighthouse"), mark="m", complete=True
     )
     fake.script_embeddings(reply)
     answer = here.recall("lighthouse")
@@ -550,17 +551,17 @@ def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
     here.say(*WORDS)
     here.fill()
     (vector,) = here.embedding.vectors([WORDS[1]])
-    found = here.index.similar(vector, recall.Where(("turn",)), 2)
+    found = here.index.similar(vector, search.Where(("turn",)), 2)
     assert found[0][0] == "2026-11-20-talk#^t2"
     assert found[0][1] == pytest.approx(1.0, abs=1e-6)
     assert len(found) == 2
-    assert here.index.similar(vector, recall.Where(("fact",)), 2) == []
+    assert here.index.similar(vector, search.Where(("fact",)), 2) == []
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):
     """Per model and dimension; with few facts nothing may merge."""
     here = world()
-    assert not embedding.calibrate(here.index)["calibrated"]
+    assert not pipeline_embed.calibrate(here.index)["calibrated"]
     folder = here.settings.vault / "facts"
     folder.mkdir()
     subjects = ("Anna", "Ben", "Carla", "the cat", "the garden", "our boat", "grandmother", "the choir")
@@ -570,7 +571,7 @@ def test_calibration_reads_the_users_own_facts_and_is_kept(world):
             (folder / f"{subject} {deed}.md").write_text(f"{subject} {deed} every {len(deed)} days.\n")
     here.index.refresh(None)
     here.fill()
-    told = embedding.calibrate(here.index)
+    told = pipeline_embed.calibrate(here.index)
     assert (told["calibrated"], told["facts"], told["pairs"], told["model"]) == (True, 48, 1128, "e")
     found = here.index.meaning.scale
     again = world()
@@ -583,8 +584,8 @@ def test_without_a_model_there_is_nothing_to_embed(settings):
     """And nothing on disk."""
     settings.cache.mkdir(parents=True)
     index = Index(settings)
-    assert (index.meaning, index.unembedded(5), index.similar(b"", recall.Where(), 1)) == (None, [], [])
+    assert (index.meaning, index.unembedded(5), index.similar(b"", search.Where(), 1)) == (None, [], [])
     assert not (settings.cache / "vectors").exists()
     with pytest.raises(BadRequestError):
-        embedding.calibrate(index)
+        pipeline_embed.calibrate(index)
     index.close()

@@ -11,7 +11,7 @@ import pytest
 
 from engram.core.entities import ALIAS
 from engram.core.records import Extraction, Fact, Relation, Turn
-from engram.entering import Entering
+from engram.pipeline.entities import Entering
 from engram.vault import syscalls
 from engram.vault.edges import EDGES
 from engram.vault.store import Vault

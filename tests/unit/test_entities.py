@@ -23,9 +23,9 @@ from engram.core.entities import (
     slot,
     subject_match,
 )
+from engram.core.language.words import words
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import ENTITY_TYPES, Entity
-from engram.core.words import words
 
 ANNA = Entity("Anna", "person")
 MULLER = Entity("Anna Müller", "person", ("Änni", "A. M."))

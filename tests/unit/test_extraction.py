@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from engram.backlog import Batch
 from engram.config import ModelSettings
 from engram.core.buffer import Waiting
-from engram.core.echo import Injected
+from engram.core.language.echo import Injected
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
-from engram.extraction import Extractor
-from engram.llm import rules
+from engram.extraction.extract import Extractor
+from engram.extraction.rules import engine
+from engram.ingest.queue import Batch
 from tests.fakes.batches import batch_of, held_back, tree
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
@@ -38,7 +38,7 @@ def test_without_a_model_the_rules_read_however_often_it_was_tried(settings, clo
     """There is nobody else to ask."""
     tired = replace(batch, attempts=settings.policy.model.attempts)
     injected = Injected(settings.policy.echo)
-    assert Extractor(settings, clock, ladder=None, injected=injected).distil(tired).extractor == rules.EXTRACTOR
+    assert Extractor(settings, clock, ladder=None, injected=injected).distil(tired).extractor == engine.EXTRACTOR
 
 
 def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, batch):

@@ -10,7 +10,7 @@ import pytest
 
 from engram.core.records import Fact
 from engram.core.text import content_hash, is_ulid
-from engram.vault import facts, note
+from engram.vault import facts, frontmatter
 
 ZONE = ZoneInfo("Europe/Berlin")
 FACT = Fact(
@@ -27,7 +27,7 @@ FACT = Fact(
 
 
 def read(front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20/x.md"):
-    return facts.fact_from(note.read(f"---\n{front}\n---\n{body}".encode()), path, "", ZONE)
+    return facts.fact_from(frontmatter.read(f"---\n{front}\n---\n{body}".encode()), path, "", ZONE)
 
 
 def fact(front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20/x.md") -> Fact:
@@ -163,7 +163,7 @@ def test_an_unknown_category_is_kept_as_a_tag_of_a_fact():
 
 def test_a_file_with_nothing_but_a_sentence_is_a_persons_memory():
     """Certain, with an id and a date that follow from its place."""
-    raw = note.read(b"Anna drinks tea.\n")
+    raw = frontmatter.read(b"Anna drinks tea.\n")
     found, problems = facts.fact_from(raw, "facts/2026-11-20/tea.md", "abc", ZONE)
     assert not problems
     assert (found.text, found.category, found.kind, found.confidence) == ("Anna drinks tea.", "fact", "note", 1.0)
@@ -287,9 +287,9 @@ def test_several_sources_are_a_list_and_read_back():
     keys = facts.fact_keys(several, ZONE)
     assert keys["source"] == ["[[2026-11-20-coffee-plans#^t12]]", "[[2026-11-21-tea#^t1]]", "[[2026-11-22-tea#^t3]]"]
     assert facts.fact_keys(FACT, ZONE)["source"] == "[[2026-11-20-coffee-plans#^t12]]"
-    raw = note.emit(keys, facts.fact_body(several.text, several.source))
+    raw = frontmatter.emit(keys, facts.fact_body(several.text, several.source))
     assert raw.count(b"![[") == 1
-    again, problems = facts.fact_from(note.read(raw), "facts/2026-11-20/x.md", "", ZONE)
+    again, problems = facts.fact_from(frontmatter.read(raw), "facts/2026-11-20/x.md", "", ZONE)
     assert not problems
     assert (again.source, again.also) == (several.source, several.also)
 

@@ -1,4 +1,4 @@
-"""The laws of `engram.vault.files`."""
+"""The laws of `engram.vault.disk`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import time
 import pytest
 
 from engram.errors import ConflictError, ForbiddenError, LockedError, NotFoundError, StorageError
-from engram.vault import files, syscalls
+from engram.vault import disk as vault_disk
+from engram.vault import syscalls
 from engram.vault.syscalls import Syscalls
 
-SHA_OLD = files.sha256(b"old\n")
+SHA_OLD = vault_disk.sha256(b"old\n")
 
 
 class Refusing(Syscalls):
@@ -74,7 +75,7 @@ def names(folder):
 def test_a_path_that_does_not_stay_inside_is_forbidden(tmp_path, relative):
     """Absolute, climbing, empty, unencodable and overlong names are refused."""
     with pytest.raises(ForbiddenError):
-        files.safe_join(tmp_path, relative)
+        vault_disk.safe_join(tmp_path, relative)
 
 
 def test_a_path_through_a_symlink_is_forbidden(tmp_path):
@@ -83,32 +84,32 @@ def test_a_path_through_a_symlink_is_forbidden(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     for relative in ("link", "link/a.md", "link/deeper/a.md"):
         with pytest.raises(ForbiddenError):
-            files.safe_join(tmp_path, relative)
+            vault_disk.safe_join(tmp_path, relative)
 
 
 @pytest.mark.parametrize("relative", ["a.md", "facts/2026-11-20/новый день.md", "...", "..a", "a b/c", "-rf", "a\\b"])
 def test_a_path_inside_may_be_new_and_in_any_script(tmp_path, relative):
     """What does not exist yet is joined as it is."""
-    assert files.safe_join(tmp_path, relative) == tmp_path / relative
+    assert vault_disk.safe_join(tmp_path, relative) == tmp_path / relative
 
 
 def test_reading_has_a_limit_and_takes_only_files(note, tmp_path):
     """A larger file, a folder, a pipe and a missing file are told apart."""
-    assert files.read(note, 4) == b"old\n"
-    with pytest.raises(files.OversizedError):
-        files.read(note, 3)
+    assert vault_disk.read(note, 4) == b"old\n"
+    with pytest.raises(vault_disk.OversizedError):
+        vault_disk.read(note, 3)
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
         with pytest.raises(ForbiddenError):
-            files.read(tmp_path / name)
+            vault_disk.read(tmp_path / name)
     with pytest.raises(NotFoundError):
-        files.read(tmp_path / "none.md")
+        vault_disk.read(tmp_path / "none.md")
 
 
 def test_new_files_and_folders_are_private(tmp_path):
     """0600 and 0700, whatever the umask."""
-    files.make_folders(tmp_path / "a/b")
-    files.write_new(tmp_path / "a/b/c.md", b"x")
+    vault_disk.make_folders(tmp_path / "a/b")
+    vault_disk.write_new(tmp_path / "a/b/c.md", b"x")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b", "a/b/c.md")]
     assert modes == [0o700, 0o700, 0o600]
 
@@ -116,8 +117,8 @@ def test_new_files_and_folders_are_private(tmp_path):
 def test_a_new_file_never_replaces_another(note):
     """The other bytes stay, and nothing of ours is left; the same bytes are no fault."""
     with pytest.raises(ConflictError):
-        files.write_new(note, b"new\n")
-    files.write_new(note, b"old\n")
+        vault_disk.write_new(note, b"new\n")
+    vault_disk.write_new(note, b"old\n")
     assert note.read_bytes() == b"old\n"
     assert names(note.parent) == ["note.md"]
 
@@ -126,23 +127,23 @@ def test_a_new_file_never_replaces_another(note):
 def test_a_rewrite_keeps_the_mode_and_leaves_nothing_behind(note):
     """The note has our bytes and its own mode."""
     note.chmod(0o640)
-    assert files.replace(note, b"new\n", SHA_OLD) is None
+    assert vault_disk.replace(note, b"new\n", SHA_OLD) is None
     assert (note.read_bytes(), stat.S_IMODE(note.stat().st_mode), names(note.parent)) == (b"new\n", 0o640, ["note.md"])
 
 
 def test_a_rewrite_of_a_changed_note_is_refused_with_their_bytes(note):
     """The person's text stays and is handed over."""
     note.write_bytes(b"theirs\n")
-    with pytest.raises(files.ChangedError) as refused:
-        files.replace(note, b"new\n", SHA_OLD)
+    with pytest.raises(vault_disk.ChangedError) as refused:
+        vault_disk.replace(note, b"new\n", SHA_OLD)
     assert (refused.value.theirs, note.read_bytes(), names(note.parent)) == (b"theirs\n", b"theirs\n", ["note.md"])
 
 
 def test_a_note_that_somebody_has_open_for_writing_is_not_rewritten(note):
     """It is put back, so that the words still to come reach it."""
     with note.open("ab") as writer:
-        with pytest.raises(files.ChangedError):
-            files.replace(note, b"new\n", SHA_OLD)
+        with pytest.raises(vault_disk.ChangedError):
+            vault_disk.replace(note, b"new\n", SHA_OLD)
         writer.write(b"more\n")
     assert note.read_bytes() == b"old\nmore\n"
 
@@ -150,7 +151,7 @@ def test_a_note_that_somebody_has_open_for_writing_is_not_rewritten(note):
 def test_a_reader_does_not_hinder_a_rewrite(note):
     """It goes on reading the old bytes."""
     with note.open("rb") as reader:
-        files.replace(note, b"new\n", SHA_OLD)
+        vault_disk.replace(note, b"new\n", SHA_OLD)
         assert (reader.read(), note.read_bytes()) == (b"old\n", b"new\n")
 
 
@@ -158,16 +159,16 @@ def test_a_reader_does_not_hinder_a_rewrite(note):
 def test_a_rewrite_works_where_files_cannot_be_exchanged(note, disk, code):
     """Link and two renames take the place of the exchange."""
     disk("rename", code, 2)
-    files.replace(note, b"new\n", SHA_OLD)
+    vault_disk.replace(note, b"new\n", SHA_OLD)
     assert (note.read_bytes(), names(note.parent)) == (b"new\n", ["note.md"])
 
 
 def test_a_new_file_works_where_a_rename_cannot_refuse_to_replace(tmp_path, disk, note):
     """A link takes its place, and still replaces nothing."""
     disk("rename", errno.EINVAL, 1)
-    files.write_new(tmp_path / "new.md", b"new\n")
+    vault_disk.write_new(tmp_path / "new.md", b"new\n")
     with pytest.raises(ConflictError):
-        files.write_new(note, b"new\n")
+        vault_disk.write_new(note, b"new\n")
     assert names(tmp_path) == ["new.md", "note.md"]
 
 
@@ -176,13 +177,13 @@ def test_where_nobody_can_tell_writers_the_displaced_file_waits(note, monkeypatc
     monkeypatch.setattr(Syscalls, "unwritten", lambda _self, _descriptor: None)
     now = time.time()
     with note.open("ab") as writer:
-        hidden = files.replace(note, b"new\n", SHA_OLD)
-        assert files.settle(hidden, now, grace=10).state == "open"
+        hidden = vault_disk.replace(note, b"new\n", SHA_OLD)
+        assert vault_disk.settle(hidden, now, grace=10).state == "open"
         writer.write(b"more\n")
-    assert files.settle(hidden, now + 60, grace=10) == files.Left("theirs", b"old\nmore\n")
-    files.remove(hidden)
-    hidden = files.replace(note, b"newer\n", files.sha256(b"new\n"))
-    assert files.settle(hidden, now + 60, grace=10).state == "gone"
+    assert vault_disk.settle(hidden, now + 60, grace=10) == vault_disk.Left("theirs", b"old\nmore\n")
+    vault_disk.remove(hidden)
+    hidden = vault_disk.replace(note, b"newer\n", vault_disk.sha256(b"new\n"))
+    assert vault_disk.settle(hidden, now + 60, grace=10).state == "gone"
     assert names(note.parent) == ["note.md"]
 
 
@@ -191,7 +192,7 @@ def test_what_an_interrupted_write_left_is_found_and_dropped(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a/.engram-0123456789abcdef.tmp").write_bytes(b"ha")
     (tmp_path / ".engram.md").write_bytes(b"not ours")
-    assert [files.settle(hidden, time.time(), 0).state for hidden in files.leftovers(tmp_path)] == ["gone"]
+    assert [vault_disk.settle(hidden, time.time(), 0).state for hidden in vault_disk.leftovers(tmp_path)] == ["gone"]
     assert names(tmp_path) == [".engram.md", "a"]
     assert names(tmp_path / "a") == []
 
@@ -200,8 +201,8 @@ def test_a_writer_that_comes_at_the_last_moment_is_seen(note, monkeypatch):
     """The displaced file is looked at once more before it is dropped."""
     answers = iter([True, False, True, True])
     monkeypatch.setattr(Syscalls, "unwritten", lambda _self, _descriptor: next(answers))
-    with pytest.raises(files.ChangedError):
-        files.replace(note, b"new\n", SHA_OLD)
+    with pytest.raises(vault_disk.ChangedError):
+        vault_disk.replace(note, b"new\n", SHA_OLD)
     assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])
 
 
@@ -209,7 +210,7 @@ def test_a_rewrite_that_cannot_be_verified_is_taken_back(note, disk):
     """The old bytes stand there again and nothing of ours is left."""
     disk("unwritten", errno.EIO)
     with pytest.raises(StorageError):
-        files.replace(note, b"new\n", SHA_OLD)
+        vault_disk.replace(note, b"new\n", SHA_OLD)
     assert note.read_bytes() == b"old\n"
 
 
@@ -217,7 +218,7 @@ def test_a_refused_exchange_leaves_nothing(note, disk):
     """The temporary file is gone."""
     disk("rename", errno.EIO, 2)
     with pytest.raises(StorageError):
-        files.replace(note, b"new\n", SHA_OLD)
+        vault_disk.replace(note, b"new\n", SHA_OLD)
     assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])
 
 
@@ -225,55 +226,55 @@ def test_a_move_replaces_nothing(note, tmp_path):
     """Both files stay when the name is taken."""
     (tmp_path / "b.md").write_bytes(b"b\n")
     with pytest.raises(ConflictError):
-        files.move(note, tmp_path / "b.md")
-    files.make_folders(tmp_path / "archive")
-    files.move(note, tmp_path / "archive/note.md")
+        vault_disk.move(note, tmp_path / "b.md")
+    vault_disk.make_folders(tmp_path / "archive")
+    vault_disk.move(note, tmp_path / "archive/note.md")
     assert (tmp_path / "archive/note.md").read_bytes() == b"old\n"
     with pytest.raises(NotFoundError):
-        files.move(note, tmp_path / "c.md")
+        vault_disk.move(note, tmp_path / "c.md")
 
 
 # row: X3
 def test_a_moved_file_that_a_person_had_changed_is_put_back(note, tmp_path):
     """What arrived is looked at; their bytes stand at the old place."""
-    files.make_folders(tmp_path / "archive")
-    with pytest.raises(files.ChangedError) as fault:
-        files.move(note, tmp_path / "archive/note.md", expected=files.sha256(b"older\n"))
+    vault_disk.make_folders(tmp_path / "archive")
+    with pytest.raises(vault_disk.ChangedError) as fault:
+        vault_disk.move(note, tmp_path / "archive/note.md", expected=vault_disk.sha256(b"older\n"))
     assert (fault.value.theirs, note.read_bytes(), names(tmp_path / "archive")) == (b"old\n", b"old\n", [])
-    files.move(note, tmp_path / "archive/note.md", expected=SHA_OLD)
+    vault_disk.move(note, tmp_path / "archive/note.md", expected=SHA_OLD)
     assert not note.exists()
 
 
 def test_a_move_works_where_a_rename_cannot_refuse_to_replace(note, tmp_path, disk):
     """An empty file holds the name in the other folder; a taken name is still refused."""
-    files.make_folders(tmp_path / "archive")
+    vault_disk.make_folders(tmp_path / "archive")
     (tmp_path / "archive/b.md").write_bytes(b"b\n")
     disk("rename", errno.EINVAL, 1)
     with pytest.raises(ConflictError):
-        files.move(note, tmp_path / "archive/b.md")
-    files.move(note, tmp_path / "archive/note.md")
+        vault_disk.move(note, tmp_path / "archive/b.md")
+    vault_disk.move(note, tmp_path / "archive/note.md")
     assert (tmp_path / "archive/note.md").read_bytes() == b"old\n"
     assert names(tmp_path / "archive") == ["b.md", "note.md"]
     disk("rename", errno.EINVAL)
     with pytest.raises(StorageError):
-        files.move(tmp_path / "archive/note.md", note)
+        vault_disk.move(tmp_path / "archive/note.md", note)
     assert (names(tmp_path), names(tmp_path / "archive")) == (["archive"], ["b.md", "note.md"])
 
 
 def test_appending_after_a_torn_line_starts_a_new_one(tmp_path):
     """The torn line keeps its bytes and the new line is whole."""
     log = tmp_path / "log.jsonl"
-    files.append(log, b"1\n")
+    vault_disk.append(log, b"1\n")
     with log.open("ab") as torn:
         torn.write(b'{"ha')
-    files.append(log, b"2\n", set())
+    vault_disk.append(log, b"2\n", set())
     assert log.read_bytes() == b'1\n{"ha\n2\n'
 
 
 def test_a_derived_file_is_replaced_whole(tmp_path):
     """No temporary file is left."""
     for content in (b"one", b"two"):
-        files.write_derived(tmp_path / "snapshot", content)
+        vault_disk.write_derived(tmp_path / "snapshot", content)
     assert ((tmp_path / "snapshot").read_bytes(), names(tmp_path)) == (b"two", ["snapshot"])
 
 
@@ -286,7 +287,7 @@ def test_a_refusing_disk_is_told_in_words_and_nothing_is_left(tmp_path, disk, ca
     """What, where and what to do; no temporary file, no half file."""
     disk(call, code)
     with pytest.raises(StorageError, match=words) as told:
-        files.write_new(tmp_path / "new.md", b"x")
+        vault_disk.write_new(tmp_path / "new.md", b"x")
     assert told.value.fix
     assert str(tmp_path / "new.md") == told.value.where
     assert names(tmp_path) == []
@@ -297,9 +298,9 @@ def test_a_batch_syncs_each_folder_once(tmp_path, monkeypatch):
     synced = []
     real = Syscalls.fsync
     monkeypatch.setattr(Syscalls, "fsync", lambda self, descriptor: (synced.append(1), real(self, descriptor)))
-    with files.FolderSyncs() as pending:
+    with vault_disk.FolderSyncs() as pending:
         for name in "abc":
-            files.write_new(tmp_path / name, b"x", pending)
+            vault_disk.write_new(tmp_path / name, b"x", pending)
     assert len(synced) == 4
 
 
@@ -308,19 +309,19 @@ def test_a_file_that_stood_there_already_is_synced_before_it_counts(note, monkey
     synced = []
     real = Syscalls.fsync
     monkeypatch.setattr(Syscalls, "fsync", lambda self, descriptor: (synced.append(1), real(self, descriptor)))
-    files.write_new(note, b"old\n")
+    vault_disk.write_new(note, b"old\n")
     assert len(synced) == 3
 
 
 def test_a_second_process_is_refused_with_the_pid_of_the_first(tmp_path):
     """Until the holder lets go or ends."""
     path = tmp_path / "lock"
-    program = "import sys; from pathlib import Path; from engram.vault import files; files.lock(Path(sys.argv[1]))"
-    held = files.lock(path)
+    program = "import sys; from pathlib import Path; from engram.vault import disk; disk.lock(Path(sys.argv[1]))"
+    held = vault_disk.lock(path)
     with pytest.raises(LockedError, match=str(os.getpid())):
-        files.lock(path)
+        vault_disk.lock(path)
     assert (
         b"LockedError" in subprocess.run([sys.executable, "-c", program, path], capture_output=True, check=False).stderr
     )
     held.release()
-    files.lock(path).release()
+    vault_disk.lock(path).release()

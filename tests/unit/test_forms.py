@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engram.vault import forms
+from engram.vault import formats
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -38,8 +38,8 @@ BERLIN = ZoneInfo("Europe/Berlin")
 )
 def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
     """And reads back as it was; code in known languages stays code."""
-    assert forms.inert(text) == shown
-    assert forms.original(shown) == text
+    assert formats.inert(text) == shown
+    assert formats.original(shown) == text
 
 
 @pytest.mark.parametrize(
@@ -53,18 +53,18 @@ def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
 )
 def test_a_title_shows_its_text_and_nothing_else(text, shown):
     """No link, no HTML, no comment end."""
-    assert forms.title(text) == shown
-    assert forms.untitled(shown) == text
+    assert formats.title(text) == shown
+    assert formats.untitled(shown) == text
 
 
 def test_a_reference_to_no_character_stays_as_it_is():
     """A person may type anything into a title."""
-    assert forms.untitled("&#9999999; &#55296; \\") == "&#9999999; &#55296; \\"
+    assert formats.untitled("&#9999999; &#55296; \\") == "&#9999999; &#55296; \\"
 
 
 def test_text_that_markdown_cannot_hold_is_replaced():
     """Line ends become one kind; NUL and halves of surrogate pairs a replacement character."""
-    assert forms.plain_text("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd\ufffd"
+    assert formats.plain_text("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -86,28 +86,28 @@ def test_text_that_markdown_cannot_hold_is_replaced():
 )
 def test_a_written_time_is_an_instant(written, instant):
     """Local where no offset is written."""
-    assert forms.time_value(written, BERLIN) == instant
+    assert formats.time_value(written, BERLIN) == instant
 
 
 def test_a_date_alone_ends_with_its_day():
     """`expires: 2026-12-31` covers the 31st."""
-    assert forms.time_value("2026-12-31", UTC, end=True) == datetime(2027, 1, 1, tzinfo=UTC)
-    assert forms.time_value("9999-12-31", UTC, end=True) is None
+    assert formats.time_value("2026-12-31", UTC, end=True) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert formats.time_value("9999-12-31", UTC, end=True) is None
 
 
 def test_the_offset_is_written_only_in_the_hour_that_repeats():
     """Europe/Berlin, 25 October 2026, 02:30 happens twice."""
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
-    assert forms.time_text(first, BERLIN) == "2026-10-25T02:30:00+02:00"
-    assert forms.time_text(first + timedelta(hours=1), BERLIN) == "2026-10-25T02:30:00+01:00"
-    assert forms.time_text(first + timedelta(hours=2, microseconds=5), BERLIN) == "2026-10-25T03:30:00"
+    assert formats.time_text(first, BERLIN) == "2026-10-25T02:30:00+02:00"
+    assert formats.time_text(first + timedelta(hours=1), BERLIN) == "2026-10-25T02:30:00+01:00"
+    assert formats.time_text(first + timedelta(hours=2, microseconds=5), BERLIN) == "2026-10-25T03:30:00"
 
 
 def test_a_taken_name_gets_the_first_free_number():
     """Counting from two."""
     taken = {"a", "a-2"}
-    assert forms.unused("a", taken.__contains__) == "a-3"
-    assert forms.unused("b", taken.__contains__) == "b"
+    assert formats.unused("a", taken.__contains__) == "a-3"
+    assert formats.unused("b", taken.__contains__) == "b"
 
 
 BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"
@@ -131,11 +131,11 @@ BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"
 )
 def test_only_what_stands_between_the_markers_is_replaced(body, written):
     """The rest keeps every character; a marker without its partner is a person's; twice is as once."""
-    assert forms.between(body, "list", "- a") == written
-    assert forms.between(written, "list", "- a\n") == written
+    assert formats.between(body, "list", "- a") == written
+    assert formats.between(written, "list", "- a\n") == written
 
 
 def test_an_empty_block_keeps_its_markers():
     """And other blocks are left alone."""
-    other = forms.between("", "other", "x")
-    assert forms.between(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"
+    other = formats.between("", "other", "x")
+    assert formats.between(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"

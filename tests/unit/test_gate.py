@@ -9,8 +9,8 @@ import pytest
 
 from engram.core.records import STANDINGS
 from engram.core.trust import ADDING, bars_call
-from engram.operations import OPERATIONS
-from engram.serve import gate
+from engram.operations.table import OPERATIONS
+from engram.serve import auth
 from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
 
 
@@ -21,7 +21,7 @@ def port(tmp_path_factory):
     settings = settings_in(home, home / "vault")
     answers, number = FakeAnswers(), free_port()
     with serving(answers, settings, number) as path:
-        tokens = {name: (settings.state / file).read_text().strip() for name, file in gate.TOKENS.items()}
+        tokens = {name: (settings.state / file).read_text().strip() for name, file in auth.TOKENS.items()}
         yield answers, number, tokens, path
 
 
@@ -41,17 +41,17 @@ def asked(port, operation, token):
 # row: X17
 def test_each_standing_has_a_token_of_its_own(tmp_path):
     """Made when first asked for, for this user alone, and the same ever after."""
-    tokens = gate.tokens_of(tmp_path / "state")
+    tokens = auth.tokens_of(tmp_path / "state")
     assert tuple(tokens) == STANDINGS
     assert len(set(tokens.values())) == len(STANDINGS)
-    for file in gate.TOKENS.values():
+    for file in auth.TOKENS.values():
         assert stat.S_IMODE((tmp_path / "state" / file).stat().st_mode) == 0o600
-    assert gate.tokens_of(tmp_path / "state") == tokens
+    assert auth.tokens_of(tmp_path / "state") == tokens
 
 
 # row: X17
 def test_the_token_tells_the_standing():
-    door = gate.tcp_door(80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64})
+    door = auth.tcp_door(80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64})
     for name, token in door.tokens.items():
         assert door.standing([(b"authorization", b"Bearer " + token)]) == name
     wrong = [b"", b"Bearer ", b"Bearer " + b"d" * 64, b"bearer " + b"a" * 64, b"a" * 64, b"Bearer " + b"a" * 65]
@@ -64,21 +64,21 @@ def test_the_token_tells_the_standing():
 # row: X27
 def test_no_header_or_text_tells_the_standing():
     """Only the token does."""
-    door = gate.tcp_door(80, {"chat": "a" * 64, "tool": "c" * 64})
+    door = auth.tcp_door(80, {"chat": "a" * 64, "tool": "c" * 64})
     claims = [(b"x-standing", b"chat"), (b"engram-standing", b"chat"), (b"role", b"user")]
     assert door.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
 
 
 # row: X27
 def test_a_token_in_two_files_counts_as_the_lesser_one():
-    door = gate.tcp_door(80, {"chat": "a" * 64, "import": "a" * 64, "tool": "a" * 64})
+    door = auth.tcp_door(80, {"chat": "a" * 64, "import": "a" * 64, "tool": "a" * 64})
     assert door.standing([(b"authorization", b"Bearer " + b"a" * 64)]) == "tool"
 
 
 # row: X17
 def test_whoever_comes_through_the_socket_is_a_chatbot(port):
     """Its mode lets only this user in."""
-    assert gate.unix_door().standing([]) == "chat"
+    assert auth.unix_door().standing([]) == "chat"
     *_, path = port
     assert ask(path, "DELETE /v1/memories/01K HTTP/1.1\nHost: engram")[0] == 200
 

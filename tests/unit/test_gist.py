@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.gist import from_row, gists, says
+from engram.core.language.paraphrase import from_row, gists, says
 
 SAME = {
     "The user weighs 82 kg.": (

@@ -10,7 +10,7 @@ import pytest
 
 from engram.errors import NotFoundError, StorageError
 from engram.vault.git import BUSY, Git
-from engram.vault.history import PURGED
+from engram.vault.undo import PURGED
 from tests.fakes.keeping import Keeping
 from tests.fakes.repository import Repository
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from engram.errors import BusyError, EngramError, ForbiddenError, NotFoundError, StorageError
-from engram.operations import OPERATIONS
-from engram.serve import gate
+from engram.operations.table import OPERATIONS
+from engram.serve import auth
 from engram.serve.http import application, metric_lines, openapi
 from engram.serve.server import peer_uid
 from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
@@ -313,8 +313,8 @@ def test_the_document_describes_every_operation():
 
 
 def test_the_token_is_256_random_bits_in_a_file_of_mode_0600(tmp_path):
-    first, again = gate.token_of(tmp_path / "a" / "token"), gate.token_of(tmp_path / "a" / "token")
-    assert first == again != gate.token_of(tmp_path / "b" / "token")
+    first, again = auth.token_of(tmp_path / "a" / "token"), auth.token_of(tmp_path / "a" / "token")
+    assert first == again != auth.token_of(tmp_path / "b" / "token")
     assert len(bytes.fromhex(first)) == 32
     assert stat.S_IMODE((tmp_path / "a" / "token").stat().st_mode) == 0o600
 
@@ -325,7 +325,7 @@ def test_a_token_file_that_others_can_read_or_guess_is_refused(tmp_path, mode, t
     path.write_text(text)
     path.chmod(mode)
     with pytest.raises(ForbiddenError):
-        gate.token_of(path)
+        auth.token_of(path)
 
 
 def test_the_socket_is_for_its_owner_alone(tmp_path):

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core import links
+from engram.core import graph
 from engram.core.policy import Policy
 from engram.core.records import Edge, Edit, Fact, Move, Usage
-from engram.passes import Faded, Living, Looking, Mark, View, hygiene
+from engram.maintenance.passes import Faded, Living, Looking, Mark, View, lifecycle
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -58,16 +58,16 @@ def test_an_important_episode_that_is_often_recalled_becomes_semantic():
     """And is then protected from the archive in the same run."""
     fact = replace(FADED, importance=0.7)
     view = view_of(Living(fact, Usage(access=5, last_access=NOW - 150 * DAY)))
-    (step,) = hygiene.promote(view, NOW)
+    (step,) = lifecycle.promote(view, NOW)
     assert step.keys == {"layer": "semantic"}
-    assert hygiene.promote(view.after([step]), NOW) == []
-    assert hygiene.archive(view.after([step]), NOW) == []
+    assert lifecycle.promote(view.after([step]), NOW) == []
+    assert lifecycle.archive(view.after([step]), NOW) == []
 
 
 # row: D7
 def test_a_working_memory_that_is_old_enough_says_nothing_of_its_layer_any_more():
     fact = replace(FADED, layer="working", created=NOW - timedelta(minutes=30))
-    (step,) = hygiene.promote(view_of(fact), NOW)
+    (step,) = lifecycle.promote(view_of(fact), NOW)
     assert step.keys == {"layer": None}
 
 
@@ -76,7 +76,7 @@ def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
     """With every byte; one that is still open stays however old it is."""
     settled = replace(FADED, category="commitment", tags=("fulfilled",), kind="note")
     open_one = replace(settled, id="G", tags=(), path="facts/g.md")
-    (step,) = hygiene.expire(view_of(settled, open_one), NOW)
+    (step,) = lifecycle.expire(view_of(settled, open_one), NOW)
     assert (step.path, step.to, dict(step.keys)) == (settled.path, ".trash/2026-11-20/fact-anna-saw.md", {})
 
 
@@ -88,7 +88,7 @@ def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
 def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
     """Confirmed by another turn it only ends: its date is over."""
     fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = hygiene.expire(view_of(Living(fact, usage)), NOW)
+    (step,) = lifecycle.expire(view_of(Living(fact, usage)), NOW)
     assert step.to == f"{folder}/2026-11-20/fact-anna-saw.md"
 
 
@@ -97,25 +97,25 @@ def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
 def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
     """An end that the person gave, as a date, stays one."""
     fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = hygiene.expire(view_of(Living(fact, kept="a person edited it")), NOW)
+    (step,) = lifecycle.expire(view_of(Living(fact, kept="a person edited it")), NOW)
     assert step == Edit(fact.path, fact.sha, {"expires": None}, "a person edited it: its guessed end counts no more")
     theirs = replace(fact, expires=NOW - 150 * DAY - timedelta(hours=3))
-    (move,) = hygiene.expire(view_of(Living(theirs, kept="a person edited it")), NOW)
+    (move,) = lifecycle.expire(view_of(Living(theirs, kept="a person edited it")), NOW)
     assert move.to == "archive/2026-11-20/fact-anna-saw.md"
 
 
 # row: B16
 def test_what_is_over_is_archived_unless_it_is_pinned():
     fact = replace(FADED, expires=NOW, created=NOW - DAY)
-    (step,) = hygiene.expire(view_of(fact), NOW)
+    (step,) = lifecycle.expire(view_of(fact), NOW)
     assert step.keys == {"status": "archived", "end_reason": "expired"}
-    assert hygiene.expire(view_of(replace(fact, pinned=True)), NOW) == []
+    assert lifecycle.expire(view_of(replace(fact, pinned=True)), NOW) == []
 
 
 # row: C18
 # row: D11
 def test_what_is_old_unimportant_unused_and_faded_is_archived_under_its_name():
-    (step,) = hygiene.archive(view_of(FADED), NOW)
+    (step,) = lifecycle.archive(view_of(FADED), NOW)
     assert isinstance(step, Move)
     assert (step.to, step.why) == ("archive/2026-11-20/fact-anna-saw.md", "a moment, old, unimportant, unused, faded")
 
@@ -135,24 +135,24 @@ def test_what_is_old_unimportant_unused_and_faded_is_archived_under_its_name():
 )
 def test_what_is_pinned_or_protected_is_neither_archived_nor_pruned(changes):
     view = view_of(replace(FADED, **changes))
-    assert hygiene.archive(view, NOW) == hygiene.pruning(1.0)(view, NOW) == []
+    assert lifecycle.archive(view, NOW) == lifecycle.pruning(1.0)(view, NOW) == []
 
 
 # row: C18
 @pytest.mark.parametrize("changes", [{"layer": "semantic"}, {"kind": "note"}])
 def test_what_does_not_fade_is_not_archived_and_may_be_pruned_by_a_person(changes):
     view = view_of(replace(FADED, **changes))
-    assert hygiene.archive(view, NOW) == []
-    assert len(hygiene.pruning(0.05)(view, NOW)) == 1
+    assert lifecycle.archive(view, NOW) == []
+    assert len(lifecycle.pruning(0.05)(view, NOW)) == 1
 
 
 # row: A24
 def test_what_nobody_can_rely_on_is_pruned_into_the_archive():
     """0.6, never touched again, is below .05 after 107.5 days."""
     fact = replace(FADED, confidence=0.6, created=NOW - 108 * DAY, importance=0.5)
-    (step,) = hygiene.pruning(0.05)(view_of(fact), NOW)
+    (step,) = lifecycle.pruning(0.05)(view_of(fact), NOW)
     assert step.keys == {"status": "pruned", "end_reason": "confidence below 0.05"}
-    assert hygiene.pruning(0.05)(view_of(replace(fact, created=NOW - 107 * DAY)), NOW) == []
+    assert lifecycle.pruning(0.05)(view_of(replace(fact, created=NOW - 107 * DAY)), NOW) == []
 
 
 # row: B3
@@ -160,16 +160,16 @@ def test_an_archived_memory_that_is_recalled_is_active_again():
     """In the folder of its own day, under its own name."""
     away = replace(FADED, status="archived", end_reason="old", path="archive/2026-11-18/fact-anna-saw.md")
     since = Usage(access=1, last_access=NOW, evidence_at=NOW - 9 * DAY, salience=0.6, salience_at=NOW)
-    (step,) = hygiene.revive(view_of(Living(away, since)), NOW)
+    (step,) = lifecycle.revive(view_of(Living(away, since)), NOW)
     assert (step.to, step.keys["status"]) == ("facts/2026-05-04/fact-anna-saw.md", "active")
     before = replace(since, last_access=NOW - 5 * DAY)
-    assert hygiene.revive(view_of(Living(away, before)), NOW) == []
+    assert lifecycle.revive(view_of(Living(away, before)), NOW) == []
 
 
 # row: B3
 def test_what_a_person_put_away_does_not_come_back_by_itself():
     away = replace(FADED, status="archived", path="archive/2026-11-18/fact-anna-saw.md")
-    assert hygiene.revive(view_of(Living(away, Usage(access=1, last_access=NOW))), NOW) == []
+    assert lifecycle.revive(view_of(Living(away, Usage(access=1, last_access=NOW))), NOW) == []
 
 
 # row: C20
@@ -177,12 +177,12 @@ def test_topics_are_the_words_that_tell_most():
     """`count · ln(N / memories with it)`: a word that is in every memory tells nothing, nor does a stop word."""
     texts = ("Anna and the violin, violin, violin", "Anna in Porto", "Anna likes oat milk")
     view = view_of(*(replace(FADED, id=str(n), text=text) for n, text in enumerate(texts)))
-    (mark,) = hygiene.topics(view, NOW)
+    (mark,) = lifecycle.topics(view, NOW)
     listed = json.loads(mark.content)
     assert listed["topics"][0] == {"term": "violin", "score": round(3 * math.log(3), 4), "count": 3}
     assert {row["term"] for row in listed["topics"]} == {"violin", "porto", "likes", "oat", "milk"}
     assert listed["updatedAt"] == "2026-11-20T20:00:00+00:00"
-    assert hygiene.topics(view.after([mark]), NOW + DAY) == []
+    assert lifecycle.topics(view.after([mark]), NOW + DAY) == []
 
 
 # row: C20
@@ -191,14 +191,14 @@ def test_scripts_without_blanks_have_topics_too():
     """Where two signs are a word, three are not asked for; archived memories are not counted."""
     gone = replace(FADED, id="C", text="harbour", status="archived")
     view = view_of(replace(FADED, id="A", text="茶道"), replace(FADED, id="B", text="Ja, Porto"), gone)
-    (mark,) = hygiene.topics(view, NOW)
+    (mark,) = lifecycle.topics(view, NOW)
     assert {row["term"] for row in json.loads(mark.content)["topics"]} == {"茶道", "porto"}
 
 
 # row: C20
 def test_there_are_at_most_fifty_topics():
     facts = [replace(FADED, id=str(n), text=f"word{n:03} other{n:03}") for n in range(40)]
-    (mark,) = hygiene.topics(view_of(*facts), NOW)
+    (mark,) = lifecycle.topics(view_of(*facts), NOW)
     assert len(json.loads(mark.content)["topics"]) == 50
 
 
@@ -208,14 +208,14 @@ def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anc
     """The anchor advances by exactly the windows that were charged."""
     edge = Edge("A", "B", "similar", reinforced=NOW - days * DAY)
     view = view_of(edges=[edge, replace(edge, target="C", reinforced=NOW)])
-    (faded,) = hygiene.edges(view, NOW)
+    (faded,) = lifecycle.edges(view, NOW)
     assert isinstance(faded, Faded)
     assert (faded.edge.confidence, faded.edge.reinforced) == (pytest.approx(worth), NOW - anchor * DAY)
     for later in range(0, 2000, 7):
         then = NOW + later * DAY
-        was, now = (links.effective(one, then, POLICY.links) for one in (edge, faded.edge))
+        was, now = (graph.effective(one, then, POLICY.links) for one in (edge, faded.edge))
         assert now == pytest.approx(was, abs=1e-9)
-    assert hygiene.edges(view.after([faded]), NOW) == []
+    assert lifecycle.edges(view.after([faded]), NOW) == []
 
 
 # row: D9
@@ -236,9 +236,9 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     lines = [json.dumps(row).encode() + b"\n" for row in rows]
     raw = b"".join([*lines, b"torn {\n", "a line\u2028break\n".encode()])
     view = view_of(FADED, logs=("state/memory-actions.jsonl", "state/runs.jsonl"), look=files(memory_actions=raw))
-    (mark,) = hygiene.logs(view, NOW)
+    (mark,) = lifecycle.logs(view, NOW)
     assert mark == Mark("state/memory-actions.jsonl", raw[len(lines[0]) + len(lines[1]) :], "2 rows older than 90 days")
-    assert hygiene.logs(view.after([mark]), NOW) == []
+    assert lifecycle.logs(view.after([mark]), NOW) == []
 
 
 # row: D9
@@ -247,8 +247,8 @@ def test_a_log_is_not_written_anew_for_a_few_rows():
     times = [NOW - 91 * DAY, *(NOW - day * DAY for day in range(10))]
     raw = b"".join(json.dumps({"at": at.isoformat(), "action": "skip"}).encode() + b"\n" for at in times)
     view = view_of(FADED, logs=("state/memory-actions.jsonl",), look=files(memory_actions=raw))
-    assert hygiene.logs(view, NOW) == []
-    assert len(hygiene.logs(view, NOW + 85 * DAY)) == 1
+    assert lifecycle.logs(view, NOW) == []
+    assert len(lifecycle.logs(view, NOW + 85 * DAY)) == 1
 
 
 def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_changed():
@@ -259,16 +259,16 @@ def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_change
         return seen.once("count", lambda: asked.append(1) or len(asked), seen.memories)
 
     assert [count(view), count(view), count(view.after([Mark("state/x.json", b"{}", "new")]))] == [1, 1, 1]
-    later = view.after(hygiene.archive(view, NOW))
+    later = view.after(lifecycle.archive(view, NOW))
     assert [count(later), count(later)] == [2, 2]
     assert [len(one.active()) for one in (view, later, view)] == [1, 0, 1]
 
 
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
-    gone, prune = Mark("state/a.json", None, "old"), hygiene.pruning(0.05)
+    gone, prune = Mark("state/a.json", None, "old"), lifecycle.pruning(0.05)
     view = view_of(replace(FADED, confidence=0.1), look=files(a=b"a", b=b"x"))
-    (step,) = hygiene.archive(view, NOW)
+    (step,) = lifecycle.archive(view, NOW)
     after = view.after([step, gone])
     assert prune(view, NOW) != []
     assert prune(after, NOW) == []

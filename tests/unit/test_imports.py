@@ -12,7 +12,7 @@ import pytest
 
 from engram.core.records import Problem, Turn
 from engram.errors import BadRequestError, NotFoundError
-from engram.imports import KINDS, read_export
+from engram.ingest.importers import KINDS, read_export
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LOCOMO = Path(__file__).parents[2].parent / "shared" / "bench" / "data" / "locomo-dev.json"

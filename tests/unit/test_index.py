@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from engram.core import ranking
-from engram.index.index import Index
-from engram.index.lexical import Where
+from engram.index.bm25 import Where
+from engram.index.search import Index
 
 WORDS = ("The tide is high in Porto.", "Anna owns a lighthouse.", "Porto has a new lighthouse keeper.")
 QUESTIONS = ("tide", "Porto", "lighthouse keeper", "Who is Anna?")

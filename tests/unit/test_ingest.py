@@ -13,7 +13,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.errors import BadRequestError, BusyError, ConflictError, ModelError, StorageError, UnavailableError
-from engram.ingest import turn_from
+from engram.ingest.intake import turn_from
 from engram.vault import syscalls
 
 

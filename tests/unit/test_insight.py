@@ -14,7 +14,7 @@ from engram.core.dedup import Neighbour
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.core.text import content_hash
-from engram.passes import Bundle, Living, Looking, Made, View, insight
+from engram.maintenance.passes import Bundle, Living, Looking, Made, View, insight
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
 from tests.fakes.keeping import Keeping

@@ -7,7 +7,7 @@ from time import thread_time
 
 import pytest
 
-from engram.core.instructions import HIDDEN, MARKS, SHAPES, instruction
+from engram.core.language.injection import HIDDEN, MARKS, SHAPES, instruction
 from tests.fakes.attacks import ATTACKS, HARMLESS
 
 PLANTED = [text for texts in ATTACKS.values() for text in texts]

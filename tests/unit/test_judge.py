@@ -17,9 +17,9 @@ from engram.core.dedup import Judgement
 from engram.core.policy import LadderPolicy, ModelPolicy
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import judge as module
+from engram.llm.budget import Spend
 from engram.llm.client import Model
 from engram.llm.judge import SCHEMA, judge, prompt, read_judgement
-from engram.llm.spend import Spend
 from tests.fakes.openai_server import (
     FakeServer,
     Reply,

@@ -11,7 +11,7 @@ import pytest
 
 from engram.config import EmbeddingSettings, ModelSettings
 from engram.core.records import Fact
-from engram.plan import Plan
+from engram.pipeline.plan import Plan
 from tests.fakes.batches import batch_of, by_text, every, held_back, rows, tell, texts
 from tests.fakes.openai_server import FakeServer, fact, hang, prompt_text, status
 

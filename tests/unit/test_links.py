@@ -11,18 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engram.core.links import (
-    effective,
-    inhibited,
-    links,
-    over,
-    refined,
-    reinforced,
-    spread,
-    strands,
-    together,
-    ways,
-)
+from engram.core.graph import effective, inhibited, links, over, refined, reinforced, spread, strands, together, ways
 from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Fact
 

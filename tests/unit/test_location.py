@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from engram import config, location
+from engram import config
 from engram.errors import LockedError, NotFoundError
 from engram.memory import Memory
-from engram.serve import wire
-from engram.vault import files, syscalls
+from engram.serve import socket_client
+from engram.vault import disk, location, syscalls
 from engram.vault.journal import Journal
 
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
@@ -38,7 +38,7 @@ class Machine:
 
     def settings(self, vault=None):
         found = config.load(vault or self.vault, self.env)
-        light = wire.socket_of(str(vault or self.vault), self.env)
+        light = socket_client.socket_of(str(vault or self.vault), self.env)
         assert light == str(found.socket), "the short way and the configuration name one socket"
         return replace(found, policy=replace(found.policy, files=replace(found.policy.files, quiet_seconds=0)))
 
@@ -382,7 +382,7 @@ def test_a_lock_that_is_refused_leaves_no_descriptor_open(machine):
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         with pytest.raises(LockedError):
-            files.lock(machine.root / "lock", machine.vault)
+            disk.lock(machine.root / "lock", machine.vault)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     os.close(holder)
 
@@ -409,12 +409,12 @@ def test_a_socket_path_of_a_copy_with_a_long_home_can_be_used(machine, tmp_path)
     machine.env["ENGRAM_HOME"] = str(long)
     machine.do("stats")
     copy = machine.copy()
-    from engram import sockets
+    from engram.daemon import sockets
 
     path = machine.settings(copy).socket
     with sockets.unix(path):
-        assert len(os.fsencode(path)) > wire.LONGEST_ADDRESS
-        assert wire.answers(str(path))
+        assert len(os.fsencode(path)) > socket_client.LONGEST_ADDRESS
+        assert socket_client.answers(str(path))
 
 
 def test_asking_for_a_place_writes_nothing_and_loads_little(machine):
@@ -423,7 +423,7 @@ def test_asking_for_a_place_writes_nothing_and_loads_little(machine):
     before = sorted(machine.root.rglob("*"))
     machine.settings(copy)
     assert sorted(machine.root.rglob("*")) == before
-    code = "import sys, engram.location; print({'pathlib', 'typing', 'engram.config'} & set(sys.modules))"
+    code = "import sys, engram.vault.location; print({'pathlib', 'typing', 'engram.config'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "set()"
 

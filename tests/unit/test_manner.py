@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.dates import has_time_expression
-from engram.core.words import words
-from engram.index.manner import manner
+from engram.core.language.dates import has_time_expression
+from engram.core.language.words import words
+from engram.index.features import manner
 
 
 def speaks(text):

@@ -23,7 +23,7 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.memory import Memory
-from engram.operations import OPERATIONS
+from engram.operations.table import OPERATIONS
 from engram.serve import output
 from engram.vault import syscalls
 from tests.fakes.openai_server import FakeServer

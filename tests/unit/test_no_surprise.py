@@ -12,8 +12,8 @@ import pytest
 
 from engram.core import holds
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
-from engram.holds import STATE, path_of
-from engram.vault import note
+from engram.maintenance.holds import STATE, path_of
+from engram.vault import frontmatter
 from engram.vault.usage import ALL, USAGE, Uses
 from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
@@ -415,7 +415,7 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
     memory.call("consolidate", {})
     state = json.loads((memory.settings.vault / STATE).read_text())
     assert len(state["waiting"]["merge"]) == 50
-    assert note.read(held(memory).read_bytes()).keys["kind"] == "review"
+    assert frontmatter.read(held(memory).read_bytes()).keys["kind"] == "review"
     assert not [hit for hit in memory.call("recall", {"query": "held merge"})["hits"] if "Held" in hit["text"]]
     (memory.settings.vault / STATE).unlink()
     tick(memory, "Do it")

@@ -7,7 +7,8 @@ import pytest
 
 from engram.core.policy import FilePolicy
 from engram.errors import ConflictError
-from engram.vault import note, scalars
+from engram.vault import frontmatter as vault_frontmatter
+from engram.vault import scalars
 
 NOTE = """\
 ---
@@ -33,7 +34,7 @@ Body.
 
 
 def patched(**keys: object) -> str:
-    return note.edit(NOTE.encode(), keys).decode()
+    return vault_frontmatter.edit(NOTE.encode(), keys).decode()
 
 
 # row: X3
@@ -69,20 +70,20 @@ def patched(**keys: object) -> str:
 )
 def test_a_plain_word_is_text_unless_it_is_a_truth_a_null_or_a_number(written, value):
     """YAML 1.2 core, with what people write left alone."""
-    found = note.read(f"---\na: {written}\n---\n".encode()).keys["a"]
+    found = vault_frontmatter.read(f"---\na: {written}\n---\n".encode()).keys["a"]
     assert repr(found) == repr(value)
 
 
 def test_only_the_first_line_opens_front_matter():
     """Prose between later lines of dashes is prose."""
     text = "Title\n---\na: b\n---\nprose\n"
-    found = note.read(text.encode())
+    found = vault_frontmatter.read(text.encode())
     assert (found.keys, found.body, found.front, found.body_line) == ({}, text, None, 1)
 
 
 def test_the_body_starts_behind_the_closing_fence():
     """Its lines are numbered as in the file."""
-    found = note.read(NOTE.encode())
+    found = vault_frontmatter.read(NOTE.encode())
     assert found.body == "Body.\n"
     assert NOTE.split("\n")[found.body_line - 1] == "Body."
     assert found.line_of("importance") == 4
@@ -91,16 +92,16 @@ def test_the_body_starts_behind_the_closing_fence():
 
 def test_frontmatter_reads_our_notes_with_our_handler():
     """The handler is python-frontmatter's own kind and works in its functions."""
-    post = frontmatter.loads("---\nanswer: NO\ntime: 12:30\n---\nBody.\n", handler=note.FrontMatter())
+    post = frontmatter.loads("---\nanswer: NO\ntime: 12:30\n---\nBody.\n", handler=vault_frontmatter.FrontMatter())
     assert post.metadata == {"answer": "NO", "time": "12:30"}
 
 
 def test_limits_come_from_the_policy():
     """A tighter policy refuses what the default takes."""
     raw = b"---\na:\n  - b\n  - c\n---\n"
-    assert not note.read(raw).problems
-    assert note.read(raw, FilePolicy(nodes=4)).problems[0].code == "too-deep"
-    assert note.read(raw, FilePolicy(nesting=1)).problems[0].code == "too-deep"
+    assert not vault_frontmatter.read(raw).problems
+    assert vault_frontmatter.read(raw, FilePolicy(nodes=4)).problems[0].code == "too-deep"
+    assert vault_frontmatter.read(raw, FilePolicy(nesting=1)).problems[0].code == "too-deep"
 
 
 # row: X3
@@ -130,7 +131,7 @@ def test_items_that_stay_in_a_list_keep_their_lines():
 def test_a_list_with_empty_items_is_written_anew():
     """An item that says nothing cannot be kept."""
     raw = b"---\nzero:\n  - x\n  -\n# below\nlast: 1\n---\n"
-    assert note.edit(raw, {"zero": ["x", "z"]}) == raw.replace(b"  -\n", b"  - z\n")
+    assert vault_frontmatter.edit(raw, {"zero": ["x", "z"]}) == raw.replace(b"  -\n", b"  - z\n")
 
 
 # row: X3
@@ -156,17 +157,17 @@ def test_new_keys_come_last_in_the_order_given():
 
 def test_a_note_without_front_matter_gets_one():
     """Also an empty one; a BOM stays in front."""
-    assert note.edit(b"Tea.\r\n", {"id": "x"}) == b"---\r\nid: x\r\n---\r\nTea.\r\n"
-    assert note.edit(b"", {"id": "x"}) == b"---\nid: x\n---\n"
-    assert note.edit(b"\xef\xbb\xbfTea", {"id": "x"}) == b"\xef\xbb\xbf---\nid: x\n---\nTea"
+    assert vault_frontmatter.edit(b"Tea.\r\n", {"id": "x"}) == b"---\r\nid: x\r\n---\r\nTea.\r\n"
+    assert vault_frontmatter.edit(b"", {"id": "x"}) == b"---\nid: x\n---\n"
+    assert vault_frontmatter.edit(b"\xef\xbb\xbfTea", {"id": "x"}) == b"\xef\xbb\xbf---\nid: x\n---\nTea"
 
 
 def test_a_new_body_takes_the_line_ends_of_the_file():
     """The front matter is not touched by it."""
     raw = b"---\r\na: 1\r\n---"
-    assert note.edit(raw, {}, "x\ny\n") == b"---\r\na: 1\r\n---\r\nx\r\ny\r\n"
-    assert note.edit(b"old\n", {}, "new\n") == b"new\n"
-    assert note.edit(b"old\n", {}, "old\n") == b"old\n"
+    assert vault_frontmatter.edit(raw, {}, "x\ny\n") == b"---\r\na: 1\r\n---\r\nx\r\ny\r\n"
+    assert vault_frontmatter.edit(b"old\n", {}, "new\n") == b"new\n"
+    assert vault_frontmatter.edit(b"old\n", {}, "old\n") == b"old\n"
 
 
 @pytest.mark.parametrize(
@@ -179,17 +180,17 @@ def test_a_new_body_takes_the_line_ends_of_the_file():
 )
 def test_front_matter_that_lines_cannot_patch_is_read_but_not_written(raw):
     """Flow maps, indented maps, long-form keys: the caller leaves the file alone."""
-    assert note.read(raw).keys["a"] == 1
+    assert vault_frontmatter.read(raw).keys["a"] == 1
     with pytest.raises(ConflictError):
-        note.edit(raw, {"a": 2})
+        vault_frontmatter.edit(raw, {"a": 2})
 
 
 def test_an_edit_that_would_not_read_back_is_refused():
     """A body that would open front matter, or a key too long for YAML."""
     with pytest.raises(ConflictError):
-        note.edit(b"text\n", {}, "---\na: 1\n---\n")
+        vault_frontmatter.edit(b"text\n", {}, "---\na: 1\n---\n")
     with pytest.raises(ConflictError):
-        note.edit(b"---\na: 1\n---\n", {"k" * 2000: 1})
+        vault_frontmatter.edit(b"---\na: 1\n---\n", {"k" * 2000: 1})
 
 
 @pytest.mark.parametrize(
@@ -228,11 +229,11 @@ def test_a_value_is_quoted_where_a_yaml_reader_could_mistake_it(value, written):
 def test_a_nested_value_is_not_written():
     """Obsidian shows no nested maps; keys are flat."""
     with pytest.raises(TypeError):
-        note.emit({"a": {"b": 1}}, "")
+        vault_frontmatter.emit({"a": {"b": 1}}, "")
     with pytest.raises(TypeError):
-        note.edit(b"---\na: {b: 1}\n---\n", {"a": {"b": 2}})
+        vault_frontmatter.edit(b"---\na: {b: 1}\n---\n", {"a": {"b": 2}})
 
 
 def test_keys_without_a_value_are_left_out_of_a_new_note():
     """An empty list is a value."""
-    assert note.emit({"a": None, "b": [], "c d": "x"}, "") == b"---\nb: []\nc d: x\n---\n"
+    assert vault_frontmatter.emit({"a": None, "b": [], "c d": "x"}, "") == b"---\nb: []\nc d: x\n---\n"

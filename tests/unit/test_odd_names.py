@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from engram.vault.places import is_text, kind_of, shown
+from engram.vault.paths import is_text, kind_of, shown
 
 ODD = (
     "two\nlines",

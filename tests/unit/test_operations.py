@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engram.briefing import Briefing
-from engram.deeds import Deeds
 from engram.errors import BadRequestError
+from engram.maintenance.questions import Upkeep
 from engram.memory import Memory
-from engram.operations import BY_NAME, OPERATIONS, checked
-from engram.upkeep import Upkeep
+from engram.operations.memories import Deeds
+from engram.operations.table import BY_NAME, OPERATIONS, checked
+from engram.recall.context import Briefing
 
 
 def test_every_operation_is_a_method_of_memory():

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from engram.core.policy import FilePolicy
 from engram.core.records import Amend, Line
-from engram.vault import note
-from engram.vault.pages import amended, lines_of, page_from, text_of
+from engram.vault import frontmatter
+from engram.vault.blocks import amended, lines_of, page_from, text_of
 
 LIMITS = FilePolicy()
 WORDS = st.text(min_size=1).map(lambda text: " ".join(text.split()).lstrip("-*#> ")).filter(bool)
@@ -24,7 +24,7 @@ def test_lines_read_back_as_they_were_written(lines, name):
     """Whatever the words are; a second writing changes nothing."""
     change = Amend("n.md", "", blocks={name: tuple(lines)}, title="Anna")
     raw = amended(b"", change, LIMITS)
-    held = page_from(note.read(raw)).blocks.get(name, ())
+    held = page_from(frontmatter.read(raw)).blocks.get(name, ())
     assert [one.sources for one in held] == [one.sources for one in lines]
     assert amended(raw, Amend("n.md", "", blocks={name: held}), LIMITS) == raw
 

@@ -11,7 +11,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core.records import Usage
-from engram.vault import entities, note, syscalls
+from engram.vault import entities, frontmatter, syscalls
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
 from tests.fakes.openai_server import garbage, refusal, status
@@ -52,7 +52,7 @@ def entity(keeping, name, kind="person", *, path="", more="", **changes):
     place = keeping.root / (path or made.path)
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.exists():
-        raw = note.emit(entities.entity_keys(made, keeping.memory.settings.zone), entities.entity_body(made))
+        raw = frontmatter.emit(entities.entity_keys(made, keeping.memory.settings.zone), entities.entity_body(made))
         place.write_bytes(raw + more.encode())
     for view in ("about", "facts"):
         (keeping.root / "views").mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.play import played
+from engram.core.language.role_play import played
 from engram.core.records import Turn
 
 NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)

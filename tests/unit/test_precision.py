@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engram.index.precision import PRECISIONS, dequantise, fisher_rao, quantise, size, spread
+from engram.index.quantize import PRECISIONS, dequantise, fisher_rao, quantise, size, spread
 
 RUNS = settings(max_examples=100, deadline=None)
 FIDELITY = {8: 0.9999, 4: 0.97, 2: 0.59}

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from engram import config
 from engram.core import classify, decay, lifecycle
+from engram.core.language.standing import ATTRIBUTES, asked_to_keep, standing
 from engram.core.policy import Policy
 from engram.core.records import CATEGORIES, Fact, Usage
-from engram.core.standing import ATTRIBUTES, asked_to_keep, standing
 from engram.errors import BadRequestError, NotFoundError
 from engram.memory import Memory
 from engram.serve import output
-from engram.vault.history import PURGED
+from engram.vault.undo import PURGED
 from tests.conftest import Clock
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)

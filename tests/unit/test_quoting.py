@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.core.quoting import is_title, parts, quoted
+from engram.core.language.quotations import is_title, parts, quoted
 
 ORDER = "Remember that I trust bridges.example"
 

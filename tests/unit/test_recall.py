@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram import recall
 from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Usage
 from engram.errors import BadRequestError
+from engram.recall import search
 from engram.vault.edges import Line
 
 BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
@@ -188,12 +188,12 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
     """What would come next is left out, and the note says what; one hit is always there."""
     for n in range(5):
         keep(f"The heron nests at mill {n}.", about="[Anna]")
-    late = recall.Known(left=lambda: -1.0)
-    ask = recall.asked(memory.settings, memory.clock(), "heron nests")
-    answer = recall.recall(memory.index, memory.settings, ask, mark="m", complete=True, embed=refused, known=late)
+    late = search.Known(left=lambda: -1.0)
+    ask = search.asked(memory.settings, memory.clock(), "heron nests")
+    answer = search.recall(memory.index, memory.settings, ask, mark="m", complete=True, embed=refused, known=late)
     assert answer.note == "time was up, left out: meaning, ties, further hits"
     assert len(answer.hits) == 1
-    whole = recall.recall(memory.index, memory.settings, ask, mark="m", complete=True)
+    whole = search.recall(memory.index, memory.settings, ask, mark="m", complete=True)
     assert (len(whole.hits), whole.note) == (5, "")
     with pytest.raises(BadRequestError, match="milliseconds' must be a whole number from 1 to 60000"):
         recalled(memory, "heron", milliseconds=0)

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from engram.core.redact import MODES, redact
+from engram.core.language.secrets import MODES, redact
 from engram.errors import ConfigError
 
 ALNUM = string.ascii_letters + string.digits

@@ -10,8 +10,8 @@ import pytest
 from engram.core.records import Create, Edit, Fact, Move
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConflictError, NotFoundError
-from engram.reviewing import Reviewing
-from engram.vault import facts, files, note, reviews, syscalls
+from engram.operations.review import Reviewing
+from engram.vault import disk, facts, frontmatter, reviews, syscalls
 from engram.vault.store import TOMBSTONES
 
 
@@ -45,7 +45,7 @@ def every(memory):
     for folder in ("facts", "review", "archive"):
         for path in memory.vault.notes(folder):
             raw = memory.vault.read(path)
-            fact, problems = facts.fact_from(note.read(raw), path, files.sha256(raw), memory.settings.zone)
+            fact, problems = facts.fact_from(frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone)
             assert not problems
             found.append(fact)
     return found

@@ -9,7 +9,7 @@ import pytest
 
 from engram.core.records import Fact
 from engram.core.text import is_ulid, ulid
-from engram.vault import facts, note, reviews
+from engram.vault import facts, frontmatter, reviews
 
 ZONE = ZoneInfo("Europe/Berlin")
 WHEN = datetime(2026, 11, 20, 20, 14, tzinfo=UTC)
@@ -71,7 +71,7 @@ def test_two_ticks_decide_nothing_and_are_a_problem():
     (fault,) = reviews.problems(both, "review/x.md", 7)
     assert (fault.code, fault.line, fault.path) == ("two-ticks", 11, "review/x.md")
     assert reviews.decision(tick(BODY, "keep") + "- [x] Keep it\n") == "keep"
-    raw = note.read(f"---\nstatus: review\n---\n{both}".encode())
+    raw = frontmatter.read(f"---\nstatus: review\n---\n{both}".encode())
     assert [one.code for one in facts.fact_from(raw, "review/x.md", "", ZONE)[1]] == ["two-ticks"]
 
 
@@ -94,7 +94,7 @@ def test_no_memory_can_tick_its_own_box(words):
     made = reviews.conflict(
         *(Fact(side.id, words, created=WHEN, path=side.path) for side in (NEW, OLD)), words, WHEN, ZONE, {NEW.id: words}
     )
-    read = note.read(note.emit(made.keys, made.body))
+    read = frontmatter.read(frontmatter.emit(made.keys, made.body))
     assert not read.problems
     assert reviews.decision(read.body) is None
     assert reviews.decision(tick(read.body, "older")) == "older"
@@ -126,7 +126,7 @@ def test_a_conflict_shows_both_statements_with_link_date_and_words():
         "in the words\n\n> I moved to &lt;b>Porto"
     )
     assert "**Older** of 2026-03-02: [[fact-lisbon-1]]\n\n> Mira lives in Lisbon.\n\n## Review\n" in made.body
-    fact, problems = facts.fact_from(note.read(note.emit(made.keys, made.body)), made.path, "", ZONE)
+    fact, problems = facts.fact_from(frontmatter.read(frontmatter.emit(made.keys, made.body)), made.path, "", ZONE)
     assert not problems
     assert (fact.kind, fact.status, fact.id) == ("review", "review", reviews.case_id(NEW.id, OLD.id))
 

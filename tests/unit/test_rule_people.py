@@ -10,8 +10,8 @@ import pytest
 from engram.core.entities import OWNER
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
-from engram.llm.rule_people import bindings, meant_by, mentioned, names, other
-from engram.llm.rules import extract
+from engram.extraction.rules.engine import extract
+from engram.extraction.rules.people import bindings, meant_by, mentioned, names, other
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 

@@ -9,8 +9,8 @@ import pytest
 
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
-from engram.llm.rule_tongues import tongues
-from engram.llm.rules import extract
+from engram.extraction.rules.engine import extract
+from engram.extraction.rules.languages import tongues
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 

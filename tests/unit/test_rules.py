@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import CATEGORIES, Candidate, Turn
-from engram.llm.rules import EXTRACTOR, extract, is_person
+from engram.extraction.rules.engine import EXTRACTOR, extract, is_person
 
 POLICY = ExtractionPolicy()
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday

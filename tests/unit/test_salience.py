@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from engram.core import lifecycle
 from engram.core.classify import artifact_of, is_artifact
+from engram.core.importance import Surprise, Use, activation, composite, surprise, surprised
 from engram.core.policy import LadderPolicy, SimilarityPolicy
 from engram.core.records import CATEGORIES
-from engram.core.salience import Surprise, Use, activation, composite, surprise, surprised
 
 POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
 MOST = Use(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engram.core.calibration import Scale, calibrate, nominal
 from engram.core.policy import SimilarityPolicy
-from engram.core.scale import Scale, calibrate, nominal
 
 POLICY = SimilarityPolicy()
 CUTS = (

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from engram.config import ModelSettings
-from engram.passes.selves import _apart
-from engram.passes.telling import Line
+from engram.maintenance.passes.generated_text import Line
+from engram.maintenance.passes.profiles import _apart
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links, orphan_boxes
 from tests.fakes.openai_server import garbage

@@ -10,7 +10,7 @@ import pytest
 
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BadRequestError, ConflictError
-from engram.vault import note, sessions
+from engram.vault import frontmatter, sessions
 
 ZONE = ZoneInfo("Europe/Berlin")
 STEM = "2026-11-20-coffee-plans"
@@ -24,7 +24,7 @@ def said(number: int, text: str = "hello", **changes: object) -> FiledTurn:
 
 
 def turns(raw: bytes, path: str = PATH) -> list[FiledTurn]:
-    conversation, problems = sessions.conversation_from(note.read(raw), path, ZONE)
+    conversation, problems = sessions.conversation_from(frontmatter.read(raw), path, ZONE)
     assert not problems
     return list(conversation.turns)
 
@@ -180,7 +180,7 @@ def test_an_edited_or_deleted_turn_is_obeyed():
 def test_a_block_id_that_stands_twice_is_a_problem():
     """The first one keeps it."""
     raw = sessions.new_session([said(1)], ZONE) + b"\n> [!user] 21:20 %%x%%\n> copy\n\n^t1\n"
-    conversation, problems = sessions.conversation_from(note.read(raw), PATH, ZONE)
+    conversation, problems = sessions.conversation_from(frontmatter.read(raw), PATH, ZONE)
     assert [filed.turn.text for filed in conversation.turns] == ["hello"]
     assert [(problem.code, raw.decode().split("\n")[problem.line - 1]) for problem in problems] == [
         ("duplicate-block", "> [!user] 21:20 %%x%%")
@@ -191,7 +191,7 @@ def test_the_start_is_known_from_the_file_name_when_its_key_is_gone():
     """Without either the file is no conversation."""
     raw = sessions.new_session([said(1)], ZONE).replace(b"started: 2026-11-20T21:13:00\n", b"")
     assert turns(raw)[0].turn.occurred_at == START
-    assert sessions.conversation_from(note.read(raw), "sessions/x.md", ZONE)[0] is None
+    assert sessions.conversation_from(frontmatter.read(raw), "sessions/x.md", ZONE)[0] is None
 
 
 def test_a_role_that_does_not_exist_is_refused():
@@ -206,5 +206,5 @@ def test_a_role_that_does_not_exist_is_refused():
 def test_a_persona_belongs_to_the_whole_conversation():
     """It stands in the front matter once."""
     raw = sessions.new_session([said(1, persona="work")], ZONE)
-    assert note.read(raw).keys["persona"] == "work"
+    assert frontmatter.read(raw).keys["persona"] == "work"
     assert turns(raw)[0].turn.persona == "work"

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from engram.config import ModelSettings
-from engram.core import salience
+from engram.core import importance
 from engram.core.markdown import inside
 from engram.core.policy import LadderPolicy
 from engram.errors import BadRequestError
-from engram.vault import note
+from engram.vault import frontmatter
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 
 SUMMARY = {
@@ -90,14 +90,14 @@ def test_the_timeline_of_the_seed(told, clock):
     # The fifth makes a batch: the file comes, and with it the text.
     clock.advance(minutes=1)
     say(told, "The tram in Porto was number 5.")
-    assert note.read(file(told, first).encode()).keys["rolled"] == 4
+    assert frontmatter.read(file(told, first).encode()).keys["rolled"] == 4
     # 30 minutes of silence: it goes on. 31: it has ended, and is summed up.
     clock.advance(minutes=30)
     work(told)
     assert "one_liner" not in file(told, first)
     clock.advance(minutes=1)
     work(told)
-    assert note.read(file(told, first).encode()).keys["one_liner"] == SUMMARY["one_liner"]
+    assert frontmatter.read(file(told, first).encode()).keys["one_liner"] == SUMMARY["one_liner"]
     # 35 minutes: the next message begins another session, the count goes on, the last summary is known.
     clock.advance(minutes=4)
     second = say(told, "Hello again.")
@@ -115,11 +115,11 @@ def test_the_timeline_of_the_seed(told, clock):
     assert "So far 6 turns." in file(told, second)
     # Past twenty messages there is a spine, past forty its second version.
     spine = told.settings.vault / "spine.md"
-    assert note.read(spine.read_bytes()).keys["version"] == 1
+    assert frontmatter.read(spine.read_bytes()).keys["version"] == 1
     for number in range(21, 42):
         clock.advance(minutes=1)
         say(told, f"The bus in Porto was number {number}.")
-    found = note.read(spine.read_bytes()).keys
+    found = frontmatter.read(spine.read_bytes()).keys
     assert (found["version"], found["messages"]) == (2, 40)
     assert context(told)["state"]["messageCount"] == 41
 
@@ -146,7 +146,7 @@ def test_the_thirty_first_minute_has_one_meaning(told, clock):
     assert say(told, "It was number 22.") == first
     clock.advance(minutes=30, seconds=1)
     work(told)
-    assert note.read(file(told, first).encode()).keys["summarised"] == 2
+    assert frontmatter.read(file(told, first).encode()).keys["summarised"] == 2
     assert say(told, "The boat was better.") != first
 
 
@@ -188,7 +188,7 @@ def test_a_name_heard_in_other_writings_is_one_entity(memory):
         memory.call("remember", {"text": text, "about": [text.partition(" sings")[0]]})
     people = list((memory.settings.vault / "entities").rglob("*.md"))
     assert len(people) == 1
-    people[0].write_bytes(note.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]}))
+    people[0].write_bytes(frontmatter.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]}))
     memory.climb.entering.refresh()
     memory.call("remember", {"text": "Hanna Miller sings in the rain.", "about": ["Hanna Miller"]})
     assert list((memory.settings.vault / "entities").rglob("*.md")) == people
@@ -198,9 +198,9 @@ def test_a_name_heard_in_other_writings_is_one_entity(memory):
 def test_importance_rises_with_each_mention_and_its_base_stays(memory):
     """In recall and in the spine; the note keeps what it was given (`D2`)."""
     policy = LadderPolicy()
-    values = [salience.mentioned(0.5, mentions, policy) for mentions in range(5)]
+    values = [importance.mentioned(0.5, mentions, policy) for mentions in range(5)]
     assert values == sorted(set(values))
-    assert (values[0], salience.mentioned(1.0, 9, policy)) == (0.5, 1.0)
+    assert (values[0], importance.mentioned(1.0, 9, policy)) == (0.5, 1.0)
     for text in ("I love oat milk.", "I love strong tea."):
         memory.call("remember", {"text": text, "category": "preference", "importance": 0.5})
     memory.call("remember", {"text": "I love strong tea!"})
@@ -298,7 +298,7 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
         said = memory.call("remember", {"text": f"I will paint the {name} fence.", "category": "commitment"})
         path = vault / memory.index.find(said["id"]).path
         if day:
-            path.write_bytes(note.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"}))
+            path.write_bytes(frontmatter.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"}))
     memory.rescan(None)
     shown = memory.call("context", {})["parts"]["promises"]
     assert [next(name for name in days if name in line) for line in shown] == ["late", "next", "second", "first"]

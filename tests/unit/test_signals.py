@@ -5,8 +5,8 @@ from time import thread_time
 
 import pytest
 
+from engram.core.language.triggers import HIGH, MEDIUM, scan, table
 from engram.core.policy import SignalPolicy
-from engram.core.signals import HIGH, MEDIUM, scan, table
 from engram.errors import ConfigError
 
 POLICY = SignalPolicy()

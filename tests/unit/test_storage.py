@@ -8,8 +8,8 @@ import pytest
 
 from engram.config import EmbeddingSettings
 from engram.core.records import Stored
-from engram.index.lexical import Where
-from engram.passes import Kept, View, storage
+from engram.index.bm25 import Where
+from engram.maintenance.passes import Kept, View, vectors
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, vector
 
@@ -225,5 +225,5 @@ def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
     """The view knows of a vector whose memory is not there."""
     policy, zone = memory.settings.policy, memory.settings.zone
     view = View(policy, zone, {}, stored={"F": Stored()})
-    assert storage.tier(view, memory.clock()) == storage.precision(view, memory.clock()) == []
+    assert vectors.tier(view, memory.clock()) == vectors.precision(view, memory.clock()) == []
     assert view.after([Kept({"F": Stored(2)}, "")]).stored == {"F": Stored(2)}

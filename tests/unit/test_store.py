@@ -12,7 +12,7 @@ import pytest
 
 from engram.core.records import Create, Edit, Move
 from engram.errors import ConflictError, ForbiddenError, StorageError
-from engram.vault import files, store, syscalls
+from engram.vault import disk, store, syscalls
 from engram.vault.store import RETRIES, Vault
 
 NOTE = b"---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nstatus: active\n---\nAnna drinks tea.\n"
@@ -71,7 +71,7 @@ def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
     note.write_bytes(NOTE + b"More.\n")
     plan = [
         Create("facts/y.md", {"status": "active"}, "Words.\n", "new"),
-        Edit("facts/x.md", files.sha256(NOTE), {"pinned": True}, "pin"),
+        Edit("facts/x.md", disk.sha256(NOTE), {"pinned": True}, "pin"),
     ]
     with pytest.raises(ConflictError, match="changed since"):
         vault.apply(plan)
@@ -81,21 +81,21 @@ def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
 
 def test_a_plan_says_what_each_path_holds(vault, note):
     """The index is told the bytes, not to look again."""
-    sha = files.sha256(NOTE)
+    sha = disk.sha256(NOTE)
     held = vault.apply([Edit("facts/x.md", sha, {"pinned": True}, "pin"), Create("facts/y.md", {}, "Words.\n", "new")])
     assert held == {path: vault.read(path) for path in ("facts/x.md", "facts/y.md")}
 
 
 def test_what_was_worked_out_already_is_written_as_it_is_but_only_over_the_bytes_it_is_for(vault, note):
     """A plan is not made a second time; where a person was faster, theirs stays all the same."""
-    sha, planned = files.sha256(NOTE), NOTE.replace(b"active", b"archived")
+    sha, planned = disk.sha256(NOTE), NOTE.replace(b"active", b"archived")
     there = "archive/x.md"
     held = vault.apply([Move("facts/x.md", sha, there, {"status": "archived"}, "old")], ready={"facts/x.md": planned})
     assert held == {"facts/x.md": b"", there: planned}
     assert vault.read(there) == planned
     (vault.root / there).write_bytes(planned + b"More.\n")
     with pytest.raises(ConflictError, match="changed since"):
-        vault.apply([Edit(there, files.sha256(planned), {}, "again")], ready={there: NOTE})
+        vault.apply([Edit(there, disk.sha256(planned), {}, "again")], ready={there: NOTE})
     assert vault.read(there) == planned + b"More.\n"
 
 
@@ -197,7 +197,7 @@ def test_the_hash_list_is_made_to_hold_exactly_the_active_facts(vault):
 
 
 def moved(keys=None, body=None, to="archive/2026-11-20/x.md"):
-    return Move("facts/x.md", files.sha256(NOTE), to, keys or {}, "why", body)
+    return Move("facts/x.md", disk.sha256(NOTE), to, keys or {}, "why", body)
 
 
 # row: X3
@@ -207,7 +207,7 @@ def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
     assert held == {"facts/x.md": b"", "archive/2026-11-20/x.md": b"---\nstatus: archived\n---\nOther words.\n"}
     assert vault.read("archive/2026-11-20/x.md") == held["archive/2026-11-20/x.md"]
     assert not note.exists()
-    assert not list(files.leftovers(vault.root))
+    assert not list(disk.leftovers(vault.root))
 
 
 # row: X3
@@ -227,7 +227,7 @@ def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
     assert vault.rests("facts/x.md", now, 60)
     vault.rewrite("facts/x.md", lambda raw: raw + b"Ours.\n")
     assert vault.edited_at("facts/x.md") is None
-    (change,) = [Move("facts/x.md", files.sha256(note.read_bytes()), "archive/x.md", {}, "why")]
+    (change,) = [Move("facts/x.md", disk.sha256(note.read_bytes()), "archive/x.md", {}, "why")]
     vault.apply([change])
     assert (vault.rests("archive/x.md", now, 60), vault.edited_at("facts/x.md")) == (True, None)
     theirs = vault.root / "archive" / "x.md"
@@ -260,7 +260,7 @@ def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(vau
     flow = b"---\n{id: x, status: active}\n---\nWords.\n"
     note.write_bytes(flow)
     with pytest.raises(ConflictError, match="lines"):
-        vault.apply([Move("facts/x.md", files.sha256(flow), "archive/y.md", {"status": "archived"}, "why")])
+        vault.apply([Move("facts/x.md", disk.sha256(flow), "archive/y.md", {"status": "archived"}, "why")])
     assert note.read_bytes() == flow
     assert vault.notes("archive") == ["archive/2026-11-20/x.md"]
 
@@ -303,8 +303,8 @@ def test_a_person_who_saves_during_a_move_loses_nothing(vault, note, number, mon
 def test_an_interrupted_move_goes_on_with_the_same_plan(vault, note):
     """It stands at its new place with the bytes of the plan; another note there is left alone."""
     there = vault.root / "archive/2026-11-20/x.md"
-    files.make_folders(there.parent)
-    files.move(note, there)
+    disk.make_folders(there.parent)
+    disk.move(note, there)
     vault.apply([moved({"status": "archived"})])
     assert b"status: archived" in there.read_bytes()
     with pytest.raises(ConflictError, match="changed since"):
@@ -333,4 +333,4 @@ def test_a_move_that_cannot_be_finished_is_taken_back(vault, note, failing, monk
         vault.apply([moved({"status": "archived"})])
     assert note.read_bytes() == NOTE
     assert vault.notes("archive") == []
-    assert not list(files.leftovers(vault.root))
+    assert not list(disk.leftovers(vault.root))

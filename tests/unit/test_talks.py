@@ -10,8 +10,8 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core.policy import TalkPolicy
-from engram.core.talks import Stand, due
-from engram.vault import note
+from engram.core.sessions import Stand, due
+from engram.vault import frontmatter
 from tests.fakes.openai_server import FakeServer, facts_from, garbage, prompt_text, refusal, status
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -87,7 +87,7 @@ def talk(memory):
 
 
 def keys(text):
-    return note.read(text.encode()).keys
+    return frontmatter.read(text.encode()).keys
 
 
 def conversation(text):
@@ -366,7 +366,7 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     made = {path.name for path in (told.settings.vault / "facts").rglob("*.md")} - facts
     tend(told)
     (path,) = (told.settings.vault / "episodes").rglob("*.md")
-    read = note.read(path.read_bytes())
+    read = frontmatter.read(path.read_bytes())
     assert read.body.strip() == "The user told of a move to Porto with Vera."
     assert (read.keys["origin"], read.keys["kind"]) == ("consolidation", "episode")
     assert read.keys["source"] == ["[[2026-11-20-porto#^t1]]", "[[2026-11-20-porto#^t9]]"]

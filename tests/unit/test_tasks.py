@@ -18,8 +18,8 @@ from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import CATEGORIES, ENTITY_TYPES, Extraction, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
+from engram.llm.budget import Spend
 from engram.llm.client import Model
-from engram.llm.spend import Spend
 from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
 from tests.fakes.openai_server import fact, facts_from
 

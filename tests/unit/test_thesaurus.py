@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.core.thesaurus import akin
-from engram.core.words import content, words
+from engram.core.language.synonyms import akin
+from engram.core.language.words import content, words
 
 
 # row: X13

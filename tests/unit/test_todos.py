@@ -12,7 +12,7 @@ from engram.core import todos
 from engram.core.records import Candidate, Fact, Interval
 from engram.errors import BadRequestError
 from engram.serve.output import shown
-from engram.vault import note
+from engram.vault import frontmatter
 from engram.vault.template import plant, template_folder
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
@@ -174,7 +174,7 @@ def test_what_recurs_within_a_day_becomes_a_habit(memory, clock):
 def test_a_promise_whose_time_is_over_is_given_up(memory, clock):
     name = promise(memory, "I will call the agency about the flat.")
     path = memory.settings.vault / memory.index.find(name).path
-    path.write_bytes(note.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"}))
+    path.write_bytes(frontmatter.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"}))
     memory.index.wrote({memory.index.find(name).path: path.read_bytes()})
     clock.advance(days=1)
     run(memory)

@@ -11,7 +11,7 @@ from engram.core import trust
 from engram.core.classify import tier_of
 from engram.core.policy import ExtractionPolicy, TrustPolicy
 from engram.core.records import ROLES, STANDINGS, Fact, Turn
-from engram.operations import OPERATIONS
+from engram.operations.table import OPERATIONS
 
 POLICY = TrustPolicy()
 NOW = datetime(2026, 3, 2, tzinfo=UTC)

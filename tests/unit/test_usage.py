@@ -11,7 +11,7 @@ import pytest
 from engram.core.policy import UsagePolicy
 from engram.core.records import Usage
 from engram.errors import EngramError
-from engram.vault import files, syscalls
+from engram.vault import disk, syscalls
 from engram.vault.store import Vault
 from engram.vault.syscalls import Syscalls
 from engram.vault.usage import USAGE, Uses, device_of, merged
@@ -248,7 +248,7 @@ def test_what_another_device_wrote_is_found_by_a_refresh(vault):
         desktop.flush()
         laptop.refresh(NOW)
         assert laptop.of(ANNA).access == 1 + desktop.of(ANNA).access
-    files.remove(vault.root / desktop.path)
+    disk.remove(vault.root / desktop.path)
     laptop.refresh(NOW)
     assert laptop.of(ANNA).access == 1
 
@@ -265,7 +265,7 @@ def test_what_our_own_file_lost_is_written_again(vault):
     written(vault, older)
     uses.refresh(NOW)
     assert (uses.of(ANNA).access, uses.flush(), fresh(vault).of(ANNA).access) == (2, 2, 2)
-    files.remove(vault.root / uses.path)
+    disk.remove(vault.root / uses.path)
     uses.refresh(NOW)
     assert (uses.compact(NOW), uses.flush(), fresh(vault).of(ANNA)) == (0, 2, uses.of(ANNA))
 

@@ -12,7 +12,7 @@ import pytest
 from engram.core.policy import UsagePolicy
 from engram.core.records import Hit, Usage
 from engram.errors import EngramError
-from engram.using import Using, uncounted
+from engram.pipeline.usage import Using, uncounted
 from engram.vault.usage import USAGE, Uses, device_of
 
 LONG_AGO = timedelta(days=9)

@@ -13,8 +13,8 @@ from engram.core.policy import BoxPolicy
 from engram.core.records import Box, Trace
 from engram.errors import ConflictError, StorageError
 from engram.vault import boxes as forms
-from engram.vault import note
-from engram.vault.places import kind_of, passed_over
+from engram.vault import frontmatter
+from engram.vault.paths import kind_of, passed_over
 
 POLICY = BoxPolicy()
 ZONE = ZoneInfo("Europe/Berlin")
@@ -58,11 +58,11 @@ def test_a_trace_note_lists_its_boxes_with_their_dates():
 def test_a_box_note_is_read_back():
     """All but the ids of its memories, for which their files stand."""
     raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
-    read = forms.box_from(note.read(raw), f"boxes/{NAME}.md", ZONE)
+    read = forms.box_from(frontmatter.read(raw), f"boxes/{NAME}.md", ZONE)
     assert read.box == replace(BOX, memories=(), last=BOX.sealed)
     assert (read.name, read.trace, read.links) == (NAME, forms.trace_name(TRACE), tuple(STEMS))
     for other in (b"", b"---\nkind: box\nid: x\n---\n", raw.replace(b"kind: box", b"kind: note")):
-        assert forms.box_from(note.read(other), "boxes/x.md", ZONE) is None
+        assert forms.box_from(frontmatter.read(other), "boxes/x.md", ZONE) is None
 
 
 # row: X3
@@ -101,13 +101,15 @@ def test_words_of_a_conversation_are_shown_and_never_run():
     box = replace(BOX, topics=(bad, "2026", "yes"), session=bad)
     trace = Trace("trace-1a2b3c4d", bad, START, ((forms.box_name(box, ZONE), box.topics),))
     for raw in (forms.box_note(box, STEMS, trace, ZONE), forms.trace_note(trace, ZONE, POLICY)):
-        read = note.read(raw)
+        read = frontmatter.read(raw)
         assert not read.problems
         assert read.keys["topics"] == [bad, "2026", "yes"]
         assert read.body.count("\n%% engram:end") == 1
         assert "<%" not in read.body
         assert "[[y" not in read.body
-    assert forms.box_from(note.read(forms.box_note(box, STEMS, trace, ZONE)), "boxes/x.md", ZONE).links == tuple(STEMS)
+    assert forms.box_from(frontmatter.read(forms.box_note(box, STEMS, trace, ZONE)), "boxes/x.md", ZONE).links == tuple(
+        STEMS
+    )
 
 
 # row: C31

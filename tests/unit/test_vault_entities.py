@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.core.records import ENTITY_TYPES, Entity
-from engram.vault import note
+from engram.vault import frontmatter
 from engram.vault.entities import (
     FOLDERS,
     entity_body,
@@ -24,7 +24,7 @@ from engram.vault.entities import (
     stem,
     with_relations,
 )
-from engram.vault.places import kind_of
+from engram.vault.paths import kind_of
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 20, 20, 14, 5, tzinfo=UTC)
@@ -32,7 +32,7 @@ PATH = "entities/people/Anna Müller.md"
 
 
 def read(text, path=PATH):
-    return entity_from(note.read(text.encode()), path, "", ZONE)
+    return entity_from(frontmatter.read(text.encode()), path, "", ZONE)
 
 
 # row: B1
@@ -41,7 +41,7 @@ def test_a_new_note_shows_name_relations_and_memories():
     """Byte for byte."""
     entity = new_entity("Anna Müller", "person", NOW, [("sister", "Ben"), ("works_at", "Siemens AG")])
     assert entity.path == PATH
-    assert note.emit(entity_keys(entity, ZONE), entity_body(entity)).decode() == (
+    assert frontmatter.emit(entity_keys(entity, ZONE), entity_body(entity)).decode() == (
         "---\n"
         f"id: {entity.id}\n"
         "kind: entity\n"
@@ -62,7 +62,7 @@ def test_a_new_note_shows_name_relations_and_memories():
 def test_a_note_reads_back_as_the_entity_it_was():
     """Aliases too: a name that no file can have is one."""
     entity = new_entity("AC/DC", "org", NOW, [("singer", "Brian")])
-    found, problems = read(note.emit(entity_keys(entity, ZONE), entity_body(entity)).decode(), entity.path)
+    found, problems = read(frontmatter.emit(entity_keys(entity, ZONE), entity_body(entity)).decode(), entity.path)
     assert found == entity
     assert (entity.name, entity.aliases, problems) == ("AC DC", ("AC/DC",), ())
 

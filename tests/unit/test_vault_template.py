@@ -15,8 +15,8 @@ import yaml
 
 from engram.config import _flat, keys
 from engram.core.records import Fact
-from engram.core.talks import KEYS
-from engram.vault import facts, note
+from engram.core.sessions import KEYS
+from engram.vault import facts, frontmatter
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
 BASES = sorted(TEMPLATE.glob("views/*.base"))
@@ -79,7 +79,7 @@ def test_a_filled_template_is_a_memory_without_problems(path):
     """With Obsidian's date and time in it."""
     text = path.read_text().replace("{{date:YYYY-MM-DD}}", "2026-11-20").replace("{{time:HH:mm:ss}}", "21:14:05")
     assert "{{" not in text
-    _, problems = facts.fact_from(note.read(text.encode()), f"facts/{path.name}", "", ZoneInfo("UTC"))
+    _, problems = facts.fact_from(frontmatter.read(text.encode()), f"facts/{path.name}", "", ZoneInfo("UTC"))
     assert not problems
 
 

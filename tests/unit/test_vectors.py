@@ -14,10 +14,10 @@ from engram import config
 from engram.config import EmbeddingSettings
 from engram.core.policy import LexicalPolicy
 from engram.core.records import Stored
-from engram.index import precision
-from engram.index.lexical import Doc, Lexical, Where
-from engram.index.meaning import Meaning
-from engram.index.precision import dequantise, spread
+from engram.index import quantize
+from engram.index.bm25 import Doc, Lexical, Where
+from engram.index.quantize import dequantise, spread
+from engram.index.semantic import Meaning
 from engram.index.vectors import EACH, Vectors, cosines, digest
 
 CHANCE = np.random.default_rng(7)
@@ -155,7 +155,7 @@ def test_only_the_living_are_kept(store, tmp_path):
 def packed(pairs, bits):
     """The vectors as they are in so many bits, by key."""
     rows = np.frombuffer(b"".join(pairs.values()), np.float32).reshape(len(pairs), -1)
-    return dict(zip(pairs, dequantise(precision.packed(rows, bits), bits, rows.shape[1]), strict=True))
+    return dict(zip(pairs, dequantise(quantize.packed(rows, bits), bits, rows.shape[1]), strict=True))
 
 
 def held(store, keys):
@@ -306,36 +306,36 @@ def test_questions_amid_packing_see_every_vector(store):
 
 
 # row: D12
-@pytest.mark.parametrize("bits", precision.PRECISIONS)
+@pytest.mark.parametrize("bits", quantize.PRECISIONS)
 @pytest.mark.parametrize("dimension", [31, 384])
 def test_a_packed_vector_seems_no_farther_away_than_it_is(bits, dimension):
     """On average, and also after it was packed twice; its own length it keeps along itself."""
     rows = np.frombuffer(b"".join(units(800, dimension).values()), np.float32).reshape(800, dimension)
     around = rows[:400] + rows[400:] / 2
     query = around / np.linalg.norm(around, axis=1, keepdims=True)
-    once = dequantise(precision.packed(rows[:400], 8), 8, dimension)
+    once = dequantise(quantize.packed(rows[:400], 8), 8, dimension)
     for held in (rows[:400], once):
-        packed = dequantise(precision.packed(held, bits), bits, dimension)
+        packed = dequantise(quantize.packed(held, bits), bits, dimension)
         assert np.sum(packed * held, axis=1) == pytest.approx(np.sum(held * held, axis=1), abs=1e-5)
         off = np.sum(packed * query, axis=1) - np.sum(rows[:400] * query, axis=1)
         assert abs(off.mean()) < 0.005
 
 
 # row: D13
-@pytest.mark.parametrize("bits", precision.PRECISIONS)
+@pytest.mark.parametrize("bits", quantize.PRECISIONS)
 def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bits):
     """Of Fisher and Rao; so no packed vector is as near to its whole one as itself, and equal bits rank as dots do."""
     rows = np.frombuffer(b"".join(units(500, 384).values()), np.float32).reshape(500, 384)
-    held = precision.packed(rows, bits)
-    found = precision.likeness(rows[0], held, bits)
+    held = quantize.packed(rows, bits)
+    found = quantize.likeness(rows[0], held, bits)
     plain = dequantise(held, bits, 384) @ rows[0]
     step = (spread(bits) - 1) ** 2
     assert plain[0] - found[0] == pytest.approx(step * 2 * np.log(385), rel=0.02, abs=1e-6)
     assert (found[0] < 1) or bits == 8
     assert np.abs(found - plain).max() < 0.015
     assert np.diff(found[np.argsort(plain)]).min() > -1e-6  # of two that differ by less, rounding tells the order
-    flat = precision.packed(np.ones((1, 1), np.float32), bits)
-    assert precision.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(1.0, abs=1e-3)
+    flat = quantize.packed(np.ones((1, 1), np.float32), bits)
+    assert quantize.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(1.0, abs=1e-3)
 
 
 def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):

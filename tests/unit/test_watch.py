@@ -10,7 +10,7 @@ import time
 import pytest
 
 from engram.core.policy import FilePolicy
-from engram.vault.watch import Watch, needs_polling
+from engram.vault.watcher import Watch, needs_polling
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
 

@@ -20,8 +20,8 @@ from engram.errors import (
     StorageError,
     UnavailableError,
 )
-from engram.operations import BY_NAME, OPERATIONS
-from engram.serve import wire
+from engram.operations.table import BY_NAME, OPERATIONS
+from engram.serve import socket_client
 from tests.fakes.answers import ID, FakeAnswers, serving, settings_in
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_the_light_way_finds_the_socket_that_the_configuration_names(tmp_path, m
         a_vault(tmp_path)
     else:
         a_vault(tmp_path / "home" / "Engram")
-    found = wire.socket_of(argument, env)
+    found = socket_client.socket_of(argument, env)
     assert found
     assert Path(found) == config.load(Path(argument) if argument else None, env).socket
 
@@ -88,23 +88,23 @@ def test_the_light_way_finds_the_socket_that_the_configuration_names(tmp_path, m
 def test_a_line_that_is_not_plain_is_left_to_the_real_parser(tmp_path, text, value):
     """What the light reader returns is what TOML says, or it says that it is not sure."""
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
-    assert wire.plain_text(str(tmp_path / "x.toml"), "id") == value
+    assert socket_client.plain_text(str(tmp_path / "x.toml"), "id") == value
 
 
 def test_an_unreadable_file_is_left_to_the_real_parser(tmp_path):
     (tmp_path / "x.toml").write_bytes(b'id = "\xff"\n')
-    assert wire.plain_text(str(tmp_path / "x.toml"), "id") is None
-    assert wire.plain_text(str(tmp_path), "id") is None
-    assert wire.plain_text(str(tmp_path / "none.toml"), "id") == ""
+    assert socket_client.plain_text(str(tmp_path / "x.toml"), "id") is None
+    assert socket_client.plain_text(str(tmp_path), "id") is None
+    assert socket_client.plain_text(str(tmp_path / "none.toml"), "id") == ""
 
 
 def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
-    assert wire.socket_of(a_vault(tmp_path / "v", ""), {"HOME": str(tmp_path)}) is None
-    assert wire.socket_of(a_vault(tmp_path / "w"), {}) is None
+    assert socket_client.socket_of(a_vault(tmp_path / "v", ""), {"HOME": str(tmp_path)}) is None
+    assert socket_client.socket_of(a_vault(tmp_path / "w"), {}) is None
 
 
 def test_the_light_routes_are_those_of_the_table():
-    for name, path in wire.LIGHT.items():
+    for name, path in socket_client.LIGHT.items():
         assert (BY_NAME[name].method, BY_NAME[name].path) == ("POST", path)
 
 
@@ -134,7 +134,7 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, op
     params = {param.name: EXAMPLES[param.kind] for param in operation.params}
     if "id" in params:
         params["id"] = "facts/2026-11-20/preference-ü %2F?#.md"
-    result = wire.call(path, operation.name, {**params})
+    result = socket_client.call(path, operation.name, {**params})
     assert answers.calls == [(operation.name, params)]
     assert result == answers.results.get(operation.name, {"done": operation.name})
 
@@ -142,7 +142,7 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, op
 def test_what_is_too_large_is_refused_in_words(running):
     """The answer comes before the request is sent to its end, and is read all the same."""
     with pytest.raises(BadRequestError, match="larger than 16777216 bytes"):
-        wire.call(running[1], "observe", {"turns": [{"text": "x" * 40_000_000}]})
+        socket_client.call(running[1], "observe", {"turns": [{"text": "x" * 40_000_000}]})
 
 
 def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):
@@ -165,7 +165,7 @@ def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):
         for fault in faults:
             answers.results["stats"] = fault
             with pytest.raises(EngramError) as caught:
-                wire.call(path, "stats", {})
+                socket_client.call(path, "stats", {})
             assert type(caught.value) is type(fault)
             assert vars(caught.value) == vars(fault)
             assert caught.value.exit_code == fault.exit_code
@@ -176,21 +176,21 @@ def test_a_socket_with_a_long_path_is_reached(tmp_path):
     home = tmp_path / ("deep" * 20) / ("deeper" * 10)
     home.mkdir(parents=True)
     with serving(FakeAnswers(), settings_in(home, tmp_path / "v")) as path:
-        assert len(path) > wire.LONGEST_ADDRESS
-        assert wire.call(path, "status", {}) == {"done": "status"}
+        assert len(path) > socket_client.LONGEST_ADDRESS
+        assert socket_client.call(path, "status", {}) == {"done": "status"}
 
 
 def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path):
     """A missing socket, a dead one and a plain file mean that no daemon runs."""
     settings = settings_in(tmp_path / "home", tmp_path / "v")
-    with pytest.raises(wire.AbsentError):
-        wire.call(str(settings.socket), "stats", {})
+    with pytest.raises(socket_client.AbsentError):
+        socket_client.call(str(settings.socket), "stats", {})
     answers = FakeAnswers(results={"stats": UnavailableError("starting")})
     with serving(answers, settings) as path, pytest.raises(UnavailableError) as caught:
-        wire.call(path, "stats", {})
-    assert not isinstance(caught.value, wire.AbsentError)
-    with pytest.raises(wire.AbsentError):
-        wire.call(str(settings.socket), "stats", {})
+        socket_client.call(path, "stats", {})
+    assert not isinstance(caught.value, socket_client.AbsentError)
+    with pytest.raises(socket_client.AbsentError):
+        socket_client.call(str(settings.socket), "stats", {})
 
 
 def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
@@ -201,7 +201,7 @@ def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
         "from engram.serve.cli import main\n"
         "try: main()\n"
         "finally: print(sorted({'click', 'typing', 'dataclasses', 'inspect', 'pathlib', 'tomllib', 'http', 'asyncio',"
-        " 'engram.config', 'engram.operations', 'engram.serve.commands', 'numpy', 'openai', 'pydantic'}"
+        " 'engram.config', 'engram.operations.table', 'engram.serve.commands', 'numpy', 'openai', 'pydantic'}"
         " & set(sys.modules)))"
     )
     answers = FakeAnswers()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.words import IRREGULAR, STOP, content, fold, language, of_oneself, words
+from engram.core.language.words import IRREGULAR, STOP, content, fold, language, of_oneself, words
 from engram.index.stems import analysed
 
 

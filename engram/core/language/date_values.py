@@ -1,0 +1,432 @@
+"""What a matched expression of time means: local calendar arithmetic, one maker for each rule (row X14).
+
+The conventions stand in `dates`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import TYPE_CHECKING, Literal
+
+from engram.core.language.date_words import DAY_FIRST, MONTH_FIRST, SOUTH, Lexicon, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Granularity = Literal["minute", "hour", "day", "week", "month", "season", "year"]
+DAY = timedelta(days=1)
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the text with its class letter and value (`date_words`); `text[start:end]`."""
+
+    letter: str
+    value: Value
+    start: int
+    end: int
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """An interval before it has words: local dates, `end` exclusive."""
+
+    start: datetime
+    end: datetime
+    granularity: Granularity
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One matched expression: its tokens, the moment of speaking and the way the sentence leans."""
+
+    tokens: Sequence[Token]
+    when: datetime
+    lexicon: Lexicon
+    lean: int
+    annual: bool
+
+    @property
+    def today(self) -> date:
+        """The local day of speaking."""
+        return self.when.date()
+
+    def all(self, letters: str) -> list[Value]:
+        """The values of the tokens of a class."""
+        return [token.value for token in self.tokens if token.letter in letters]
+
+    def number(self, letters: str) -> int:
+        """The first number of a class."""
+        value = self.all(letters)[0]
+        assert isinstance(value, int)
+        return value
+
+    def offset(self) -> int:
+        """Last -1, this 0, next +1; before last -2, after next +2."""
+        found = [token for token in self.tokens if token.letter in "mzB"]
+        return int(str(found[0].value)) if found else 0
+
+
+# Stretches of the local calendar.
+
+
+def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
+    return datetime.combine(day, time(), tz) + timedelta(hours=hour)
+
+
+def _days(start: date, end: date, when: datetime, granularity: Granularity) -> Stretch:
+    return Stretch(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
+
+
+def _day(day: date, when: datetime) -> Stretch:
+    return _days(day, day + DAY, when, "day")
+
+
+def _week(monday: date, when: datetime) -> Stretch:
+    return _days(monday, monday + 7 * DAY, when, "week")
+
+
+def _month(year: int, month: int, when: datetime) -> Stretch | None:
+    """The month; `month` may lie outside 1–12 and carries into the year."""
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+        return None
+    return _days(date(year, month, 1), date(year + month // 12, month % 12 + 1, 1), when, "month")
+
+
+def _year(year: int, when: datetime) -> Stretch | None:
+    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+        return None
+    return _days(date(year, 1, 1), date(year + 1, 1, 1), when, "year")
+
+
+def _season(year: int, season: int, when: datetime) -> Stretch | None:
+    """The season that begins in `year`: winter 0 in December, spring 1 in March, and so on; turned in the south."""
+    if _zone(when).startswith(SOUTH):
+        season = (season + 2) % 4
+    first = _month(year, season * 3 or 12, when)
+    last = _month(year, (season * 3 or 12) + 2, when)
+    return Stretch(first.start, last.end, "season") if first and last else None
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
+def _zone(when: datetime) -> str:
+    return str(getattr(when.tzinfo, "key", ""))
+
+
+def _calendar_day(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+# One maker for each rule of the grammar.
+
+
+def _full_date(reading: Reading) -> Stretch | None:
+    """`20 November 2026`, `November 20th, 2026`, `2026年11月20日`."""
+    numbers = [int(str(value)) for value in reading.all("nb")]
+    if reading.all("b"):
+        month, day = reading.number("b"), reading.number("n")
+    elif reading.all("u") == ["year", "month", "day"]:
+        month, day = numbers
+    else:
+        return None
+    return _agreed(reading, _calendar_day(reading.number("y"), month, day))
+
+
+def _agreed(reading: Reading, day: date | None) -> Stretch | None:
+    """The day, unless a weekday named beside it is another: `Friday, 20 November 2026` is one."""
+    named = reading.all("k")
+    return _day(day, reading.when) if day and (not named or day.weekday() == named[0]) else None
+
+
+def _month_of_year(reading: Reading) -> Stretch | None:
+    if not reading.all("b") and (reading.all("u") != ["year", "month"] or not 1 <= reading.number("n") <= 12):
+        return None
+    return _month(reading.number("y"), reading.number("bn"), reading.when)
+
+
+def _season_of_year(reading: Reading) -> Stretch | None:
+    """`summer 2024`; a season that spans two years is nobody's."""
+    found = _season(reading.number("y"), reading.number("s"), reading.when)
+    return found if found and (found.end - DAY).year == found.start.year else None
+
+
+def _yearless(reading: Reading) -> Stretch | None:
+    """`Nov 20` in a sentence that looks back or ahead; not an anniversary."""
+    values = [int(str(value)) for value in reading.all("nb")]
+    if reading.all("u") not in ([], ["month", "day"]) or reading.annual or not reading.lean:
+        return None
+    month, day = (reading.number("b"), reading.number("n")) if reading.all("b") else values
+    for step in range(9):
+        found = _calendar_day(reading.today.year + step * reading.lean, month, day)
+        away = (found - reading.today).days * reading.lean if found else -1
+        if away >= 0:
+            return _agreed(reading, found) if away <= _CLEAR_DAYS else None
+    return None
+
+
+_CLEAR_DAYS = 322
+"""A date without a year that is farther away than this lies less than six weeks on the other side of today."""
+
+
+def _month_by_lean(reading: Reading) -> Stretch | None:
+    """`in May` in a sentence that looks back or ahead; the current month is either."""
+    if reading.annual or not reading.lean:
+        return None
+    return _nearest_month(reading, reading.lean)
+
+
+def _nearest_month(reading: Reading, lean: int) -> Stretch | None:
+    month = reading.number("b")
+    passed = (month - reading.today.month) * lean < 0
+    return _month(reading.today.year + lean * passed, month, reading.when)
+
+
+def _end(reading: Reading) -> Stretch | None:
+    """`by the end of the month`, `by the end of January`: the last day of it; none of a week, a season or the past."""
+    whole: Stretch | None = None
+    if reading.lean < 0:
+        return None
+    if reading.all("b"):
+        named = _month_of_year if reading.all("y") else _month_named if reading.all("jmz") else _month_ahead
+        whole = named(reading)
+    elif reading.all("u") in (["day"], ["month"], ["year"]):
+        whole = _unit_at(str(reading.all("u")[0]), reading.offset(), reading.when)
+    elif reading.all("y"):
+        whole = _year_named(reading)
+    return _day((whole.end - DAY).date(), reading.when) if whole else None
+
+
+def _month_ahead(reading: Reading) -> Stretch | None:
+    return _nearest_month(reading, 1)
+
+
+def _counted(reading: Reading, sign: int) -> Stretch | None:
+    """`three weeks ago`: the day, calendar week, month or year that lies so far away."""
+    count, unit, when = sign * reading.number("nw"), reading.all("u")[0], reading.when
+    if unit == "hour":
+        moment = (when.astimezone(UTC) + timedelta(hours=count)).astimezone(when.tzinfo)
+        start = moment.replace(minute=0, second=0, microsecond=0)
+        return Stretch(start, start + timedelta(hours=1), "hour")
+    if unit == "day":
+        return _day(reading.today + count * DAY, when)
+    return _unit_at(str(unit), count, when)
+
+
+def _unit_at(unit: str, offset: int, when: datetime) -> Stretch | None:
+    """The day, week, month or year that lies `offset` away."""
+    today = when.date()
+    if unit == "day":
+        return _day(today + offset * DAY, when)
+    if unit == "week":
+        return _week(_monday(today) + 7 * offset * DAY, when)
+    if unit == "month":
+        return _month(today.year, today.month + offset, when)
+    return _year(today.year + offset, when) if unit == "year" else None
+
+
+def _ago(reading: Reading) -> Stretch | None:
+    return _counted(reading, -1)
+
+
+def _ahead(reading: Reading) -> Stretch | None:
+    """`in three days`, unless the sentence looks back: then it is how long something took."""
+    return None if reading.lean < 0 else _counted(reading, 1)
+
+
+def _unit(reading: Reading) -> Stretch | None:
+    """`last week`, `先週`; `this past week` is a rolling window in English."""
+    if reading.all("W"):
+        unit, offset = _named(reading.all("W")[0])
+        return _unit_at(unit, offset, reading.when)
+    if reading.all("z") and reading.lexicon.name == "en":
+        return None
+    unit = str(reading.all("u")[0])
+    return None if unit in {"hour", "day"} else _unit_at(unit, reading.offset(), reading.when)
+
+
+def _named(value: Value) -> tuple[str, int]:
+    assert isinstance(value, tuple)
+    return str(value[0]), int(value[1])
+
+
+def _weekday_of_week(reading: Reading) -> Stretch | None:
+    """`Friday of next week`, `上周五`."""
+    named = reading.all("W")
+    unit, offset = _named(named[0]) if named else (reading.all("u")[0], reading.offset())
+    if unit != "week" or (named and reading.all("u") not in ([], ["day"])):
+        return None
+    weekday = reading.number("k") if reading.all("k") else reading.number("w") - 1 if reading.all("w") else 6
+    return _day(_monday(reading.today) + timedelta(days=7 * offset + weekday), reading.when) if weekday < 7 else None
+
+
+def _of_named(reading: Reading) -> Stretch | None:
+    """`去年3月`, `去年3月5日`, `上个月5号`."""
+    unit, offset = _named(reading.all("W")[0])
+    around = _unit_at(unit, offset, reading.when)
+    numbers = [int(str(value)) for value in reading.all("nw")]
+    if around is None or [unit, *reading.all("u")] not in _NAMED_ORDERS:
+        return None
+    month = around.start.month if unit == "month" else numbers.pop(0)
+    if not numbers:
+        return _month(around.start.year, month, reading.when) if 1 <= month <= 12 else None
+    found = _calendar_day(around.start.year, month, numbers[0])
+    return _day(found, reading.when) if found else None
+
+
+_NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
+
+
+def _weekday(reading: Reading) -> Stretch | None:
+    """`last Friday`, `this Friday`, `next Friday`; see the conventions above."""
+    weekday, today = reading.number("k"), reading.today
+    in_week = _monday(today) + timedelta(days=weekday)
+    before = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
+    coming = today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
+    if reading.offset() < 0:
+        return _day(before, reading.when)
+    if reading.all("z"):
+        return _day(coming, reading.when)
+    if reading.offset() > 0:
+        agreed = reading.lexicon.name == "en" or coming == in_week + 7 * DAY
+        return _day(in_week + 7 * DAY, reading.when) if agreed else None
+    if in_week < today and reading.lean >= 0:
+        return _day(coming, reading.when) if reading.lean else None
+    return None if in_week > today and reading.lean < 0 else _day(in_week, reading.when)
+
+
+def _weekday_by_lean(reading: Reading) -> Stretch | None:
+    """`on Friday` in a sentence that looks back or ahead; today only for neither."""
+    ahead = (reading.number("k") - reading.today.weekday()) % 7
+    if not reading.lean or not ahead:
+        return None
+    return _day(reading.today + timedelta(days=ahead if reading.lean > 0 else ahead - 7), reading.when)
+
+
+def _month_named(reading: Reading) -> Stretch | None:
+    """`last May` is the latest that has ended, `next May` the first to begin, `this May` the one of this year."""
+    month, today, offset = reading.number("b"), reading.today, reading.offset()
+    past_or_now = month >= today.month if offset < 0 else month > today.month
+    if not offset:
+        return _month(today.year, month, reading.when)
+    return _month(today.year - past_or_now if offset < 0 else today.year + (not past_or_now), month, reading.when)
+
+
+def _season_named(reading: Reading) -> Stretch | None:
+    """`last summer` has ended, `next summer` has not begun; `this summer` is clear inside it or by lean."""
+    around = [_season(reading.today.year + step, reading.number("s"), reading.when) for step in (-2, -1, 0, 1, 2)]
+    known = [one for one in around if one]
+    ended = [one for one in known if one.end <= reading.when]
+    begun = [one for one in known if one.start > reading.when]
+    if reading.offset() < 0:
+        return ended[-1] if ended else None
+    if reading.offset() > 0:
+        return begun[0] if begun else None
+    now = [one for one in known if one.start <= reading.when < one.end]
+    if now:
+        return now[0]
+    near = ended[-1:] if reading.lean < 0 else begun[:1] if reading.lean > 0 else []
+    return near[0] if near else None
+
+
+def _weekend(reading: Reading) -> Stretch | None:
+    """Saturday and Sunday of last, this or next week; `this weekend` looking back on a weekday is left open."""
+    offset = reading.offset()
+    if not offset and reading.lean < 0 and reading.today.weekday() < 5:
+        return None
+    if reading.all("z") and offset > 0:
+        offset = 0 if reading.today.weekday() < 5 else 1
+    saturday = _monday(reading.today) + timedelta(days=5 + 7 * offset)
+    return _days(saturday, saturday + 2 * DAY, reading.when, "day")
+
+
+def _named_day(reading: Reading) -> Stretch | None:
+    return _day(reading.today + reading.number("d") * DAY, reading.when)
+
+
+def _part(reading: Reading) -> Stretch | None:
+    """`this morning`, `last night`: hours counted from the midnight of a day near by."""
+    value = reading.all("P")[0]
+    assert isinstance(value, tuple)
+    day = reading.today + int(value[0]) * DAY
+    begin, until = _numbers(value)
+    return Stretch(_at(day, reading.when.tzinfo, begin), _at(day, reading.when.tzinfo, until), "hour")
+
+
+def _numeric(reading: Reading) -> Stretch | None:
+    """`2026-11-20`, `20.11.2026`; `03/04/2026` only where the zone decides which is the month."""
+    text = str(reading.all("D")[0])
+    first, second, third = (int(part) for part in re.split(r"[-/.]", text))
+    if len(re.split(r"[-/.]", text)[0]) == 4:
+        found = _calendar_day(first, second, third)
+    elif "." in text or _zone(reading.when).startswith(DAY_FIRST) or first > 12:
+        found = _calendar_day(third, second, first)
+    elif _zone(reading.when).startswith(MONTH_FIRST) or second > 12 or first == second:
+        found = _calendar_day(third, first, second)
+    else:
+        found = None
+    return _day(found, reading.when) if found and _FIRST_YEAR <= found.year <= _LAST_YEAR else None
+
+
+def _year_named(reading: Reading) -> Stretch | None:
+    return _year(reading.number("y"), reading.when)
+
+
+def within(day: Stretch, token: Token) -> Stretch | None:
+    """`day` narrowed to the part of the day or the clock time that `token` names; None if there is none such."""
+    if token.letter == "p":
+        begin, until = _numbers(token.value)
+        return Stretch(day.start + timedelta(hours=begin), day.start + timedelta(hours=until), "hour")
+    found = re.match(r"(\d{1,2})(?::|h|uhr)?(\d{2})?\s?([ap])?", str(token.value).casefold())
+    if found is None:
+        return None
+    hour, minute, half = int(found[1]), int(found[2] or 0), found[3]
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    if hour > 23 or minute > 59:
+        return None
+    start = day.start + timedelta(hours=hour, minutes=minute)
+    return (
+        Stretch(start, start + timedelta(minutes=1), "minute")
+        if found[2]
+        else Stretch(start, start + timedelta(hours=1), "hour")
+    )
+
+
+def _numbers(value: Value) -> tuple[int, int]:
+    assert isinstance(value, tuple)
+    return int(value[-2]), int(value[-1])
+
+
+MAKERS: Mapping[str, Callable[[Reading], Stretch | None]] = {
+    "end": _end,
+    "date": _full_date,
+    "month_of_year": _month_of_year,
+    "season_of_year": _season_of_year,
+    "yearless": _yearless,
+    "ago": _ago,
+    "ahead": _ahead,
+    "weekday_of_week": _weekday_of_week,
+    "of_named": _of_named,
+    "day": _named_day,
+    "part": _part,
+    "numeric": _numeric,
+    "year": _year_named,
+    "unit": _unit,
+    "weekday": _weekday,
+    "month": _month_named,
+    "season": _season_named,
+    "weekend": _weekend,
+    "month_by_lean": _month_by_lean,
+    "weekday_by_lean": _weekday_by_lean,
+}

@@ -1,1 +1,0 @@
-"""The numbers, by concern; `core.policy` is the table of all."""

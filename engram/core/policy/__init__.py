@@ -1,0 +1,130 @@
+"""Every number, with its default, unit, range, source row and meaning.
+
+One frozen dataclass per concern. `rows()` lists them for `engram policy`; a number marked `key` may be
+set in the vault's `engram.toml` under that name. A source row names a capability row (`C2`) or a section
+of the design (`vault`, `quality`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+
+from engram.core.policy.dedup import (
+    BoxPolicy,
+    EchoPolicy,
+    LadderPolicy,
+    LinkPolicy,
+    ReviewPolicy,
+    SimilarityPolicy,
+    TrustPolicy,
+)
+from engram.core.policy.files import FilePolicy, ServePolicy
+from engram.core.policy.ingest import (
+    BufferPolicy,
+    ExtractionPolicy,
+    ImportancePolicy,
+    JournalPolicy,
+    ModelPolicy,
+    SignalPolicy,
+)
+from engram.core.policy.insight import ActionPolicy, InsightPolicy
+from engram.core.policy.lifecycle import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, PortraitPolicy, UsagePolicy
+from engram.core.policy.number import Row
+from engram.core.policy.search import LexicalPolicy, RecallPolicy, VectorPolicy
+from engram.core.policy.sessions import TalkPolicy, TodoPolicy
+
+__all__ = [
+    "ActionPolicy",
+    "BoxPolicy",
+    "BufferPolicy",
+    "ConsolidationPolicy",
+    "DecayPolicy",
+    "EchoPolicy",
+    "ExtractionPolicy",
+    "FilePolicy",
+    "ImportancePolicy",
+    "InsightPolicy",
+    "JournalPolicy",
+    "LadderPolicy",
+    "LexicalPolicy",
+    "LifecyclePolicy",
+    "LinkPolicy",
+    "ModelPolicy",
+    "Policy",
+    "PortraitPolicy",
+    "RecallPolicy",
+    "ReviewPolicy",
+    "Row",
+    "ServePolicy",
+    "SignalPolicy",
+    "SimilarityPolicy",
+    "TalkPolicy",
+    "TodoPolicy",
+    "TrustPolicy",
+    "UsagePolicy",
+    "VectorPolicy",
+    "rows",
+    "with_settings",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All concerns together; the value that travels through the program."""
+
+    buffer: BufferPolicy = field(default_factory=BufferPolicy)
+    signals: SignalPolicy = field(default_factory=SignalPolicy)
+    extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
+    importance: ImportancePolicy = field(default_factory=ImportancePolicy)
+    ladder: LadderPolicy = field(default_factory=LadderPolicy)
+    model: ModelPolicy = field(default_factory=ModelPolicy)
+    links: LinkPolicy = field(default_factory=LinkPolicy)
+    lexical: LexicalPolicy = field(default_factory=LexicalPolicy)
+    vectors: VectorPolicy = field(default_factory=VectorPolicy)
+    similarity: SimilarityPolicy = field(default_factory=SimilarityPolicy)
+    recall: RecallPolicy = field(default_factory=RecallPolicy)
+    review: ReviewPolicy = field(default_factory=ReviewPolicy)
+    files: FilePolicy = field(default_factory=FilePolicy)
+    journal: JournalPolicy = field(default_factory=JournalPolicy)
+    serve: ServePolicy = field(default_factory=ServePolicy)
+    boxes: BoxPolicy = field(default_factory=BoxPolicy)
+    echo: EchoPolicy = field(default_factory=EchoPolicy)
+    trust: TrustPolicy = field(default_factory=TrustPolicy)
+    lifecycle: LifecyclePolicy = field(default_factory=LifecyclePolicy)
+    usage: UsagePolicy = field(default_factory=UsagePolicy)
+    decay: DecayPolicy = field(default_factory=DecayPolicy)
+    consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
+    insight: InsightPolicy = field(default_factory=InsightPolicy)
+    actions: ActionPolicy = field(default_factory=ActionPolicy)
+    talks: TalkPolicy = field(default_factory=TalkPolicy)
+    todos: TodoPolicy = field(default_factory=TodoPolicy)
+    portraits: PortraitPolicy = field(default_factory=PortraitPolicy)
+
+
+def rows(policy: Policy) -> list[Row]:
+    """Every number of `policy`, in the order of the table."""
+    return [
+        Row(
+            concern.name,
+            item.name,
+            getattr(getattr(policy, concern.name), item.name),
+            item.metadata["unit"],
+            item.metadata["low"],
+            item.metadata["high"],
+            item.metadata["source"],
+            item.metadata["meaning"],
+            item.metadata["key"],
+        )
+        for concern in fields(policy)
+        for item in fields(getattr(policy, concern.name))
+    ]
+
+
+def with_settings(policy: Policy, settings: dict[str, float]) -> Policy:
+    """`policy` with the numbers whose `key` is in `settings`; types follow the defaults."""
+    for row in rows(policy):
+        if row.key in settings:
+            value = type(row.value)(settings[row.key])
+            concern = replace(getattr(policy, row.concern), **{row.name: value})
+            policy = replace(policy, **{row.concern: concern})
+    return policy

@@ -1,0 +1,209 @@
+"""Conversations in short: what is due for one, which turns it rests on, and what can be told without a model.
+
+(Rows A27, E9–E12.) One stretch of a conversation without half an hour of silence is a *talk*; it has one file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from engram.core.language.echo import own_words
+from engram.core.language.injection import instruction
+from engram.core.language.sentences import sentences
+from engram.core.language.words import content, language, words
+from engram.core.trust import MADE, SYNTHESIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.policy.sessions import TalkPolicy
+    from engram.core.records import Fact, FiledTurn, Turn
+
+EPISODES = "episodes/"
+"""Where the notes of episodes stand (row A27)."""
+
+STATE = "state/sessions.json"
+SPINE = "spine.md"
+
+LISTS = ("what_mattered", "open_loops", "commitments", "people")
+KEYS = ("one_liner", *LISTS, "tone", "parse_error")
+"""The keys of a session summary in the front matter of its file (row E11)."""
+
+_DENSE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """How far a talk is told: its turns and users' turns, when the last was said, and what was made of them."""
+
+    turns: int
+    users: int
+    ended: datetime
+    rolled: int = 0
+    episodes: int = 0
+    summarised: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A talk as its file tells it, with the turns that wait for the file behind the `filed` ones.
+
+    `keys` and `body` are the file's; `sha` is '' where there is no file yet.
+    """
+
+    path: str
+    session: str
+    persona: str | None
+    started: datetime
+    ended: datetime
+    turns: tuple[FiledTurn, ...]
+    filed: int = 0
+    sha: str = ""
+    keys: Mapping[str, object] = field(default_factory=dict)
+    body: str = ""
+
+    @property
+    def stem(self) -> str:
+        """The name of its file, by which its turns are cited."""
+        return self.path.rpartition("/")[2].removesuffix(".md")
+
+    @property
+    def stand(self) -> Stand:
+        """How far it is told."""
+        users = sum(filed.turn.role == "user" for filed in self.turns)
+        told = (
+            value if type(value := self.keys.get(key)) is int else 0 for key in ("rolled", "episodes", "summarised")
+        )
+        return Stand(len(self.turns), users, self.ended, *told)
+
+
+def over(stand: Stand, now: datetime, minutes: float) -> bool:
+    """Whether it fell silent for longer than `minutes`; one that was said to be later than now has not (`E10`)."""
+    return now - stand.ended > timedelta(minutes=minutes)
+
+
+def due(stand: Stand, now: datetime, minutes: float, policy: TalkPolicy, *, model: bool) -> tuple[str, ...]:
+    """What is to be made of a talk now: rolling every 4 turns, an episode for each 5 turns of the user, session at
+    its end (rows E9, A27, E11). Without a `model` there are no episodes.
+    """
+    found = []
+    closed = over(stand, now, minutes)
+    if not closed and stand.turns - stand.turns % policy.rolling_turns > stand.rolled:
+        found.append("rolling")
+    if model and stand.turns >= policy.episode_least and stand.users // policy.episode_users > stand.episodes:
+        found.append("episode")
+    if closed and stand.turns > stand.summarised:
+        found.append("session")
+    return tuple(found)
+
+
+def rows(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
+    """A part of `state/sessions.json`, by its keys; nothing where it cannot be read (`E9`)."""
+    try:
+        return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def curated(facts: Iterable[Fact], persona: str | None) -> tuple[datetime | None, int, int]:
+    """When a conclusion was last drawn from a persona's memories, how many those were, and how many are new (`E9`).
+
+    Told by the memories themselves, so that it is never ahead of them.
+    """
+    own = [fact for fact in facts if fact.persona == persona and fact.created]
+    last = max((fact.created for fact in own if fact.created and fact.origin == SYNTHESIZED), default=None)
+    rest = [fact.created for fact in own if fact.origin not in MADE]
+    before = sum(1 for at in rest if last and at and at <= last)
+    return last, before, len(rest) - before
+
+
+# -- what a summary rests on ------------------------------------------------------------------------------
+
+
+def either(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
+    """The latest `each` turns of the user and as many of everybody else, in the order they were said (rows E9, E11)."""
+    kept = []
+    for side in (True, False):
+        kept += [filed for filed in turns if (filed.turn.role == "user") is side][-each:]
+    place = {filed.key: number for number, filed in enumerate(turns)}
+    return sorted(kept, key=lambda filed: place[filed.key])
+
+
+def window(turns: Iterable[FiledTurn], policy: TalkPolicy, **more: Any) -> str:
+    """The turns as a model is shown them: JSON that is the same for the same words."""
+    said = [{"who": who(filed.turn), "role": filed.turn.role, "said": shown(filed.turn, policy)} for filed in turns]
+    return json.dumps({"turns": said, **more}, ensure_ascii=False, sort_keys=True)
+
+
+def who(turn: Turn) -> str:
+    """The name under which somebody speaks."""
+    return turn.speaker or turn.role
+
+
+def shown(turn: Turn, policy: TalkPolicy) -> str:
+    """A turn on one line, without what recall had handed out (`X7`), cut to its length."""
+    return cut(" ".join(own_words(turn.text).split()), policy.turn_chars)
+
+
+def cut(text: str, chars: int) -> str:
+    """`text` in at most so many characters, cut between words."""
+    if len(text) <= chars:
+        return text
+    head, blank, _ = text[: chars - 1].rpartition(" ")
+    return (head if blank and len(head) > chars // 2 else text[: chars - 1]).rstrip() + "…"
+
+
+# -- without a model --------------------------------------------------------------------------------------
+
+
+def telling(turns: Sequence[FiledTurn], policy: TalkPolicy, chars: int, most: int) -> list[tuple[Turn, str]]:
+    """The sentences that tell most of these turns, at most `chars` together, in order, each with its turn.
+
+    A sentence is worth the words it shares with the rest of the talk and those the talk has besides, over the
+    root of its length; the user's count for more. Questions, what reads like an instruction and what says
+    nothing are left out.
+    """
+    found = [
+        (filed.turn, said)
+        for filed in turns
+        if filed.turn.role in {"user", "assistant"}
+        for text in [shown(filed.turn, policy)]
+        for start, end in sentences(text)
+        for said in [text[start:end].strip()]
+        if said and not said.endswith(("?", "？")) and not instruction(said)
+    ]
+    terms = [_terms(said) for _, said in found]
+    counts = Counter(term for each in terms for term in set(each))
+    worth = {
+        place: sum(1 + math.log(counts[term]) for term in set(each))
+        / math.sqrt(len(each) + _DENSE)
+        * (1.5 if found[place][0].role == "user" else 1.0)
+        for place, each in enumerate(terms)
+        if len(each) > 1
+    }
+    kept: list[int] = []
+    seen: set[str] = set()
+    for place in sorted(worth, key=lambda place: (-worth[place], place)):
+        said = found[place][1]
+        if len(kept) < most and said not in seen and len(said) + 2 <= chars:
+            kept.append(place)
+            seen.add(said)
+            chars -= len(said) + len(who(found[place][0])) + 3
+    return [found[place] for place in sorted(kept)]
+
+
+def _terms(text: str) -> list[str]:
+    found = words(text)
+    return content(found, language(found))
+
+
+def cover(question: Sequence[str], text: str) -> float:
+    """The share of a question's words that `text` has, 0–1 (`A29`, where no vectors decide)."""
+    asked = set(question)
+    return len(asked & set(_terms(text))) / len(asked) if asked else 0.0

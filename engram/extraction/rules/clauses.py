@@ -1,0 +1,138 @@
+"""From a turn to the clauses that a rule may read, each with its surroundings (rows X2, X14)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core.language.dates import MONTHS, Span, in_words, resolve
+from engram.core.language.sentences import clauses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.core.records import Interval, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """The subject of a turn's statements; `to_bot` where an assistant listens, `known` the names of relatives."""
+
+    name: str
+    to_bot: bool
+    share: float
+    known: frozenset[str]
+
+    @property
+    def possessive(self) -> str:
+        """Whose, within a sentence."""
+        name = self.name or "the user"
+        return f"{name}'" if name.endswith("s") else f"{name}'s"
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A time named before a clause, in words with their preposition (`in May 2026`, `from May 2026`)."""
+
+    interval: Interval
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause with its surroundings: `text[start:end]` of the masked turn, and the sentence `before` it begins at.
+
+    `earlier` is the turn before with the names in the reply to it: a pronoun may still mean somebody there.
+    `is_task` where the turn asks for a text, so that the people in it may be invented.
+    """
+
+    turn: Turn
+    speaker: Speaker
+    text: str
+    start: int = 0
+    end: int = 0
+    before: int = 0
+    corrects: bool = False
+    dates: tuple[Span, ...] = ()
+    lead: Lead | None = None
+    earlier: str = ""
+    is_task: bool = False
+
+    @property
+    def words(self) -> str:
+        """The clause itself."""
+        return self.text[self.start : self.end]
+
+    def when(self) -> Interval | None:
+        """The one time it names, or None."""
+        if self.dates or not self.lead:
+            return self.dates[0].interval if len(self.dates) == 1 else None
+        return self.lead.interval
+
+
+_CORRECTS = re.compile(r"(?:no|nope|actually|correction|sorry|i meant|(?:small |quick )?update)\b[,.: ]", re.IGNORECASE)
+_LEAD = re.compile(
+    r"(?:(?:and|but|so|because|'?cause|plus|also|well|oh|ah|yeah|yes|yep|yup|no(?=[,.!:])|nope|hi|hey"
+    r"|hello|ok|okay|haha+|lol|wow"
+    r"|hmm+|um|uh|ugh|ha|(?:(?:small|quick) )?update|btw|by the way"
+    r"|actually|honestly|tbh|to be honest|personally|for me|fun fact|guess what|in fact"
+    r"|anyways?|sure|thanks|thank you|right now|currently|lately|recently|these days|nowadays|unfortunately|luckily"
+    r"|sadly|fortunately|finally|on a side note|sorry|correction|since|though|although|while|now"
+    r"|as for me|especially|even|just|i mean|you know|it's true,?|for now|at the moment"
+    r"|(?:mine|fix|news|good news|bad news|confession|reminder|resolution|ps)(?=:)"
+    r")[,.!: ]+)",
+    re.IGNORECASE,
+)
+_FROM = re.compile(
+    r"(?P<word>since|from|as of|starting(?: (?:in|on|from))?|beginning(?: (?:in|on))?)\s+"
+    rf"(?P<month>(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{1,2}}\b)?(?:,? \d{{4}})?)?",
+    re.IGNORECASE,
+)
+
+_DAY = re.compile(r"\b\d{1,2}\b")
+
+
+def clauses_of(sentence: Clause) -> Iterator[Clause]:
+    """The clauses of a sentence, given as one, without what stands before them."""
+    dates, lead = sentence.dates, sentence.lead
+    corrects = _CORRECTS.match(sentence.text, sentence.start, sentence.end) is not None
+    for start, end in clauses(sentence.text, sentence.start, sentence.end):
+        here = tuple(date for date in dates if start <= date.start and date.end <= end)
+        clause = _begun(replace(sentence, start=start, end=end, dates=here, lead=lead, corrects=corrects))
+        lead = clause.lead if clause.start >= clause.end else None
+        if lead is None:
+            yield clause
+
+
+def _begun(clause: Clause) -> Clause:
+    """The clause without fillers and a date before it (`Well, last week I …`), which is kept as its `lead`."""
+    start, lead = clause.start, clause.lead
+    for _ in range(6):
+        if dated := _dated(clause, start):
+            start, lead = dated
+            while start < clause.end and clause.text[start] in ", ":
+                start += 1
+        elif found := _LEAD.match(clause.text, start, clause.end):
+            start = found.end()
+        else:
+            break
+    dates = tuple(date for date in clause.dates if date.start >= start)
+    return replace(clause, start=start, dates=dates, lead=lead)
+
+
+def _dated(clause: Clause, start: int) -> tuple[int, Lead] | None:
+    """Where the time that stands at `start` ends, and the time; `from December` looks ahead."""
+    found = _FROM.match(clause.text, start, clause.end)
+    place = found.start("month") if found and found["month"] else found.end() if found else start
+    date = next((date for date in clause.dates if date.start in {start, place}), None)
+    word = "" if not found else "since" if found["word"].casefold() == "since" else "from"
+    if date:
+        preposition, words = in_words(date.interval)
+        return date.end, Lead(date.interval, f"{word or preposition} {words}")
+    if found and found["month"] and word == "from":
+        said = found["month"]
+        ahead = resolve(f"It will be {'on' if _DAY.search(said) else 'in'} {said}", clause.turn.occurred_at)
+        if len(ahead) == 1:
+            return found.end(), Lead(replace(ahead[0], words=said), f"from {in_words(ahead[0])[1]}")
+    return None

@@ -1,0 +1,212 @@
+"""One file of the vault, read once and understood: what the catalogue will hold of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
+
+from engram.core.records import WHOSE_IS_UNKNOWN, Fact, Problem
+from engram.core.sessions import EPISODES
+from engram.index.rows import OwnNote, SessionFile
+from engram.vault.facts import fact_from, text_of
+from engram.vault.formats import outside
+from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS, read
+from engram.vault.paths import UNKNOWN, Stat, is_conflict_copy, kind_at, stat_of
+from engram.vault.sessions import conversation_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import tzinfo
+
+    from engram.core.policy import FilePolicy
+    from engram.index.rows import Unit
+    from engram.vault.frontmatter import Note
+    from engram.vault.paths import Kind
+    from engram.vault.sessions import Conversation
+
+_BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
+    NOT_UTF_8: "not all of it is UTF-8",
+    "conflict": "unresolved conflict markers",
+}
+"""Problems for which the keys of a note are not believed, in the words of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The bytes of a file and its stat, or why there are none: vanished, busy, unreadable, too large."""
+
+    raw: bytes = b""
+    stat: Stat = UNKNOWN
+    fault: Literal["", "vanished", "busy", "unreadable", "too-large"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file understood. Only one file may hold a `claim`: a fact's id, conversation and id of a session file, a note's
+    path.
+
+    `units` is None where there is nothing to index, and the last good version stays; `conflict` says why
+    such a file is for a person to decide. `broken` is the note of a file of ours whose keys cannot be believed:
+    `with_last_keys` makes its units.
+    """
+
+    path: str
+    kind: Kind
+    stat: Stat
+    sha: str = ""
+    claim: str = ""
+    units: tuple[Unit, ...] | None = None
+    session: SessionFile | None = None
+    problems: tuple[Problem, ...] = ()
+    conflict: str = ""
+    broken: Note | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastGood:
+    """What the catalogue holds of a file: its units, its claim, and of a session file the row."""
+
+    units: tuple[Unit, ...] = ()
+    claim: str = ""
+    session: SessionFile | None = None
+
+
+def read_file(path: str, limit: int) -> Reading:
+    """Read the file at the absolute `path` once; one that is longer or shorter than its stat says is busy.
+
+    The caller compares the stat again before it believes the bytes. Never follows a link, never waits for a
+    pipe, never reads more than `limit` bytes.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return Reading(fault="vanished")
+    except OSError:
+        return Reading(fault="unreadable")
+    try:
+        stat = stat_of(os.fstat(descriptor))
+        if stat.size > limit:
+            return Reading(stat=stat, fault="too-large")
+        raw = os.read(descriptor, stat.size + 1)
+    except OSError:
+        return Reading(fault="unreadable")
+    finally:
+        os.close(descriptor)
+    return Reading(raw, stat, "" if len(raw) == stat.size else "busy")
+
+
+def entry_of(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -> Entry:
+    """What the file at `path` with the bytes `raw` says; faults in it are problems, never exceptions."""
+    kind, sha = kind_at(path), sha256(raw).hexdigest()
+    if is_conflict_copy(path):
+        problem = Problem("sync-conflict", "a copy that a sync tool put aside; keep one and delete the other", path)
+        return Entry(path, kind, stat, sha, problems=(problem,), conflict="sync-conflict")
+    ours = kind != "note" or path.startswith(EPISODES)
+    note = read(raw, policy, ours=ours)
+    if ours and note.problems:
+        return _broken(note, path, sha, stat)
+    if kind == "note":
+        return _own(note, path, sha, stat, zone)
+    if kind == "fact":
+        fact, problems = fact_from(note, path, sha, zone)
+        if fact is not None:
+            return Entry(path, kind, stat, sha, fact.id, (fact,), None, problems)
+    else:
+        conversation, problems = conversation_from(note, path, zone)
+        if conversation is not None:
+            own = str(note.keys.get("id") or f"{conversation.persona or ''} {conversation.started.isoformat()}")
+            return _session(conversation, f"{conversation.session} {own}", problems, path, sha, stat)
+    return Entry(path, kind, stat, sha, problems=problems)
+
+
+def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
+    """A broken `entry` with its body as it stands, under the keys that were last read in this file.
+
+    Without such keys nobody knows whose it is: then it is a plain note of the persona `WHOSE_IS_UNKNOWN`. A file
+    without any text, as one that is binary, stays without units.
+    """
+    note = entry.broken
+    assert note is not None
+    text = text_of(note.body)
+    if not text:
+        return entry
+    known = last.units[0] if last.units else None
+    if isinstance(known, Fact) and entry.kind == "fact":
+        fact = replace(known, text=text, path=entry.path, sha=entry.sha)
+        return replace(entry, claim=fact.id, units=(fact,))
+    if entry.kind == "session" and last.session is not None:
+        held = replace(note, keys=_keys_of(last.session), problems=())
+        conversation, problems = conversation_from(held, entry.path, zone)
+        if conversation is not None:
+            told = (*entry.problems, *problems)
+            return replace(_session(conversation, last.claim, told, entry.path, entry.sha, entry.stat), broken=note)
+    persona = known.persona if isinstance(known, OwnNote) and entry.kind == "note" else WHOSE_IS_UNKNOWN
+    own = _unit_of(entry.path, text, entry.sha, entry.stat, zone, persona)
+    return replace(entry, claim=entry.path, units=(own,))
+
+
+def broken(unit: Unit, problems: Iterable[Problem]) -> str:
+    """What is said beside a recalled `unit` whose file has these problems, '' where its keys are believed.
+
+    `front matter broken (line 4): shown with its last good keys`.
+    """
+    what = next(((_BROKEN[one.code], one.line) for one in problems if one.code in _BROKEN), None)
+    if what is None:
+        return ""
+    line = f" (line {what[1]})" if what[1] else ""
+    if isinstance(unit, OwnNote):
+        unknown = unit.persona == WHOSE_IS_UNKNOWN
+        return f"{what[0]}{line}: its keys are not known, so only the owner sees it" if unknown else f"{what[0]}{line}"
+    return f"{what[0]}{line}: shown with its last good keys"
+
+
+def _keys_of(session: SessionFile) -> dict[str, object]:
+    """The keys of a session file as its row has them."""
+    times = {"started": session.started.isoformat(), "ended": session.ended.isoformat()}
+    counts = {"rolled": session.rolled, "episodes": session.episodes, "summarised": session.summarised}
+    return {"session": session.session, "persona": session.persona, **times, **counts}
+
+
+def _broken(note: Note, path: str, sha: str, stat: Stat) -> Entry:
+    """A file of ours whose keys cannot be believed."""
+    problems = tuple(replace(problem, path=path) for problem in note.problems)
+    merging = problems[0].code == "conflict" and kind_at(path) != "note"
+    conflict = "merge-markers" if merging else ""
+    return Entry(path, kind_at(path), stat, sha, problems=problems, conflict=conflict, broken=note)
+
+
+def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
+    """A file that is not read, with its problem."""
+    return Entry(path, kind_at(path), stat, problems=(Problem(code, message, path),))
+
+
+def _session(
+    conversation: Conversation, claim: str, problems: tuple[Problem, ...], path: str, sha: str, stat: Stat
+) -> Entry:
+    """`claim` tells it from other files of its conversation, of which several may begin in one second."""
+    turns, session, started = conversation.turns, conversation.session, conversation.started
+    last = max((int(turn.block[1:]) for turn in turns), default=0)
+    users = sum(filed.turn.role == "user" for filed in turns)
+    told = (users, conversation.rolled, conversation.episodes, conversation.summarised)
+    file = SessionFile(path, session, conversation.persona, started, conversation.ended, len(turns), last, *told)
+    return Entry(path, "session", stat, sha, claim, turns, file, problems)
+
+
+def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
+    """The user's own note; with faulty front matter its text still counts, for nothing is believed of it."""
+    problems = tuple(replace(problem, path=path) for problem in note.problems)
+    if problems and not note.body:
+        return Entry(path, "note", stat, sha, problems=problems)
+    text = outside(note.body)  # what engram tells in it rests on memories, which are found themselves
+    if text != note.body and not text.strip():
+        return Entry(path, "note", stat, sha, problems=problems)
+    persona = str(note.keys.get("persona") or "") or None if path.startswith(EPISODES) else None
+    return Entry(path, "note", stat, sha, path, (_unit_of(path, text, sha, stat, zone, persona),), None, problems)
+
+
+def _unit_of(path: str, text: str, sha: str, stat: Stat, zone: tzinfo, persona: str | None) -> OwnNote:
+    changed = datetime.fromtimestamp(stat.mtime / 1e9, zone)
+    return OwnNote(path, path.rpartition("/")[2][:-3], text, changed, sha, persona)

@@ -1,0 +1,121 @@
+"""The day's model budget (row X24): counted before the call, corrected after it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import BudgetSpentError, NotFoundError
+from engram.vault import disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from engram.core.policy import ModelPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What one day has cost so far; `date` is the clock's own ISO date."""
+
+    date: str = ""
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    failures: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in both directions."""
+        return self.tokens_in + self.tokens_out
+
+
+class Spend:
+    """The ledger of today, shared by all threads that ask a model.
+
+    `load` gives the mapping that `save` was handed last (or an empty one); a ledger that cannot be read
+    counts as empty. `save` is called after every change, under the lock.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Mapping[str, Any]] | None = None,
+        save: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        self._save = save
+        self._day = _day_from(load() if load else {})
+        self._lock = threading.Lock()
+
+    def today(self, now: datetime) -> Day:
+        """The figures of `now`'s date."""
+        with self._lock:
+            return self._at(now)
+
+    def take(self, now: datetime, policy: ModelPolicy, tokens: int) -> None:
+        """Reserves one call and the `tokens` of its prompt.
+
+        Raises BudgetSpentError, and reserves nothing, where that would pass the day's calls or tokens.
+        """
+        with self._lock:
+            day = self._at(now)
+            if day.calls + 1 > policy.calls_per_day:
+                raise _spent(f"{day.calls} of {policy.calls_per_day} model calls", "model.calls_per_day")
+            if day.tokens + tokens > policy.tokens_per_day:
+                raise _spent(f"{day.tokens} of {policy.tokens_per_day} model tokens", "model.tokens_per_day")
+            self._put(replace(day, calls=day.calls + 1, tokens_in=day.tokens_in + tokens))
+
+    def settle(self, now: datetime, reserved: int, tokens_in: int, tokens_out: int) -> None:
+        """Puts the tokens that were really used in the place of the reserved ones."""
+        with self._lock:
+            day = self._at(now)
+            self._put(
+                replace(
+                    day,
+                    tokens_in=max(0, day.tokens_in - reserved) + tokens_in,
+                    tokens_out=day.tokens_out + tokens_out,
+                )
+            )
+
+    def fail(self, now: datetime) -> None:
+        """Counts a call that gave nothing."""
+        with self._lock:
+            day = self._at(now)
+            self._put(replace(day, failures=day.failures + 1))
+
+    def _at(self, now: datetime) -> Day:
+        date = now.date().isoformat()
+        return self._day if self._day.date == date else Day(date)
+
+    def _put(self, day: Day) -> None:
+        self._day = day
+        if self._save:
+            self._save(asdict(day))
+
+
+def ledger(path: Path) -> Spend:
+    """The ledger in the file `path`; all that ask a model on one day share it."""
+
+    def load() -> dict[str, Any]:
+        try:
+            saved: dict[str, Any] = json.loads(disk.read(path))
+        except (NotFoundError, ValueError):
+            return {}
+        return saved if isinstance(saved, dict) else {}
+
+    return Spend(load, lambda day: disk.write_derived(path, json.dumps(day).encode()))
+
+
+def _spent(what: str, key: str) -> BudgetSpentError:
+    return BudgetSpentError(
+        f"Today's budget is spent: {what}", fix=f"The batch waits until tomorrow; raise {key} to go on."
+    )
+
+
+def _day_from(saved: Mapping[str, Any]) -> Day:
+    counts = {item.name: saved.get(item.name) for item in fields(Day) if item.name != "date"}
+    sound = all(type(count) is int and count >= 0 for count in counts.values())
+    return Day(**saved) if sound and isinstance(saved.get("date"), str) and len(saved) == len(counts) + 1 else Day()

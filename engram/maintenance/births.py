@@ -1,0 +1,40 @@
+"""Notes that consolidation makes: memories concluded from others, and questions to a person (rows A23, X8, X9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core.records import Create, Fact
+from engram.vault import facts, reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from engram.maintenance.passes import Case
+    from engram.pipeline.write import Filing
+
+
+class Births:
+    """Puts what passes conclude into the form of notes. Writes nothing."""
+
+    def __init__(self, filing: Filing) -> None:
+        self.filing = filing
+
+    def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
+        """A new memory with the path of its note; `taken` are paths that are planned for others."""
+        return replace(fact, path=self.filing.path_of(fact, taken))
+
+    def note(self, fact: Fact, why: str) -> Create:
+        """The note of a new memory."""
+        zone = self.filing.settings.zone
+        return Create(fact.path, facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source), why)
+
+    def case(self, case: Case, now: datetime) -> Create | None:
+        """The note that asks about two memories; None where it was asked or decided before."""
+        zone = self.filing.settings.zone
+        if self.filing.told("decide", reviews.case_id(case.new.id, case.old.id)):
+            return None
+        asked = reviews.conflict(case.new, case.old, case.why, now, zone)
+        return None if self.filing.index.holds(asked.path) else asked

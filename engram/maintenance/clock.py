@@ -1,0 +1,108 @@
+"""The watch on the clock: whether the time it shows may be believed (design of the vault).
+
+Fading, expiry and the archive believe the clock on the wall. A clock that was set wrong would put a whole vault
+away in one night, so it is compared with one that nobody can set.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import deque
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engram.core.clock import Reading, clock_doubt
+from engram.errors import EngramError
+from engram.vault import disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from engram.config import Settings
+
+READINGS = "clock.jsonl"
+UNBELIEVED = "nothing is believed to have aged until it has kept step for {:g} minutes"
+
+
+def boottime() -> float:
+    """Seconds since the machine started, also those it slept."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Clockwatch:
+    """Readings of the two clocks, the last day of them, in a file of the state folder. Belongs to the one writer.
+
+    A doubt stands in `faults`. The file may be lost: then a jump from before is not known.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        faults: dict[str, str],
+        clock: Callable[[], datetime],
+        steady: Callable[[], float],
+    ) -> None:
+        self.path = settings.state / READINGS
+        self.policy = settings.policy
+        self.faults = faults
+        self.clock = clock
+        self.steady = steady
+        self._readings = deque(_known(self.path), self.policy.lifecycle.clock_readings)
+        self._lines = len(self._readings)
+
+    def look(self) -> None:
+        """Take a reading where the last one is long enough ago."""
+        now = self._now()
+        if self._readings and 0 <= now.steady - self._readings[-1].steady < self.policy.lifecycle.clock_look_seconds:
+            return
+        self._readings.append(now)
+        try:
+            self._keep(now)
+        except EngramError as fault:
+            self.faults["clock"] = str(fault)
+        else:
+            self.doubt()
+
+    def doubt(self) -> str | None:
+        """Why nothing may be believed to have aged just now, or None."""
+        if jump := clock_doubt([*self._readings, self._now()], self.policy):
+            agree = UNBELIEVED.format(self.policy.lifecycle.clock_agree_minutes)
+            self.faults["clock"] = f"{jump}; {agree}"
+            return self.faults["clock"]
+        self.faults.pop("clock", None)
+        return None
+
+    def _now(self) -> Reading:
+        return Reading(self.clock(), self.steady())
+
+    def _keep(self, reading: Reading) -> None:
+        """Add a line; what fell out of the readings leaves the file once it is as much as they are."""
+        if self._lines >= 2 * self.policy.lifecycle.clock_readings:
+            disk.write_derived(self.path, b"".join(map(_line, self._readings)))
+            self._lines = len(self._readings)
+        else:
+            disk.append(self.path, _line(reading), set())
+            self._lines += 1
+
+
+def _line(reading: Reading) -> bytes:
+    return json.dumps([reading.wall.isoformat(), reading.steady]).encode() + b"\n"
+
+
+def _known(path: Path) -> Iterator[Reading]:
+    """The readings in a file, those that make sense."""
+    try:
+        raw = disk.read(path)
+    except EngramError:
+        return
+    for line in raw.decode(errors="replace").splitlines():
+        try:
+            wall, steady = json.loads(line)
+            reading = Reading(datetime.fromisoformat(wall), float(steady))
+        except (ValueError, TypeError, OverflowError):
+            continue
+        if reading.wall.tzinfo and math.isfinite(reading.steady):
+            yield reading

@@ -1,0 +1,438 @@
+"""Who and what memories are about: notes united, described, carded, bridged (rows A33, B11–B14, C13, C14, D9)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import timedelta
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from engram.core import lifecycle
+from engram.core.actions import Eligibility, proposed
+from engram.core.entities import key, ref
+from engram.core.language.words import words
+from engram.core.records import Amend, Edge, Edit, Fact, Line, Move
+from engram.maintenance.passes import TRASH, Tie, Told
+from engram.maintenance.passes.generated_text import Telling, about, asked, evidence, line, names, numbered, stem, worth
+from engram.maintenance.passes.groups import linked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.records import Entity
+    from engram.maintenance.passes import Living, Step, View
+
+
+# -- one note for one name ------------------------------------------------------------------------------
+
+
+def unite(view: View, _now: datetime) -> list[Step]:
+    """Notes of one name, or of a name that is another's alias, become one (`C13`); likeness unites nothing.
+
+    A person's own note stays; two of them are theirs to unite. Further names, relations and links move.
+    """
+    found: list[Step] = []
+    for stays, goes in _fragments(view):
+        winner, loser = view.entities[stays.path], view.entities[goes.path]
+        steps = [*_gathered(winner, loser), *_relinked(view, winner, loser)]
+        view = view.after(steps)
+        found += steps
+    return found
+
+
+def retire(view: View, now: datetime) -> list[Step]:
+    """A note that was united with another goes to the trash once no memory leads to it any more (`C13`).
+
+    Where a person's words do, it stays and says where it went.
+    """
+    return [
+        _laid_aside(view, winner, loser, now)
+        for winner, loser in _fragments(view)
+        if not _gathered(winner, loser) and not _relinked(view, winner, loser)
+    ]
+
+
+def _fragments(view: View) -> list[tuple[Entity, Entity]]:
+    """Pairs of a note that stays and one that goes into it; none that stays goes into another.
+
+    A person's own stays, else one whose name is nobody's alias, else the older one.
+    """
+    return view.once(_fragments, lambda: list(_paired(view.entities)), view.entities)
+
+
+def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
+    named, aliased = defaultdict(set), defaultdict(set)
+    for path, one in entities.items():
+        named[key(one.name)].add(path)
+        for alias in {key(alias) for alias in one.aliases} - {key(one.name)}:
+            aliased[alias].add(path)
+    alike, called = _united(named.values()), set[str]()
+    while True:
+        place = {path: number for number, group in enumerate(alike) for path in group}
+        meant = {name for name in aliased.keys() & named.keys() if len({place[path] for path in aliased[name]}) == 1}
+        if meant == called:
+            break
+        called = meant  # what an alias unites may be all that share the next one
+        alike = _united([*named.values(), *(named[name] | aliased[name] for name in called)])
+    for group in alike:
+        some = [entities[path] for path in group]
+        types = {one.type for one in some} - {"concept"}
+        for kind in [""] if len(types) < 2 else sorted(types):  # then nobody can say which of them a concept is
+            same = [one for one in some if kind in {"", one.type}]
+            stays, *rest = sorted(same, key=lambda one: (not one.theirs, key(one.name) in called, one.id, one.path))
+            yield from ((stays, goes) for goes in rest if not goes.theirs)
+
+
+def _united(groups: Iterable[set[str]]) -> list[list[str]]:
+    """The groups, those with a member in common as one."""
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        one = group.union(*(found[path] for path in group & found.keys()))
+        found |= dict.fromkeys(one, one)
+    return sorted(sorted(one) for one in {id(one): one for one in found.values()}.values())
+
+
+def _gathered(winner: Entity, loser: Entity) -> list[Step]:
+    """What the old note says that the other does not say yet."""
+    known = {key(name) for name in (winner.name, *winner.aliases)}
+    fresh = [name for name in dict.fromkeys((loser.name, *loser.aliases)) if key(name) not in known]
+    keys: dict[str, object] = {"aliases": [*winner.aliases, *fresh]} if fresh else {}
+    if winner.type == "concept" != loser.type:
+        keys["type"] = loser.type
+    own = {key(winner.name), key(loser.name)}
+    add = tuple(one for one in loser.relations if one not in winner.relations and key(one[1]) not in own)
+    why = f"{loser.name} is the same"
+    return [Amend(winner.path, why, keys, add=add)] if keys or add else []
+
+
+def _relinked(view: View, winner: Entity, loser: Entity) -> list[Step]:
+    """What links to the old note by a name that the other's file has not."""
+    if _leads(winner.name, loser):
+        return []
+    found: list[Step] = []
+    why = f"{loser.name} is {winner.name}"
+    for one in view.memories.values():
+        if any(_leads(name, loser) for name in one.fact.about):
+            links = linked(winner.name if _leads(name, loser) else name for name in one.fact.about)
+            found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, why))
+    for other in view.entities.values():
+        drop = tuple(one for one in other.relations if _leads(one[1], loser))
+        if drop and other.path not in {winner.path, loser.path}:
+            add = tuple((kind, winner.name) for kind, _ in drop)
+            found.append(Amend(other.path, why, add=tuple(one for one in add if one not in other.relations), drop=drop))
+    return found
+
+
+def _laid_aside(view: View, winner: Entity, loser: Entity, now: datetime) -> Step:
+    why = f"{winner.name} is told in {winner.path}"
+    if not _leads(winner.name, loser) and _linked(view, loser):
+        return Amend(loser.path, why, {"superseded_by": f"[[{winner.name}]]"})
+    to = f"{TRASH}/{now.astimezone(view.zone):%Y-%m-%d}/{loser.path.rpartition('/')[2]}"
+    return Move(loser.path, loser.sha, to, {"superseded_by": f"[[{winner.name}]]"}, why)
+
+
+def _linked(view: View, loser: Entity) -> bool:
+    """Whether words of a person lead to the note."""
+    link = f"[[{loser.name}".casefold()
+    pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
+    own = [page.own for page in pages if page]
+    own += [one.fact.text for one in view.memories.values()]
+    return any(link in text.casefold() for text in own) or bool(view.look.linking(loser.name))
+
+
+def _leads(name: str, entity: Entity) -> bool:
+    """Whether a link by this name finds the note."""
+    return name.casefold() == entity.name.casefold()
+
+
+# -- what is told of each ---------------------------------------------------------------------------------
+
+
+def describe(view: View, now: datetime) -> list[Step]:
+    """One to four sentences on whom or what memories are about, where that changed (rows B11, B12, C14).
+
+    At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`); only with a model.
+    """
+    policy, telling = view.policy.portraits, Telling(view, now)
+    room = policy.entities - telling.made_now("description")
+    known = about(view, now)
+    for path in _lately(view, known, now):
+        if room <= 0:
+            break
+        entity = view.entities[path]
+        told = sorted(sorted(known[path], key=worth)[: policy.together], key=lambda one: one.fact.id)
+        facts = [one.fact for one in told]
+        material = {"name": entity.name, "type": entity.type, "facts": numbered(view, facts)}
+        ask = asked("describe", material, f"{entity.name} was mentioned or recalled")
+        change = Amend(path, f"told from {len(facts)} memories")
+        room -= telling.tell(change, "description", ask, [(stem(fact),) for fact in facts])
+    return telling.done()
+
+
+def relate(view: View, now: datetime) -> list[Step]:
+    """A sentence on each relation that memories tell of, where that changed (rows B11, B12, B14).
+
+    As many entities as `describe` tells of, and the same ones first; only with a model.
+    """
+    policy, telling = view.policy.portraits, Telling(view, now)
+    room = policy.entities - telling.made_now("relationships")
+    known = about(view, now)
+    for path in _lately(view, known, now):
+        if room <= 0:
+            break
+        entity = view.entities[path]
+        listed, facts = _bonds(view, entity, known[path])
+        if not listed and "relationships" in entity.blocks:
+            change = Amend(path, "no memory tells of a relation", blocks={"relationships": ()})
+            telling.show(change, view.page(path))
+        elif listed:
+            material = {"name": entity.name, "type": entity.type, "relations": listed, "facts": numbered(view, facts)}
+            ask = asked("relate", material, f"relations of {entity.name}")
+            change = Amend(path, f"told from {len(facts)} memories")
+            room -= telling.tell(change, "relationships", ask, [(stem(fact),) for fact in facts])
+    return telling.done()
+
+
+def _bonds(view: View, entity: Entity, told: Sequence[Living]) -> tuple[list[dict[str, object]], list[Fact]]:
+    """The relations that memories about the entity tell of, as a question shows them, and those memories."""
+    policy, listed, facts = view.policy.portraits, list[dict[str, object]](), list[Fact]()
+    for kind, to in entity.relations:
+        other = names(view).one(to)
+        called = _called([other] if other else ())
+        tells = [one.fact for one in sorted(told, key=worth) if _names_one(one.fact.text, called)][: policy.beside]
+        fresh = [fact for fact in tells if fact not in facts]
+        if tells and len(facts) + len(fresh) <= policy.together:
+            listed.append({"r": len(listed) + 1, "relation": kind, "to": to})
+            facts += fresh
+    return listed, sorted(facts, key=lambda fact: fact.id)
+
+
+def _lately(view: View, known: Mapping[str, Sequence[Living]], now: datetime) -> list[str]:
+    """The paths of entities that were mentioned or recalled in the last 7 days, the latest first (`B14`)."""
+    lately = view.once(_lately, lambda: {path: max(map(_touched, some)) for path, some in known.items()}, known)
+    since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
+    return [path for path in sorted(lately, key=lambda path: (-lately[path], path)) if lately[path] >= since]
+
+
+def _touched(one: Living) -> float:
+    times = (one.fact.created, one.usage.last_access, one.usage.evidence_at)
+    return max([when.timestamp() for when in times if when], default=0.0)
+
+
+def cards(view: View, now: datetime) -> list[Step]:
+    """What tells most of an entity with 5 memories or more, in at most 400 words, each with its source (`D9`)."""
+    telling, known = Telling(view, now), about(view, now)
+    told = view.once(cards, lambda: _carded(view, known), known)
+    for path, entity in view.entities.items():
+        if path in told or "card" in entity.blocks:
+            why = f"{len(known.get(path, ()))} memories"
+            telling.show(Amend(path, why, blocks={"card": told.get(path, ())}), view.page(path))
+    return telling.done()
+
+
+def _carded(view: View, known: Mapping[str, Sequence[Living]]) -> dict[str, tuple[Line, ...]]:
+    """The cards of entities that have one, by path."""
+    policy = view.policy.portraits
+    return {
+        path: _within(view, sorted(memories, key=worth), policy.card_words)
+        for path, memories in known.items()
+        if len(memories) >= policy.card_memories
+    }
+
+
+def _within(view: View, memories: Iterable[Living], most: int) -> tuple[Line, ...]:
+    found: list[Line] = []
+    for one in memories:
+        told = line(view, one.fact)
+        most -= len(told.text.split())
+        if most < 0:
+            break
+        found.append(told)
+    return tuple(found)
+
+
+def cleanup(view: View, now: datetime) -> list[Step]:
+    """Lines that rest on what is over or gone are taken out of all that is told (`B13`)."""
+    paths = [path for path, one in view.entities.items() if one.blocks]
+    paths += [path for folder in ("", "macros", "traces") for path in view.pages(folder) if _is_told(path)]
+    facts = [one.fact for one in view.memories.values()]
+    alive = {stem(fact) for fact in facts if not lifecycle.hidden(fact, now, archive=True)}
+    alive |= {path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")}
+    found: list[Step] = []
+    for path in paths:
+        page = view.page(path)
+        changed = {
+            name: left
+            for name, lines in (page.blocks.items() if page else ())
+            if (left := tuple(one for one in lines if alive.issuperset(one.sources))) != lines
+        }
+        if changed:
+            found.append(Amend(path, "it rested on what is over", blocks=changed))
+    return found
+
+
+def _is_told(path: str) -> bool:
+    return path in {"profile.md", "IDENTITY.md"} or path.startswith("macros/") or path.endswith("-story.md")
+
+
+# -- whom a memory is about -------------------------------------------------------------------------------
+
+
+def subjects(view: View, now: datetime) -> list[Step]:
+    """Memories that name somebody, and are filed under nobody, get their subjects from a model (`A33`).
+
+    Only where the statement holds a name that has a note, which need not mean that one: "Anna Karenina". All of a
+    conversation are asked about together, so that the question stays the same. What a person touched stays.
+    """
+    called = _called(view.entities.values())
+    found: list[Step] = []
+    for some in _conversations(view, now):
+        if not any(_names_one(one.fact.text, called) for one in some if not one.fact.about and not one.kept):
+            continue
+        material = {"facts": [{"n": n, "text": one.fact.text} for n, one in enumerate(some, 1)]}
+        ask = asked("subjects", material, "memories without a subject")
+        answer = view.answers.get(ask.key)
+        if answer is None:
+            found.append(ask)
+            continue
+        for n, one in enumerate(some, 1):
+            named = [names(view).one(name) for name in answer.get("names", {}).get(str(n), ())]
+            links = list(dict.fromkeys(f"[[{entity.name}]]" for entity in named if entity))
+            if links and not one.fact.about:
+                found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, "the statement names them"))
+    return found
+
+
+def _called(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
+    """The names of entities as words, by their first word."""
+    found: defaultdict[str, list[list[str]]] = defaultdict(list)
+    for one in some:
+        for name in (one.name, *one.aliases):
+            if held := words(name):
+                found[held[0]].append(held)
+    return dict(found)
+
+
+def _names_one(text: str, called: Mapping[str, Sequence[Sequence[str]]]) -> bool:
+    held = words(text)
+    return any(held[at : at + len(name)] == name for at, word in enumerate(held) for name in called.get(word, ()))
+
+
+def _conversations(view: View, now: datetime) -> list[list[Living]]:
+    """Memories by the conversation they are from, at most 10 together, in an order that does not change."""
+    held: defaultdict[str, list[Living]] = defaultdict(list)
+    for one in evidence(view, now):
+        held[one.fact.source.partition("#")[0]].append(one)
+    size = view.policy.portraits.together
+    return [some[at : at + size] for _, some in sorted(held.items()) for at in range(0, len(some), size)]
+
+
+# -- what two have in common ------------------------------------------------------------------------------
+
+
+def bridges(view: View, now: datetime) -> list[Step]:
+    """Two that nobody has put together, and whose memories have words in common, are tied if a model says how (`D9`).
+
+    At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and either note says on what it
+    rests.
+    """
+    policy = view.policy.portraits
+    known = {path: told for path, told in about(view, now).items() if len(told) >= policy.bridge_memories}
+    tied = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "bridge"}
+    pairs = _strangers(view, known)
+    found: list[Step] = []
+    for path, other in _turn(pairs, now, policy.bridges):
+        ends = sorted((path, other), key=lambda one: _ref(view, one))
+        refs = [_ref(view, end) for end in ends]
+        if frozenset(refs) in tied:
+            continue
+        told = [[one.fact for one in sorted(known[end], key=worth)[: policy.together // 2]] for end in ends]
+        material = {
+            "a": {"name": view.entities[ends[0]].name, "facts": numbered(view, told[0])},
+            "b": {"name": view.entities[ends[1]].name, "facts": numbered(view, told[1], len(told[0]) + 1)},
+        }
+        ask = asked("bridge", material, "much in common, and no relation")
+        answer = view.answers.get(ask.key)
+        if answer is None:
+            found.append(ask)
+        elif answer:
+            found += _bridge(view, ends, refs, answer, [*told[0], *told[1]], now)
+    return found
+
+
+def _bridge(
+    view: View,
+    ends: Sequence[str],
+    refs: Sequence[str],
+    answer: Mapping[str, Any],
+    facts: Sequence[Fact],
+    now: datetime,
+) -> list[Step]:
+    rests = [facts[n - 1] for n in answer["facts"]]
+    stages = {fact.id: view.stage(view.memories[fact.id], now) for fact in rests}
+    weakest = min(rests, key=lambda fact: (stages[fact.id] != "stale", fact.confidence))
+    known = Eligibility(weakest.confidence, stages[weakest.id], weakest.importance, "consolidation")
+    ready = proposed("link_graph", known, view.policy.actions)
+    if ready.ruling != "allow":
+        return [Told(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]
+    how = Line(answer["how"], tuple(map(stem, rests)))
+    confidence = view.policy.portraits.bridge_confidence
+    found: list[Step] = [Tie(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)]
+    for end in ends:
+        page = view.page(end)
+        held = page.blocks.get("bridges", ()) if page else ()
+        if how not in held:
+            found.append(Amend(end, how.text, blocks={"bridges": (*held, how)}))
+    return found
+
+
+def _strangers(view: View, known: Mapping[str, Sequence[Living]]) -> list[tuple[str, str]]:
+    """Pairs without a relation whose memories have telling words in common; the most alike first."""
+    policy = view.policy.portraits
+    said = view.look.terms.of({one.fact.id: one.fact for told in known.values() for one in told}.values())
+    terms = {path: _terms(told, view.entities[path], said) for path, told in known.items()}
+    ids = {path: {one.fact.id for one in told} for path, told in known.items()}
+    spread: defaultdict[int, list[str]] = defaultdict(list)
+    for path in sorted(terms):
+        for term in terms[path]:
+            spread[term].append(path)
+    common = Counter(
+        pair for paths in spread.values() if len(paths) <= policy.bridge_spread for pair in combinations(paths, 2)
+    )
+    related = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "relation"}
+    refs = {path: _ref(view, path) for path in known}
+    scores = {}
+    for (one, other), words_in_common in common.items():
+        if words_in_common < policy.bridge_words or not ids[one].isdisjoint(ids[other]):
+            continue
+        if frozenset((refs[one], refs[other])) not in related and not _told_related(view, one, other):
+            every = len(terms[one]) + len(terms[other]) - len(terms[one] & terms[other])
+            scores[one, other] = words_in_common / every
+    return sorted(scores, key=lambda pair: (-scores[pair], pair))
+
+
+def _told_related(view: View, one: str, other: str) -> bool:
+    names = [view.entities[path].name for path in (one, other)]
+    return any(
+        target == names[1 - at] for at, path in enumerate((one, other)) for _, target in view.entities[path].relations
+    )
+
+
+def _terms(told: Iterable[Living], entity: Entity, said: Mapping[str, Sequence[int]]) -> set[int]:
+    own = map(hash, words(" ".join((entity.name, *entity.aliases))))
+    return {term for one in told for term in said[one.fact.id]}.difference(own)
+
+
+def _turn(pairs: Sequence[tuple[str, str]], now: datetime, most: int) -> list[tuple[str, str]]:
+    """The pairs whose turn it is today."""
+    if not pairs or not most:
+        return []
+    turns = -(-len(pairs) // most)
+    start = now.toordinal() % turns * most
+    return list(pairs[start : start + most])
+
+
+def _ref(view: View, path: str) -> str:
+    entity = view.entities[path]
+    return ref(entity.type, entity.name)

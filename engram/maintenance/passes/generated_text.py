@@ -1,0 +1,209 @@
+"""What passes share that tell something from memories: which count, how a model is asked, what is told already.
+
+Told is what lasts, public and first-hand: nothing of one persona alone, nothing that consolidation concluded.
+`state/portraits.json` keeps from what each block was made, so that it is made again only when that changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from engram.core import lifecycle, trust
+from engram.core.entities import Names
+from engram.core.records import Amend, Line
+from engram.maintenance.passes import Ask, Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.records import Fact, Page
+    from engram.maintenance.passes import Living, Step, View
+
+TOLD = "state/portraits.json"
+
+
+def evidence(view: View, now: datetime) -> list[Living]:
+    """The memories that something may be told from, oldest first."""
+
+    def found() -> list[Living]:
+        told = (
+            one
+            for one in view.active()
+            if one.fact.persona is None and one.fact.origin not in trust.MADE and not lifecycle.hidden(one.fact, now)
+        )
+        return sorted(told, key=lambda one: one.fact.id)
+
+    return view.once(evidence, found, view.memories)
+
+
+def about(view: View, now: datetime) -> dict[str, list[Living]]:
+    """The memories about each entity that something may be told from, by the path of its note, oldest first."""
+    return view.once(about, lambda: _about(view, evidence(view, now)), view.memories, _named(view))
+
+
+def _named(view: View) -> dict[str, tuple[object, ...]]:
+    """By the paths of their notes, what entities are called."""
+    return {path: (one.name, one.aliases) for path, one in view.entities.items()}
+
+
+def names(view: View) -> Names:
+    """Who goes by which name."""
+
+    def found() -> Names:
+        known = Names()
+        for path, entity in view.entities.items():
+            known.put(path, entity)
+        return known
+
+    return view.once(names, found, view.entities)
+
+
+def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
+    called = cache(names(view).one)
+    found: defaultdict[str, list[Living]] = defaultdict(list)
+    for one in memories:
+        named = (called(name) for name in one.fact.about)
+        for path in dict.fromkeys(entity.path for entity in named if entity):
+            found[path].append(one)
+    return dict(found)
+
+
+def stem(fact: Fact) -> str:
+    """The name by which a link leads to the memory."""
+    return fact.path.rpartition("/")[2].removesuffix(".md")
+
+
+def line(view: View, fact: Fact) -> Line:
+    """The memory as a line of its own, with its source class where that is not the user."""
+    return Line(trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)), (stem(fact),))
+
+
+def worth(one: Living) -> tuple[Any, ...]:
+    """What tells most comes first: pinned, important, new."""
+    created = one.fact.created.timestamp() if one.fact.created else 0.0
+    return (not one.fact.pinned, -one.fact.importance, -created, one.fact.id)
+
+
+def day(view: View, when: datetime | None) -> str:
+    """The local date, '' for none."""
+    return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
+
+
+def numbered(view: View, facts: Sequence[Fact], first: int = 1) -> list[dict[str, Any]]:
+    """Memories as a question shows them; who said one is told where it was not the user."""
+    rows = []
+    for n, fact in enumerate(facts, first):
+        said_by = view.look.said_by(fact)
+        others = {} if said_by == "user" else {"said_by": said_by}
+        rows.append({"n": n, "date": day(view, fact.created), "text": fact.text} | others)
+    return rows
+
+
+def asked(task: str, material: Mapping[str, Any], why: str) -> Ask:
+    """A question whose material is the same text for the same memories."""
+    return Ask(task, json.dumps(material, ensure_ascii=False, sort_keys=True), why)
+
+
+def sentences(answer: Mapping[str, Any], sources: Sequence[Sequence[str]]) -> tuple[Line, ...]:
+    """The lines of an answer; `sources` are the names of the notes behind each numbered statement."""
+    return tuple(
+        Line(one["text"], tuple(dict.fromkeys(name for n in one["facts"] for name in sources[n - 1])))
+        for one in answer.get("sentences", ())
+    )
+
+
+def refused(answer: Mapping[str, Any]) -> str:
+    """What of an answer was not believed, in words."""
+    count = sum(answer.get("dropped", {}).values())
+    return f", {count} sentences of the model without ground dropped" if count else ""
+
+
+@dataclass
+class Telling:
+    """The blocks that one pass tells at one moment, and what is kept of how they were made."""
+
+    view: View
+    now: datetime
+    steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        try:
+            known = json.loads(self.view.read(TOLD) or b"{}")
+        except ValueError:
+            known = {}
+        self.known: dict[str, dict[str, Any]] = {
+            name: row for name, row in (known.items() if isinstance(known, dict) else ()) if isinstance(row, dict)
+        }
+        self._before = dict(self.known)
+
+    def made_now(self, block: str) -> int:
+        """How many blocks of this name were made at this very moment, by an earlier look of the same run."""
+        at = self.now.isoformat()
+        return sum(name.endswith(f"#{block}") and row.get("at") == at for name, row in self.known.items())
+
+    def tell(self, change: Amend, block: str, ask: Ask, sources: Sequence[Sequence[str]]) -> bool:
+        """Have this block of a page say what the model answers to `ask`; whether there is anything to do.
+
+        What cannot be had from a model leaves what stands there.
+        """
+        page = self.view.page(change.path)
+        have = page.blocks.get(block, ()) if page else ()
+        name = f"{change.path}#{block}"
+        if self.known.get(name, {}).get("from") == _digest(ask, have):
+            return False
+        answer = self.view.answers.get(ask.key)
+        if answer is None:
+            self.steps.append(ask)
+            return True
+        lines = self._marked(sentences(answer, sources)) or have
+        if lines != have:
+            why = change.why + refused(answer)
+            self.steps.append(Amend(change.path, why, change.keys, {block: lines}, title=change.title))
+        self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
+        return True
+
+    def _marked(self, lines: Iterable[Line]) -> tuple[Line, ...]:
+        """The lines, each with the least trusted source class it rests on where that is not the user."""
+        facts = {stem(one.fact): one.fact for one in self.view.memories.values()}
+        found = []
+        for one in lines:
+            classes = [self.view.look.said_by(facts[name]) for name in one.sources if name in facts]
+            least = max(classes, key=trust.CLASSES.index, default="user")
+            found.append(replace(one, text=trust.marked(one.text, least)))
+        return tuple(found)
+
+    def show(self, change: Amend, page: Page | None) -> None:
+        """Have blocks and keys of a page be as in `change`, if they are not."""
+        blocks = {
+            name: lines for name, lines in change.blocks.items() if lines != (page.blocks if page else {}).get(name, ())
+        }
+        held = page.keys if page else {}
+        keys = {key: value for key, value in change.keys.items() if held.get(key) != value}
+        if blocks or (keys and page):
+            keys = dict(change.keys) if page is None else keys
+            self.steps.append(Amend(change.path, change.why, keys, blocks, title=change.title))
+
+    def done(self) -> list[Step]:
+        """All that is to be done."""
+        gone = [
+            name
+            for name in self.known
+            if name.startswith("entities/") and name.partition("#")[0] not in self.view.entities
+        ]
+        rows = {name: row for name, row in sorted(self.known.items()) if name not in gone}
+        if rows != self._before:
+            text = json.dumps(rows, ensure_ascii=False, indent=1)
+            self.steps.append(Mark(TOLD, f"{text}\n".encode(), "what was told from what"))
+        return self.steps
+
+
+def _digest(ask: Ask, lines: Sequence[Line]) -> str:
+    """What tells a block and what it was made from apart from any other."""
+    held = json.dumps([[one.text, list(one.sources)] for one in lines])
+    return hashlib.sha256(f"{ask.key}\n{held}".encode()).hexdigest()[:16]

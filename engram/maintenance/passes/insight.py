@@ -1,0 +1,357 @@
+"""What follows from several memories, and which still hold (rows A23, B15, C21, D9, D10, E17, X22).
+
+What is concluded is a memory of origin `synthesized`: no evidence for anything, and no conclusion rests on it. It
+comes only with the archiving of at least one memory that it rests on, so that their number never rises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from dataclasses import replace
+from datetime import UTC, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from engram.core import actions, entities, lifecycle, todos, trust
+from engram.core import drift as drifting
+from engram.core.actions import Eligibility
+from engram.core.forgetting import Spoken
+from engram.core.records import Edit, Fact, Usage
+from engram.core.sessions import curated
+from engram.core.text import content_hash, ulid
+from engram.maintenance.passes import Bundle, Made, Mark, Told
+from engram.maintenance.passes.groups import (
+    asked,
+    beside,
+    clusters,
+    is_theirs,
+    listed,
+    print_of,
+    refused,
+    rested,
+    seeds,
+)
+from engram.maintenance.passes.lifecycle import archived
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.drift import Finding
+    from engram.maintenance.passes import Answer, Living, Step, View
+
+PROBED = "state/probed.json"
+ACTIONS = "state/memory-actions.jsonl"
+_HEAD = "# Compression guidelines\n\nGenerated: "
+
+
+# -- conclusions ----------------------------------------------------------------------------------
+
+
+def cluster(view: View, now: datetime) -> list[Step]:
+    """Five memories and more that are close become one; they are archived (`D9`)."""
+    policy = view.policy.insight
+    some = seeds(view)[: policy.reflected]
+    close = clusters(view, some, view.policy.similarity.close, _may_go, above=True)
+    groups = [group[: policy.shown] for group in close if len(group) >= policy.cluster]
+    return _folded(view, now, "cluster", groups, policy.cluster, 0.0)
+
+
+def fold(view: View, now: datetime) -> list[Step]:
+    """Three memories and more about one entity, unimportant and long at rest, become one; they are archived (`E17`)."""
+    policy = view.policy.insight
+
+    def folds(one: Living) -> bool:
+        unimportant = one.fact.importance < policy.fold_importance
+        return unimportant and _may_go(one) and rested(one, now) >= policy.fold_days
+
+    groups = [group[: policy.shown] for group in _about(filter(folds, seeds(view))) if len(group) >= policy.fold]
+    ready = {persona: _may_fold(view, persona, now) for persona in {group[0].fact.persona for group in groups}}
+    groups = [group for group in groups if ready[group[0].fact.persona]]
+    return _folded(view, now, "fold", groups, policy.fold, policy.folded_importance)
+
+
+def _may_fold(view: View, persona: str | None, now: datetime) -> bool:
+    """Whether a day has passed since a persona's memories were last concluded from, or 25 are new (rows E9, E17)."""
+    policy = view.policy.insight
+    last, _, new = curated((one.fact for one in view.memories.values()), persona)
+    rest = timedelta.max if last in {None, now} else now - last
+    waits = rest < timedelta(seconds=policy.fold_seconds)
+    return not waits and (rest >= timedelta(hours=policy.fold_hours) or new >= policy.fold_new)
+
+
+def principles(view: View, now: datetime) -> list[Step]:
+    """What memories about one subject have in common; the weakest of them is archived (`A23`, `X22`)."""
+    policy = view.policy.insight
+    known = {name for one in view.active() for name in one.fact.derived_from}
+    some = [one for one in seeds(view)[: policy.reflected] if not one.barred]
+    groups = [
+        group[: policy.shown]
+        for group in clusters(view, some, view.policy.similarity.related, lambda one: _is_free(one, known))
+        if len(group) >= policy.principle_sources and any(map(_may_go, group))
+    ]
+    found: list[Step] = []
+    for group in _few(view, "principles", groups):
+        steps, said = _answered(view, "principle", group)
+        found += steps
+        chosen = _chosen(group, said)
+        free = sorted(filter(_may_go, chosen), key=lambda one: (view.vitals(one, now).heat, one.fact.id))
+        if len(chosen) < policy.principle_sources or not free:
+            continue
+        shape = {"category": "principle", "confidence": policy.principle_confidence}
+        usage = Usage(stability=policy.principle_stability)
+        found += _made(view, now, "principles", said["text"], chosen, free[:1], shape, usage)
+    return found
+
+
+def integrate(view: View, now: datetime) -> list[Step]:
+    """What episodes teach that are old and faded, or many about one entity; they are archived (`B15`)."""
+    policy = view.policy.insight
+
+    def old(one: Living) -> bool:
+        begun = lifecycle.begun(one.fact, one.usage) or now
+        return (now - begun).total_seconds() > policy.ripe_days * 86400
+
+    def ripe(one: Living) -> bool:
+        faded = view.vitals(one, now).salience < policy.ripe_salience
+        return faded and (old(one) or one.usage.access >= policy.ripe_access)
+
+    episodes = [one for one in seeds(view) if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)]
+    groups: list[list[Living]] = []
+    for every in _about(one for one in episodes if old(one) or ripe(one)):
+        faded = [one for one in every if ripe(one)]
+        group = every if len(every) >= policy.overlapping else faded
+        groups += [group[: policy.shown]] if len(group) >= policy.fold else []
+    found: list[Step] = []
+    for group in _few(view, "integrate", groups):
+        steps, said = _answered(view, "insights", group)
+        found += steps
+        used: set[str] = set()
+        for insight in said.get("insights", ())[: policy.insights]:
+            chosen = [one for one in _chosen(group, insight) if one.fact.id not in used]
+            used |= {one.fact.id for one in chosen}
+            shape = {"confidence": min((one.fact.confidence for one in chosen), default=0.0)}
+            found += _made(view, now, "integrate", insight["text"], chosen, chosen, shape)
+    return found
+
+
+def _folded(
+    view: View, now: datetime, by: str, groups: Sequence[list[Living]], least: int, importance: float
+) -> list[Step]:
+    found: list[Step] = []
+    for group in _few(view, by, groups):
+        steps, said = _answered(view, "fold", group)
+        found += steps
+        chosen = _chosen(group, said)
+        if len(chosen) < least:
+            continue
+        categories = Counter(one.fact.category for one in chosen)
+        shape = {
+            "category": min(categories, key=lambda name: (-categories[name], name)),
+            "confidence": min(one.fact.confidence for one in chosen),
+            "importance": max(importance, *(one.fact.importance for one in chosen)),
+        }
+        found += _made(view, now, by, said["text"], chosen, chosen, shape)
+    return found
+
+
+def _few(view: View, by: str, groups: Iterable[list[Living]]) -> list[list[Living]]:
+    """As many groups as the pass may still conclude from in this run."""
+    return list(groups)[: max(0, view.policy.insight.runs - view.made.get(by, 0))]
+
+
+def _answered(view: View, task: str, group: Sequence[Living]) -> tuple[list[Step], Answer]:
+    """The question about a group where nobody has answered it, else what of the answer was dropped; the answer."""
+    ask, said = asked(view, task, {"memories": listed(view, group)}, f"{len(group)} memories lie together")
+    return ([ask], {}) if said is None else ([*refused(task, said)], said)
+
+
+def _chosen(group: Sequence[Living], said: Answer) -> list[Living]:
+    """The memories that an answer rests on."""
+    return [group[number - 1] for number in said.get("from", ())]
+
+
+def _made(
+    view: View,
+    now: datetime,
+    by: str,
+    text: str,
+    sources: Sequence[Living],
+    gone: Sequence[Living],
+    shape: Mapping[str, object],
+    usage: Usage | None = None,
+) -> list[Step]:
+    """A new memory on the word of `sources`, of which those that are `gone` are archived with a link to it (`X22`).
+
+    Nothing where a person removed this statement before (`X8`), where it is known, or without anything to archive.
+    """
+    digest = content_hash(text)
+    removed = digest in view.buried or view.forgotten.hides(text, Spoken(now, fact=True))
+    if not gone or removed or any(content_hash(one.fact.text) == digest for one in view.active()):
+        return []
+    facts = [one.fact for one in sources]
+    weakest = min(facts, key=lambda fact: fact.confidence)
+    known = Eligibility(weakest.confidence, "candidate", weakest.importance, "consolidation")
+    asked_for = actions.proposed("summarize_node", known, view.policy.actions)
+    if asked_for.ruling != "allow":
+        return [Told(weakest.id, weakest.path, f"nothing is concluded from it: {asked_for.why}", asked_for)]
+    turns = list(dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key))
+    names = tuple(fact.id for fact in facts)
+    fact = Fact(
+        ulid(now, "\n".join((by, *names, digest))),
+        text,
+        created=now,
+        about=tuple(dict.fromkeys(name for one in facts for name in one.about)),
+        tags=tuple(dict.fromkeys(tag for one in facts for tag in one.tags)),
+        source=turns[0] if turns else "",
+        also=tuple(turns[1:]),
+        origin=trust.SYNTHESIZED,
+        persona=facts[0].persona,
+        supersedes=tuple(one.fact.id for one in gone),
+        derived_from=names,
+    )
+    fact = replace(fact, **shape)  # type: ignore[arg-type]
+    reason = f"concluded from {len(facts)} memories"
+    ends = [
+        archived(
+            one.fact,
+            f"absorbed: {by}",
+            now,
+            view.zone,
+            {"superseded_by": [*one.fact.superseded_by, fact.id]},
+        )
+        for one in gone
+    ]
+    return [Bundle((Made(fact, reason, by, usage or Usage()), *ends))]
+
+
+def _may_go(one: Living) -> bool:
+    """Whether a memory may give way to a conclusion: nothing protected, no promise, kept or open, and no habit.
+
+    Rows X23, C27, E16; model §0.12.
+    """
+    lasts = lifecycle.protected(one.fact, one.kept) or one.fact.category in lifecycle.PROTECTED
+    lasts = lasts or todos.HABIT in one.fact.tags
+    return not is_theirs(one) and not lasts and not one.fact.expires
+
+
+def _is_free(one: Living, known: set[str]) -> bool:
+    return one.fact.id not in known and not one.barred and not one.fact.expires
+
+
+def _about(some: Iterable[Living]) -> Iterator[list[Living]]:
+    """The memories by the first entity they are about, and by persona; the owner is none."""
+    groups: dict[tuple[str, str], list[Living]] = defaultdict(list)
+    for one in some:
+        if one.fact.about and not entities.is_owner(one.fact.about[0]):
+            groups[one.fact.persona or "", entities.key(one.fact.about[0])].append(one)
+    for _, group in sorted(groups.items()):
+        yield sorted(group, key=lambda one: one.fact.id)
+
+
+# -- whether it still holds -----------------------------------------------------------------------
+
+
+def probe(view: View, now: datetime) -> list[Step]:
+    """Some lasting memories that nobody touched are looked through; what no longer holds loses importance (`D9`).
+
+    Which ones, the day decides. A day that was looked through is not looked through again, nor is a memory beside
+    which everything stands as it did then: the answer would be the same.
+    """
+    policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
+    looked, known = _probed(view)
+
+    def chance(one: Living) -> str:
+        return hashlib.sha256(f"{day}\n{one.fact.id}".encode()).hexdigest()
+
+    lasting = [
+        one
+        for one in seeds(view)
+        if lifecycle.layer_of(one.fact) in {"semantic", "procedural"}
+        and rested(one, now) >= policy.probe_days
+        and not is_theirs(one)
+    ]
+    near = {
+        one.fact.id: [other.fact.text for other, _ in islice(beside(view, one, 0.0), policy.beside)]
+        for one in (sorted(lasting, key=chance)[: policy.probes] if looked != day else ())
+    }
+    prints = {name: print_of(view.memories[name].fact.text, *texts) for name, texts in near.items()}
+    some = [view.memories[name] for name in near if known.get(name) != prints[name]]
+    if not some:
+        return []
+    shown = [item | {"beside": near[one.fact.id]} for one, item in zip(some, listed(view, some), strict=True)]
+    ask, said = asked(view, "probe", {"memories": shown}, f"{len(some)} rested for {policy.probe_days:g} days")
+    if said is None:
+        return [ask]
+    found: list[Step] = [*refused("probe", said)]
+    for number in said.get("invalid", ()):
+        fact = some[number - 1].fact
+        left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
+        if left < fact.importance:
+            found.append(Edit(fact.path, fact.sha, {"importance": left}, "a model finds that it no longer holds"))
+    seen = {name: mark for name, mark in sorted({**known, **prints}.items()) if name in view.memories}
+    text = json.dumps({"day": day, "seen": seen}, indent=1)
+    return [*found, Mark(PROBED, f"{text}\n".encode(), f"{len(some)} looked through")]
+
+
+def _probed(view: View) -> tuple[str, dict[str, str]]:
+    """The day on which memories were last looked through, and what was shown of each, in eight digits."""
+    try:
+        state = json.loads(view.read(PROBED))
+        return str(state["day"]), {str(name): str(mark) for name, mark in state["seen"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", {}
+
+
+def drift(view: View, now: datetime) -> list[Step]:
+    """What memories say of folders that the user named is compared with them; a dead path invalidates (`D10`).
+
+    The score is of what is left for a person.
+    """
+    found: list[Step] = []
+    findings: list[Finding] = []
+    for one in view.active() if view.roots else ():
+        fact = one.fact
+        claims = drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
+        wrong = [finding for claim in claims if (finding := drifting.check(claim, view.roots, view.look.disk))]
+        wrong += _idle(view, one, now) if claims else []
+        dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)
+        if dead and (not is_theirs(one) or one.proposable):
+            until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
+            keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}", "valid_until": until}
+            found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
+            if not one.foreign:
+                wrong.remove(dead)
+        found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
+        findings += wrong
+    if findings:
+        found.append(Told("", "drift", f"score {drifting.score(findings)} of 100"))
+    return found
+
+
+def _idle(view: View, one: Living, now: datetime) -> list[Finding]:
+    """Claims of which nobody has heard for long."""
+    policy, days = view.policy.insight, rested(one, now)
+    if days < policy.drift_warning_days:
+        return []
+    level = "error" if days >= policy.drift_error_days else "warning"
+    return [drifting.Finding(level, "STALE_MEMORY", f"untouched for {days:.0f} days")]  # type: ignore[arg-type]
+
+
+# -- what the log teaches -------------------------------------------------------------------------
+
+
+def guidelines(view: View, now: datetime) -> list[Step]:
+    """`state/compression-guidelines.md`: what was done to memories, how it ended, and what that suggests (`C21`).
+
+    Written only where it says something new.
+    """
+    rows = actions.parsed(view.read(ACTIONS), view.policy.actions.events)
+    text = actions.guidelines(rows, view.policy.actions)
+    before = view.read(actions.GUIDELINES).decode(errors="replace")
+    if not text or before.partition("\n\n")[2].partition("\n")[2] == text:
+        return []
+    new = f"{_HEAD}{now.astimezone(UTC).isoformat(timespec='seconds')}\n{text}"
+    return [Mark(actions.GUIDELINES, new.encode(), f"{len(rows)} events")]

@@ -1,0 +1,341 @@
+"""Memories that say the same, or that cannot both hold (rows A21, A22, A28, C12, X22, X23).
+
+By words alone only equal words are one. What a model says is carried out where it is sure and no person stands by
+the memory that would end; else a person is asked. No file goes, no memory is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, get_args
+
+from engram.core import actions, decay, dedup
+from engram.core.actions import Eligibility
+from engram.core.dedup import Claim, Judgement, Neighbour, RelationKind, Verdict
+from engram.core.records import Edit
+from engram.core.text import content_hash
+from engram.core.todos import EXPIRED, FULFILLED, HABIT
+from engram.maintenance.passes import FOREIGN, Bundle, Case, Mark, Told
+from engram.maintenance.passes.groups import (
+    Pair,
+    asked,
+    beside,
+    is_theirs,
+    linked,
+    listed,
+    pairs,
+    print_of,
+    refused,
+    seeds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from engram.core.dedup import Effect
+    from engram.core.records import Fact
+    from engram.maintenance.passes import Living, Step, View
+
+_SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
+SAME = "says the same as another"
+
+
+# -- what says the same ---------------------------------------------------------------------------
+
+
+def merge(view: View, now: datetime) -> list[Step]:
+    """Of memories that say the same one stays, with the evidence of all; the others are superseded by it (`A22`).
+
+    The end of a note that engram did not write is a step of its own, for a person has to approve it.
+    """
+    left = view.policy.insight.merges - view.ended.get("superseded", 0)
+    found: list[Step] = []
+    for winner, losers in _doubles(view, now):
+        if own := [one for one in losers if not one.foreign][: max(0, left)]:
+            found.append(_merged(view, winner, own, SAME))
+            left -= len(own)
+        found += [Bundle((_superseded(one, winner.fact, SAME),)) for one in losers if one.foreign]
+    return found
+
+
+def reflect(view: View, now: datetime) -> list[Step]:
+    """Say which memories say the same, and which nobody could rely on any more; nothing is changed (`A21`)."""
+    found: list[Step] = [
+        Told(one.fact.id, one.fact.path, f"says the same as {winner.fact.path}")
+        for winner, losers in _doubles(view, now)
+        for one in losers
+    ]
+    least = view.policy.lifecycle.stale_confidence
+    return found + [
+        Told(one.fact.id, one.fact.path, f"stale: its confidence has faded to {worth:.2f}")
+        for one in view.active()
+        if (worth := view.vitals(one, now).confidence) < least and not one.fact.pinned
+    ]
+
+
+def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]:
+    """Each memory with those that say the same and may give way to it; a person's first, then the surest.
+
+    A note that engram did not write may give way only to an equal statement, and only with a person's approval.
+    """
+    groups: dict[tuple[str | None, str], list[Living]] = defaultdict(list)
+    some, known = seeds(view), view.look.statements()
+
+    def says(one: Living) -> tuple[str | None, str]:
+        return one.fact.persona, known.get(one.fact.id) or content_hash(one.fact.text)
+
+    for one in some:
+        groups[says(one)].append(one)
+    twins = [group for group in groups.values() if len(group) > 1]
+    compared = view.policy.insight.reflected if view.whole else view.policy.insight.newest
+    near = {one.fact.id: one for one in some[:compared]}
+    chosen = {one.fact.id: one for group in twins for one in group} | near
+
+    def rank(one: Living) -> tuple[bool, float, float, str]:
+        worth = decay.effective_confidence(one.fact, one.usage, now, view.policy)
+        born = one.fact.created.timestamp() if one.fact.created else 0.0
+        gives_way = not is_theirs(one) or (one.proposable and one.fact.id in (view.approved or ()))
+        return (gives_way, -worth, born, one.fact.id)
+
+    used = set(view.closed.get("merge", ()))
+    for winner in sorted(chosen.values(), key=rank):
+        if winner.fact.id in used:
+            continue
+        alike = {one.fact.id: one for one in groups[says(winner)]}
+        if winner.fact.id in near:
+            alike |= {
+                other.fact.id: other
+                for other, one in beside(view, winner, view.policy.similarity.same)
+                if one.similarity > view.policy.similarity.same and not (one.apart or one.conflict)
+            }
+        losers = [
+            one
+            for name, one in sorted(alike.items())
+            if name not in used | {winner.fact.id}
+            and (not is_theirs(one) or (_is_open(winner, one) and says(one) == says(winner)))
+            and not _another_time(winner.fact, one.fact)
+        ]
+        if losers:
+            used |= {winner.fact.id, *(one.fact.id for one in losers)}
+            yield winner, losers
+
+
+def _is_open(winner: Living, loser: Living) -> bool:
+    """Whether a person may be asked to end the loser: not where they had a hand in one of the two, as by an undo."""
+    return loser.proposable and winner.kept in {None, FOREIGN}
+
+
+def _another_time(one: Fact, other: Fact) -> bool:
+    return one.valid_from != other.valid_from and bool(one.valid_from and other.valid_from)
+
+
+def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> Bundle:
+    """The winner gains what the losers rest on and is reinforced; they are superseded by it (`A8`, `A22`)."""
+    fact = winner.fact
+    ends = [_superseded(one, fact, why) for one in losers]
+    if winner.kept:
+        return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
+    keys = _evidence(fact, [one.fact for one in losers])
+    keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
+    keys |= _united(fact, [one.fact for one in losers])
+    raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.look.believed(fact)))
+    if raised != fact.confidence:
+        keys["confidence"] = raised
+    if (most := max(one.fact.importance for one in losers)) > fact.importance and not fact.pinned:
+        keys["importance"] = most
+    if fact.expires and not all(one.fact.expires for one in losers):
+        keys["expires"] = None
+    return Bundle((Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends))
+
+
+def _superseded(loser: Living, winner: Fact, why: str) -> Edit:
+    keys = {"status": "superseded", "superseded_by": _with(loser.fact.superseded_by, winner.id), "end_reason": why}
+    return Edit(loser.fact.path, loser.fact.sha, keys, f"{why}: {winner.path}")
+
+
+def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
+    """The key `source` with the turns of all, where that is more than there is."""
+    own = [key for key in (fact.source, *fact.also) if key]
+    every = list(dict.fromkeys([*own, *(key for one in others for key in (one.source, *one.also) if key)]))
+    links = [f"[[{key}]]" for key in every]
+    return {"source": links if len(links) > 1 else links[0]} if len(every) > len(own) else {}
+
+
+def _united(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
+    """The keys `about` and `tags` with those of all, where that is more; what became of a promise is each one's own."""
+    about = tuple(dict.fromkeys((*fact.about, *(name for one in others for name in one.about))))
+    fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
+    tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
+    keys: dict[str, object] = {"about": linked(about)} if about != fact.about else {}
+    return keys | ({"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {})
+
+
+def _with(names: Sequence[str], *more: str) -> list[str]:
+    return list(dict.fromkeys([*names, *more]))
+
+
+# -- what a model says of pairs -------------------------------------------------------------------
+
+
+def compare(view: View, now: datetime) -> list[Step]:
+    """The newest memories beside the rest: a model says which are the same and which contradict (`C12`)."""
+    policy = view.policy.insight
+    some = seeds(view)
+    if len(some) < policy.least_memories:
+        return []
+    newest = sorted(some, key=lambda one: (-_born(one), one.fact.id))[: policy.newest]
+    return _judged(view, pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared), now)
+
+
+def contradict(view: View, now: datetime) -> list[Step]:
+    """The most alike pairs that are not the same, for contradictions nobody has noticed: one question (`A28`)."""
+    policy, cuts = view.policy.insight, view.policy.similarity
+    return _judged(view, pairs(view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned), now)
+
+
+def _born(one: Living) -> float:
+    return one.fact.created.timestamp() if one.fact.created else 0.0
+
+
+def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
+    """One question about the pairs that nobody judged yet, and what follows from all that is known of them.
+
+    What a model said of a pair holds while both say what they said. A memory is in one step at most.
+    """
+    known = _verdicts(view)
+    new = [pair for pair in some if _verdict(known, pair) is None]
+    found: list[Step] = []
+    if new:
+        material = {"pairs": [_shown(view, number, pair) for number, pair in enumerate(new, 1)]}
+        ask, said = asked(view, "compare", material, f"{len(new)} pairs are alike")
+        if said is None:
+            found.append(ask)
+        else:
+            told = said.get("verdicts", {})
+            judged = {_named(pair): (_says(pair), *told[str(n)]) for n, pair in enumerate(new, 1) if str(n) in told}
+            known |= judged
+            found += [*refused("compare", said), *([_remembered(view, known, len(judged))] if judged else [])]
+    used: set[str] = set()
+    left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
+    for newer, older in some:
+        relation, sure = _verdict(known, (newer, older)) or ("independent", 0.0)
+        names = {newer.fact.id, older.fact.id}
+        if relation == "independent" or names & used:
+            continue
+        steps = (
+            _agreed(view, newer, older, sure, now)
+            if relation == "same"
+            else _contradicted(view, newer, older, sure, left, now)
+        )
+        left -= sum(isinstance(step, Bundle) for step in steps if relation == "contradicts")
+        used |= names if steps else set()
+        found += steps
+    return found
+
+
+def _verdicts(view: View) -> dict[str, tuple[str, str, float]]:
+    """What was said of pairs, by the ids of both: what they said then, how they relate, and how sure that is.
+
+    The file may come from anywhere: what is no verdict is none.
+    """
+    try:
+        held = json.loads(view.read(dedup.COMPARED)).items()
+        found = {str(names): (str(says), str(relation), float(sure)) for names, (says, relation, sure) in held}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+    known = get_args(RelationKind)
+    return {names: said for names, said in found.items() if said[1] in known and 0 <= said[2] <= 1}
+
+
+def _verdict(known: Mapping[str, tuple[str, str, float]], pair: Pair) -> tuple[str, float] | None:
+    says, relation, sure = known.get(_named(pair), ("", "", 0.0))
+    return (relation, sure) if says == _says(pair) else None
+
+
+def _remembered(view: View, known: Mapping[str, tuple[str, str, float]], new: int) -> Mark:
+    """The verdicts on pairs that are both active, those on the latest memories."""
+    active = {one.fact.id for one in view.active()}
+    held = [(names, said) for names, said in sorted(known.items()) if active.issuperset(names.split())]
+    lines = [f"{json.dumps(names)}: {json.dumps(said)}" for names, said in held[-view.policy.insight.verdicts :]]
+    return Mark(dedup.COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
+
+
+def _named(pair: Pair) -> str:
+    return " ".join(one.fact.id for one in pair)
+
+
+def _says(pair: Pair) -> str:
+    return print_of(*(one.fact.text for one in pair))
+
+
+def _shown(view: View, number: int, pair: Pair) -> dict[str, object]:
+    newer, older = listed(view, pair)
+    return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
+
+
+def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime) -> list[Step]:
+    """Judged the same: the surer one stays. In doubt both do, for a double does no harm."""
+    if sure < view.policy.insight.sure or _another_time(newer.fact, older.fact):
+        return []
+
+    def rank(one: Living) -> tuple[bool, float, str]:
+        return (is_theirs(one), decay.effective_confidence(one.fact, one.usage, now, view.policy), one.fact.id)
+
+    loser, winner = sorted((newer, older), key=rank)
+    if is_theirs(loser):
+        return []
+    ready = actions.proposed("update_note", _known(winner, view.stage(winner, now)), view.policy.actions)
+    if ready.ruling != "allow":
+        told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
+        return [Told(winner.fact.id, winner.fact.path, told, ready)]
+    return [_merged(view, winner, [loser], "judged the same as another")]
+
+
+def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
+    """Judged a contradiction: the rule of the write ladder where the model is sure, else a person is asked."""
+    new, old, policy = newer.fact, older.fact, view.policy
+    if new.id in old.superseded_by:
+        return []  # it was weakened on this word before
+    ask = Case(new, old, "a model finds that both cannot be true")
+    if sure < policy.insight.sure or older.foreign:
+        return [ask]
+    gone = actions.proposed("discard", _known(older, view.stage(older, now)), policy.actions)
+    ready = actions.proposed("update_note", _known(newer, stage="candidate"), policy.actions)
+    if ready.ruling != "allow":
+        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
+    if gone.ruling != "allow":
+        return [ask, Told(old.id, old.path, f"{new.path} contradicts it, and a person is asked: {gone.why}", gone)]
+    lower = view.look.believed(new) < view.look.believed(old)
+    barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
+    claim = Claim(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)
+    verdict = Verdict("judge", "judged a contradiction", old.id, (Neighbour(old, policy.similarity.grey),))
+    decision = dedup.decide(verdict, claim, policy.ladder, Judgement("contradicts", 1))
+    return [step for effect in decision.effects for step in _effect(view, newer, older, effect, now)]
+
+
+def _effect(view: View, newer: Living, older: Living, effect: Effect, now: datetime) -> list[Step]:
+    new, old = newer.fact, older.fact
+    if effect.deed == "ask":
+        return [Case(new, old, effect.why)]
+    keys: dict[str, object] = {"superseded_by": _with(old.superseded_by, new.id)}
+    if effect.deed == "weaken":
+        keys["confidence"] = effect.confidence
+    else:
+        status = "invalidated" if effect.deed == "invalidate" else "superseded"
+        until = _local(new.valid_from or new.created or now, view.zone)
+        keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
+    steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
+    if not newer.kept:
+        linked = {"supersedes": _with(new.supersedes, old.id)}
+        steps.insert(0, Edit(new.path, new.sha, linked, f"it takes the place of {old.path}"))
+    return [Bundle(tuple(steps))]
+
+
+def _known(one: Living, stage: str) -> Eligibility:
+    return Eligibility(one.fact.confidence, stage, one.fact.importance, "consolidation")
+
+
+def _local(when: datetime, zone: tzinfo) -> str:
+    return f"{when.astimezone(zone):%Y-%m-%dT%H:%M:%S}"

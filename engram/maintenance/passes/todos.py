@@ -1,0 +1,99 @@
+"""The passes about promises: kept, given up, or become a habit (row E16). Nothing is thrown away here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engram.core import todos
+from engram.core.markdown import inside
+from engram.core.records import Edit
+from engram.core.sessions import SPINE
+from engram.maintenance.passes.generated_text import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from engram.core.records import Fact, FiledTurn
+    from engram.core.sessions import Talk
+    from engram.maintenance.passes import Step, View
+
+_TICKED = re.compile(r"^- \[[xX]\] .*\[\[([^\[\]|#]+)\]\][ \t]*$", re.MULTILINE)
+
+
+def ticked(view: View, now: datetime) -> list[Step]:
+    """A promise whose box somebody ticked in the spine is kept: that is a person's word."""
+    page = inside(view.read(SPINE).decode(errors="replace"), "open_loops") or ""
+    names = {found[1].strip() for found in _TICKED.finditer(page)}
+    return [
+        _settled(one.fact, todos.FULFILLED, now, "you ticked it", view)
+        for one in (view.active() if names else ())
+        if stem(one.fact) in names and todos.is_open(one.fact)
+    ]
+
+
+def promises(view: View, now: datetime) -> list[Step]:
+    """What the user says of promises: kept, or done again and again; what has an end that is past is given up.
+
+    Only the words of a user in a chat count, and only for what was promised before them in a conversation that the
+    persona knows. What they may mean is what was open when they were said, so that hearing them again changes nothing.
+    """
+    held = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
+    found: dict[str, Step] = {
+        fact.id: _settled(fact, todos.EXPIRED, now, "its time is over", view)
+        for fact in held.values()
+        if todos.is_open(fact) and fact.valid_until and fact.valid_until <= now
+    }
+    for talk, filed in _heard(view):
+        known = [fact for fact in held.values() if fact.persona in {None, talk.persona}]
+        promised = (fact for fact in known if fact.category == "commitment" and todos.is_open(fact))
+        habit = next((fact for fact in promised if _habitual(fact, filed, view)), None)
+        if habit and habit.id not in found:
+            keys = {"category": "fact", "tags": [*habit.tags, todos.HABIT]}
+            why = f"done again and again, as said in {filed.key}"
+            found[habit.id] = Edit(habit.path, habit.sha, keys, why)
+            continue
+        when = filed.turn.occurred_at
+        then = [fact for fact in known if _was_open(fact, filed) and fact.id not in found]
+        kept = todos.kept(filed.turn.text, then, view.policy.todos.overlap)
+        if kept and todos.is_open(kept):
+            found[kept.id] = _settled(kept, todos.FULFILLED, when, f"kept, as said in {filed.key}", view)
+            held[kept.id] = replace(kept, done=when, tags=(*kept.tags, todos.FULFILLED))
+    return list(found.values())
+
+
+def _counts(fact: Fact) -> bool:
+    return todos.is_open(fact) or fact.category == "commitment" or fact.done is not None
+
+
+def _was_open(fact: Fact, filed: FiledTurn) -> bool:
+    """Whether a promise had been made when a turn was said, in other words, and was not settled before it."""
+    said = filed.turn.occurred_at
+    made = fact.created is not None and fact.created < said and filed.key not in {fact.source, *fact.also}
+    return made and (todos.is_open(fact) or (fact.done is not None and fact.done >= said))
+
+
+def _heard(view: View) -> Iterator[tuple[Talk, FiledTurn]]:
+    """What users said in the talks that are looked at, the oldest first."""
+    said = [
+        (talk, filed)
+        for talk in view.talks
+        for filed in talk.turns[: talk.filed]
+        if filed.turn.role == "user" and filed.turn.origin == "chat"
+    ]
+    return iter(sorted(said, key=lambda one: (one[1].turn.occurred_at, one[1].key)))
+
+
+def _habitual(fact: Fact, filed: FiledTurn, view: View) -> bool:
+    """Whether a turn, near in time to a promise, says that it is done again and again."""
+    policy = view.policy.todos
+    near = fact.created and abs(filed.turn.occurred_at - fact.created) <= timedelta(hours=policy.recurring_hours)
+    return bool(near) and todos.recurs(filed.turn.text, fact, policy.overlap)
+
+
+def _settled(fact: Fact, tag: str, when: datetime, why: str, view: View) -> Edit:
+    done = f"{when.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
+    return Edit(fact.path, fact.sha, {"tags": [*fact.tags, tag], "done": done, "end_reason": why}, why)

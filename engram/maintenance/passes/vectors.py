@@ -1,0 +1,48 @@
+"""How exactly the vectors of memories are kept: by tier and by what is retained of them (rows C29, D12).
+
+Neither is in a note, and neither hides anything: a vector in fewer bits is found and compared as any other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core import decay, lifecycle
+from engram.maintenance.passes import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from engram.core.records import Stored
+    from engram.maintenance.passes import Living, Step, View
+
+
+def tier(view: View, now: datetime) -> list[Step]:
+    """What has rested for long and is worth little turns cold, and hot again when it is worth much (`C29`)."""
+    found: dict[str, Stored] = {}
+    for one, stored in _with_vectors(view):
+        inputs = decay.inputs(one.fact, one.usage, now, view.policy)
+        if turn := lifecycle.tiered(one.fact, one.usage, stored.tier, inputs, now, view.policy):
+            found[one.fact.id] = replace(stored, tier=turn[0])
+    return _kept(found, Counter(f"turn {stored.tier}" for stored in found.values()))
+
+
+def precision(view: View, now: datetime) -> list[Step]:
+    """Each vector has the bits that retention leaves its memory, and 8 at most if it is cold (rows C29, D12)."""
+    found: dict[str, Stored] = {}
+    for one, stored in _with_vectors(view):
+        bits = lifecycle.precision(view.vitals(one, now).retention, stored.tier, view.policy)
+        if bits != stored.bits:
+            found[one.fact.id] = replace(stored, bits=bits)
+    return _kept(found, Counter(f"in {stored.bits} bits" for stored in found.values()))
+
+
+def _with_vectors(view: View) -> Iterator[tuple[Living, Stored]]:
+    return ((view.memories[name], stored) for name, stored in view.stored.items() if name in view.memories)
+
+
+def _kept(found: Mapping[str, Stored], counts: Mapping[str, int]) -> list[Step]:
+    return [Kept(found, ", ".join(f"{counts[what]} {what}" for what in sorted(counts)))] if found else []

@@ -1,0 +1,216 @@
+"""Upkeep: the vault put in order when it is due or asked for, taken back, looked ahead (rows X6, X10, X24).
+
+What reads or writes the vault is done by the writer; models are asked in between, by whoever called, so that
+nothing else waits for them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engram.core import actions
+from engram.core.actions import Eligibility
+from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
+from engram.maintenance.schedule import CADENCES
+from engram.maintenance.snapshot import RUNS
+from engram.pipeline.write import purged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engram.config import Settings
+    from engram.extraction.extract import Extractor
+    from engram.maintenance.passes import Ask
+    from engram.maintenance.plan import Report
+    from engram.maintenance.run import Consolidation
+    from engram.maintenance.schedule import Agenda, Cadence
+
+    T = TypeVar("T")
+
+UNREAD = "some answers could not be read"
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+POINTS = 31
+"""Points of a curve, as many as fit beside each other on a terminal."""
+
+
+class Upkeep:
+    """The verbs about the vault as a whole. `consolidate` and `tend` may be called from any thread, not the writer's.
+
+    `as_writer` has a job done by the one writer and gives its result.
+    """
+
+    def __init__(
+        self,
+        order: Consolidation,
+        agenda: Agenda,
+        extractor: Extractor,
+        settings: Settings,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.order = order
+        self.agenda = agenda
+        self.extractor = extractor
+        self.settings = settings
+        self.clock = clock
+        self.as_writer: Callable[[Callable[[], Any]], Any] = _at_once
+        self._one = threading.Lock()
+        self._talks_after = LONG_AGO
+
+    def consolidate(self, cadence: str, *, dry_run: bool, only: str | None) -> dict[str, Any]:
+        """Make a run, or one pass of it; with `dry_run` say what it would do. A whole one counts as the one due."""
+        known = next((one for one in CADENCES if one == cadence), None)
+        if known is None:
+            raise BadRequestError(f"there is no cadence {cadence!r}", fix=f"Use: {', '.join(CADENCES)}.")
+        report = self._made(known, dry_run=dry_run, only=only)
+        if not dry_run and only is None:
+            self._ran(known, report)
+        return report.plain()
+
+    def tend(self, *, busy: bool) -> list[Report]:
+        """Make the runs that are due; a light one waits while there are turns to distil. What failed is in `faults`.
+
+        Talks wait a while after a model could not tell of them.
+        """
+        reports = []
+        for cadence, _why in self.as_writer(self._due):
+            if busy and cadence == "light":
+                continue
+            report = self._made(cadence)
+            reports.append(report)
+            self._ran(cadence, report)
+        return reports
+
+    def _ran(self, cadence: Cadence, report: Report) -> None:
+        """What was frozen is still due."""
+        if not report.frozen:
+            self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
+
+    def next_due(self) -> datetime:
+        """When a run may become due next by time alone: now, if one is due that was not made.
+
+        The daemon need not know, it looks every minute; a simulation skips the minutes in between.
+        """
+        now = self.clock()
+        if self._due():
+            return now
+        times = [self.agenda.next(now), self.agenda.rested(now), self.order.sight.talks.next_over(now)]
+        times += [self._talks_after] if self._talks_after > now else []
+        return min(filter(None, times))
+
+    def _due(self) -> list[tuple[Cadence, str]]:
+        now = self.clock()
+        ready = now >= self._talks_after and self.order.index.known and not self.order.frozen()
+        self.agenda.events["talk"] = len(self.order.sight.talks.due(now)) if ready else 0
+        return self.agenda.due(now)
+
+    def _made(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
+        """A run, one at a time. Its questions are answered first, as far as there is a model and a budget.
+
+        Each is asked once: what no answer could be read to is told, and left to the next run.
+        """
+        with self._one:
+            fault, asked, policy = "", set[str](), self.settings.policy.consolidation
+            for _ in range(policy.rounds if self.settings.model else 0):
+                open_asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
+                asks = [ask for ask in open_asks if ask.key not in asked][: policy.questions]
+                if not asks or fault not in {"", UNREAD}:
+                    break
+                asked |= {ask.key for ask in asks}
+                fault = self._barred() or self._answered(asks) or fault
+            report: Report = self.as_writer(lambda: self.order.run(cadence, dry_run=dry_run, only=only))
+            if fault not in {"", UNREAD} and cadence == "talk":
+                rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
+                self._talks_after = self.clock() + rest
+            self._told(report, fault)
+            return report
+
+    def _barred(self) -> str:
+        """Why a model is not asked now, or '' (rows C22, X24)."""
+        policy = self.settings.policy
+        left = max(0, policy.model.tokens_per_day - self.extractor.spend.today(self.clock()).tokens)
+        return actions.ruling("summarize_node", Eligibility(), policy.actions, tokens=left)[1]
+
+    def _answered(self, asks: Sequence[Ask]) -> str:
+        """Have the questions answered; why it ended before the last one, or ''."""
+        from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
+        from engram.llm.answers import answer, is_small
+
+        failed, unread, policy = 0, False, self.settings.policy.model
+        for ask in asks:
+            try:
+                model = self.extractor.model(small=is_small(ask.task, ask.material, policy))
+                said = answer(model, ask.task, ask.material, policy)
+            except ModelError as fault:
+                if not fault.retryable:  # it will never have the form
+                    self.as_writer(partial(self.order.sight.failed.__setitem__, ask.key, fault.what))
+                    unread = True
+                    continue
+                failed += 1
+                if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
+                    return str(fault)
+                continue
+            self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))
+        return "some questions were not answered" if failed else UNREAD if unread else ""
+
+    def _told(self, report: Report, fault: str) -> None:
+        """What is degraded after a run stands in the faults until one succeeds."""
+        words = "; ".join([*(f"{name}: {what}" for name, what in report.failures.items()), *filter(None, [fault])])
+        faults, name = self.order.filing.faults, "talks" if report.cadence == "talk" else "consolidation"
+        if words:
+            faults[name] = words
+        else:
+            faults.pop(name, None)
+
+    def retell(self) -> None:
+        """What is told of a memory that a person took back goes with it, and not only in the night (`B13`).
+
+        Never raises EngramError: what they asked for is done, and the next run tries this again.
+        """
+        try:
+            failures = self.order.run("light", only="cleanup").failures
+        except EngramError as fault:
+            failures = {"cleanup": str(fault)}
+        if failures:
+            self.order.filing.faults["consolidation"] = "; ".join(failures.values())
+
+    def runs(self, last: int) -> dict[str, Any]:
+        """The latest runs, the last one first: what each did, and whether it can be taken back."""
+        kept = set(self.order.history.runs())
+        rows = []
+        for line in reversed(self.order.sight.read(RUNS).splitlines()):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            rows.append(row | {"can_be_undone": row.get("id") in kept})
+            if len(rows) == last:
+                break
+        return {"runs": rows}
+
+    def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002  the argument's name is shown to people
+        """Take a run back (X6)."""
+        return self.order.undo(id, dry_run=dry_run).plain()
+
+    def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
+        """Give up what nobody can rely on any more: a person asks for it, and can take it back (`A24`)."""
+        least = self.settings.policy.lifecycle.prune_confidence if threshold is None else threshold
+        return self.order.prune(least, dry_run=dry_run).plain()
+
+    def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
+        """Remove for good what was put aside in `.trash/`, or with `dry_run` list it; nothing else does (C16, X8)."""
+        if not trash:
+            raise BadRequestError("nothing was named that is to be purged", fix="Use --trash to empty `.trash/`.")
+        return purged(self.order.filing, self.clock(), dry_run=dry_run)
+
+    def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
+        """What will become of memories that nobody touches, with `curve` how they fade until then (X10)."""
+        return {"days": days, "coming": self.order.forecast(days, POINTS if curve else 0)}
+
+
+def _at_once(job: Callable[[], T]) -> T:
+    """Where no daemon runs, the caller is the writer."""
+    return job()

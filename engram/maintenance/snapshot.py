@@ -1,0 +1,208 @@
+"""What the passes of consolidation are shown of the vault (row X23; design of the model §5)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engram.core import todos, trust
+from engram.core.sessions import SPINE, over
+from engram.errors import EngramError, NotFoundError
+from engram.index.conversations import Conversations
+from engram.llm.answers import Answers
+from engram.maintenance.passes import FOREIGN, Living, Looking, View
+from engram.pipeline.neighbours import Around, Beside
+from engram.vault import disk as vault_disk
+from engram.vault import frontmatter
+from engram.vault.blocks import page_from
+from engram.vault.paths import is_text
+from engram.vault.store import ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.dedup import Neighbour
+    from engram.core.records import Entity, Fact, Page
+    from engram.maintenance.schedule import Cadence
+    from engram.pipeline.entities import Entering
+    from engram.pipeline.usage import Using
+    from engram.pipeline.write import Filing
+
+RUNS = "state/runs.jsonl"
+ANSWERS = "answers.jsonl"
+_CHUNK = 1000
+_LINKED = frozenset({"archive", "facts", "entities", "review"})
+
+
+class Sight(Looking):
+    """Looks at one vault for the passes. Belongs to the one writer; `answers` are what a model said before."""
+
+    def __init__(self, filing: Filing, using: Using, entering: Entering) -> None:
+        super().__init__()
+        self.filing = filing
+        self.around = Around(Beside(filing.index, filing.settings))
+        self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
+        self.using = using
+        self.entering = entering
+        self.edges = entering.edges
+        self.talks = Conversations(self.vault, self.index, self.settings)
+        self._entities: Mapping[str, Entity] = {}
+        self._voices: dict[str, trust.Voice] = {}
+        self._pages: dict[str, tuple[str, Page | None]] = {}
+        self.failed: dict[str, str] = {}
+        self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
+
+    def view(self, now: datetime, cadence: Cadence | None = None) -> View:
+        """What the passes see at `now`: by day and night without what only fading asks for, whose source a memory has.
+
+        A talk that goes on needs no memories but promises.
+        """
+        whole = cadence not in {"light", "talk"}
+        telling = cadence in {"talk", "nightly"}
+        talks = self.talks.view(now) if telling else ()
+        gap = self.settings.policy.buffer.session_gap_minutes
+        few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
+        few = few and SPINE not in self.talks.due(now)
+        facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
+        if not few:
+            self.around.follow(facts)
+        self.using.meet(facts, self.filing.births(), now, self.settings.zone)
+        self.edges.refresh()
+        self._entities = self.entering.known()
+        self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
+        self._voices = {}
+        memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
+        return View(
+            self.settings.policy,
+            self.settings.zone,
+            memories,
+            look=self,
+            edges=self.edges.all(),
+            logs=(ACTIONS, RUNS),
+            answers=self.answers,
+            stored=self.index.stored() if whole else {},
+            whole=whole,
+            buried=self.index.tombstones,
+            forgotten=self.index.forgotten,
+            feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
+            roots=self.settings.drift_roots,
+            talks=talks,
+            messages=self.talks.messages() if telling else {},
+            summaries=self.talks.latest(None) if telling else (),
+            model=self.talks.model,
+            failed=self.failed,
+            entities=self._entities,
+        )
+
+    def near(self, fact: Fact) -> Sequence[Neighbour]:
+        """What is near a memory, as it was found when either of them was new."""
+        return self.around.near(fact)
+
+    def statements(self) -> Mapping[str, str]:
+        """The content hashes of all active memories, by id."""
+        return self.index.catalog.hashes()
+
+    def believed(self, fact: Fact) -> float:
+        """How far the source of a memory is believed, 0–1 (`D6`)."""
+        return trust.trust(self.said_by(fact), self.settings.policy.trust)
+
+    def disk(self, path: str) -> bytes | None:
+        """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).
+
+        b'' for a folder, for what may not or cannot be read, and for what no root that is there covers.
+        """
+        for root in map(Path, self.settings.drift_roots):
+            if not path.startswith(f"{root}/") or not root.is_dir():
+                continue
+            try:
+                there = vault_disk.safe_join(root, path.removeprefix(f"{root}/"))
+                return vault_disk.read(there, self.settings.policy.insight.drift_bytes)
+            except NotFoundError:
+                return None
+            except EngramError:
+                return b""
+        return b""
+
+    def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
+        if whole:  # in order, as they lie on the disk
+            keys = sorted({key for fact in facts for key in (fact.source, *fact.also) if key})
+            for start in range(0, len(keys), _CHUNK):
+                self._voices |= self.index.voices(keys[start : start + _CHUNK])
+        believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
+        barred = {one: trust.bars("core", one) for one in trust.CLASSES}
+        births = self.filing.births()
+        for fact in facts:
+            source, foreign = self.said_by(fact, ask=False), fact.id not in births
+            kept = self.filing.kept(fact) or (FOREIGN if foreign else None)
+            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source, foreign)
+
+    def quiet(self, now: datetime) -> Callable[[str], str | None]:
+        """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
+        rest = self.settings.policy.files.quiet_seconds
+        return lambda path: None if self.vault.rests(path, now, rest) else "somebody is at it"
+
+    def read(self, path: str) -> bytes:
+        """What stands in a file of the vault, b'' where there is none."""
+        try:
+            return self.vault.read(path)
+        except NotFoundError:
+            return b""
+
+    # -- notes that are no memories -----------------------------------------------------------------
+
+    def page(self, path: str) -> Page | None:
+        """The note at `path` as passes know it; None where there is none, or one that cannot be read."""
+        entity = self._entities.get(path)
+        if entity is None:
+            return self._page(path)
+        sha, page = self._pages.get(path, ("", None))
+        if sha != entity.sha:
+            self._pages[path] = entity.sha, (page := self._page(path))
+        return page
+
+    def _page(self, path: str) -> Page | None:
+        try:
+            held = frontmatter.read(self.read(path), self.settings.policy.files)
+        except EngramError:
+            return None
+        return page_from(held) if held.front is not None or held.body else None
+
+    def pages(self, folder: str) -> list[str]:
+        """The paths of the notes in a folder of the vault."""
+        return self._files((self.settings.vault / folder).glob("[!.]*.md"))
+
+    def _files(self, found: Iterable[Path]) -> list[str]:
+        """The paths of those that are files under a name that can be told."""
+        paths = (path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        return sorted(filter(is_text, paths))
+
+    def linking(self, name: str) -> list[str]:
+        """The paths of the notes, other than memories and entities, that link to the note of this name.
+
+        It looks into every file, which is asked for only where a note is to go.
+        """
+        link = re.compile(rf"\[\[(?:[^\]|#\n]*/)?{re.escape(name)}(?:\.md)?[ \t]*[\]|#]", re.IGNORECASE)
+        found = []
+        for path in sorted(self.settings.vault.rglob("*.md")):
+            below = path.relative_to(self.settings.vault).as_posix()
+            parts = below.split("/")
+            if parts[0] in _LINKED or any(part.startswith(".") for part in parts):
+                continue
+            if not (path.is_file() and is_text(below)):
+                continue
+            if link.search(self.read(below).decode(errors="replace")):
+                found.append(below)
+        return found
+
+    def outside(self, fact: Fact) -> bool:
+        """Whether a memory rests on nothing but what came from outside (`X27`)."""
+        return self.said_by(fact) in trust.OUTSIDE
+
+    def said_by(self, fact: Fact, *, ask: bool = True) -> str:
+        """The source class of a memory, as far as its turns were asked for already, unless it is to `ask`."""
+        keys = (fact.source, *fact.also)
+        if ask and (new := [key for key in keys if key and key not in self._voices]):
+            self._voices |= self.index.voices(new)
+        return trust.said_by(fact, [self._voices[key].source_class for key in keys if key in self._voices])

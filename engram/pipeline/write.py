@@ -1,0 +1,279 @@
+"""Where notes are written: session files, planned changes, the action log and the list of hashes.
+
+Order of commit: a session file before its facts, facts before what belongs to them; only then may the journal
+let go.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeGuard
+
+from engram.core.actions import BIRTHS
+from engram.core.classify import tier_of
+from engram.core.language.secrets import redact
+from engram.core.records import Amend, Create, Fact, Move
+from engram.core.text import content_hash
+from engram.errors import ConflictError, EngramError
+from engram.pipeline.conflicts import Conflicts
+from engram.vault import blocks, disk, facts, frontmatter, sessions
+from engram.vault.paths import stat_of
+from engram.vault.store import ACTIONS, HASHES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from engram.config import Settings
+    from engram.core.policy import FilePolicy
+    from engram.core.records import Change, FiledTurn
+    from engram.index.search import Index
+    from engram.ingest.queue import Batch
+    from engram.vault.paths import Stat
+    from engram.vault.store import Vault
+
+
+LISTS = ("boxes", "artifacts")
+_LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
+KNOWN = "the same statement is already known"
+
+
+class Filing:
+    """Writes notes and what goes with them. Belongs to the one writer; what is degraded stands in `faults`."""
+
+    def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
+        self.vault = vault
+        self.index = index
+        self.settings = settings
+        self.faults = faults
+        self.conflicts = Conflicts(vault, index, settings)
+        self._told: set[tuple[str, str]] | None = None
+        self._births: dict[str, str] = {}
+        self._births_stat: Stat | None = None
+
+    def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
+        """When the batch's session file will have rested after a person's edit; None if it may be written."""
+        path = sessions.path(batch.waiting[0].filed.note)
+        rest = self.settings.policy.files.quiet_seconds
+        return None if self.vault.rests(path, now, rest) else now + timedelta(seconds=rest)
+
+    def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
+        """Append the turns to their session file, those that stand there already left out; where they stand now.
+
+        (`X1`, `B18`.)
+        """
+        zone, path, placed = self.settings.zone, sessions.path(turns[0].note), tuple(turns)
+
+        def appended(raw: bytes) -> bytes:
+            nonlocal placed
+            raw, placed = sessions.append_turns(raw, turns, zone)
+            return raw
+
+        if self.index.holds(path):
+            raw = self.vault.rewrite(path, appended)
+        else:
+            raw = sessions.new_session(turns, zone)
+            self.vault.create(path, raw)
+        self.index.wrote({path: raw})
+        self.index.filed(turns)
+        return placed
+
+    def twin(self, text: str, persona: str | None, now: datetime) -> Fact | None:
+        """The active fact that states the same, if its note stands: one that a person deleted a moment ago is no more.
+
+        (`C5`.)
+        """
+        name = self.index.active_twin(content_hash(text), persona, now)
+        known = self.index.fact(name) if name else None
+        if known and not self.index.holds(known.path):
+            self.index.wrote({known.path: b""})
+            return None
+        return known
+
+    def keep(self, fact: Fact, row: Mapping[str, object]) -> None:
+        """Write one new fact as it is."""
+        keys, body = facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text, fact.source)
+        self.write([Create(self.path_of(fact, ()), keys, body, str(row["reason"]))], [row])
+
+    def write(
+        self,
+        changes: Sequence[Change],
+        rows: Sequence[Mapping[str, object]],
+        ready: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Carry out a plan, log it, and let the index see it before anybody asks (rows X18, C11).
+
+        `ready` is as `Vault.apply` takes it.
+        """
+        held: dict[str, bytes] = {}
+        try:
+            self.vault.apply(changes, held, ready=ready)
+        except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
+            ours = {path: raw for path, raw in held.items() if self.vault.stands(path, raw)}
+            theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
+            made = [path for change in changes if isinstance(change, Create) or not theirs for path in _paths(change)]
+            self.took(ours, [path for path in made if path not in ours])
+            raise
+        self.index.wrote(held)
+        new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
+        if new and HASHES not in self.faults:
+            self._besides(HASHES, partial(self.vault.add_hashes, new))
+        elif new:
+            self.seed()
+        self.explain(rows)
+
+    def took(self, held: Mapping[str, bytes], unsure: Collection[str]) -> None:
+        """Let the index know what we wrote, and look at the paths of which a refusal left nobody able to say it."""
+        self.index.wrote(held)
+        if unsure:
+            self.conflicts.found(self.index.refresh(unsure).conflicts)
+
+    def untie(self, gone: Collection[Fact]) -> None:
+        """Where engram lists or quotes memories, those whose note is gone keep their name without the link.
+
+        A note that cannot be patched is left as it is. What is told has a pass of its own.
+        """
+        stems = (PurePosixPath(fact.path).stem for fact in gone)
+        names = {stem for stem in stems if not self.index.catalog.named(f"{stem}.md")}
+        root, policy = self.vault.root, self.settings.policy.files
+        lists = (path for folder in LISTS for path in sorted((root / folder).rglob("[!.]*.md"))) if names else ()
+        with disk.FolderSyncs() as pending:
+            for path in (found.relative_to(root).as_posix() for found in lists):
+                with suppress(EngramError):
+                    if held := names.intersection(_LINK.findall(self.vault.read(path).decode(errors="replace"))):
+                        self.vault.rewrite(path, partial(_unlinked, path, sorted(held), policy), pending)
+
+    def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add to the action log."""
+        if rows:
+            known = self._births_stat is not None and self._births_stat == self._log_stat()
+            self._besides(ACTIONS, partial(self.vault.log, rows))
+            if known and ACTIONS not in self.faults:
+                born = [row for row in rows if row["action"] in BIRTHS]
+                self._births = {str(row["memory"]): str(row["at"]) for row in born} | self._births
+                self._births_stat = self._log_stat()
+        if self._told is not None:
+            self._told |= {(str(row["action"]), str(row["memory"])) for row in rows}
+
+    def told(self, action: str, memory: str) -> bool:
+        """Whether the log has such a row (`X23`: a person edited this; `X9`: this was decided)."""
+        if self._told is None:
+            self._told = self.vault.deeds(("edit", "decide", "restore"))
+        return (action, memory) in self._told
+
+    def kept(self, fact: Fact) -> str | None:
+        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
+        if fact.verification == "user_confirmed":
+            return "a person confirmed it"
+        if self.told("restore", fact.id):
+            return "a person brought it back"
+        return "a person edited it" if self.told("edit", fact.id) else None
+
+    def births(self) -> Mapping[str, str]:
+        """When engram wrote each memory that it wrote, by id, as the action log tells; a note not in it is foreign.
+
+        The log is read again only where somebody else changed it. One that cannot be read tells what it told before.
+        """
+        now = self._log_stat()
+        if now != self._births_stat:
+            with suppress(EngramError):
+                self._births, self._births_stat = self.vault.births(), now
+        return self._births
+
+    def _log_stat(self) -> Stat | None:
+        try:
+            return stat_of((self.vault.root / ACTIONS).lstat())
+        except OSError:
+            return None
+
+    def seed(self) -> None:
+        """Bring the list of hashes to what the index knows (`C5`)."""
+        self._besides(HASHES, lambda: self.vault.seed_hashes(self.index.active_hashes()))
+
+    def _besides(self, path: str, write: Callable[[], object]) -> None:
+        """Write what explains or can be made again: a refusal is reported and holds nothing up."""
+        try:
+            write()
+        except EngramError as fault:
+            self.faults[path] = str(fault)
+        else:
+            self.faults.pop(path, None)
+
+    def path_of(self, fact: Fact, taken: Collection[str]) -> str:
+        """Where the note of a new fact will stand; `taken` are paths that are planned for others (`C7`)."""
+        planned = {PurePosixPath(path).name.casefold() for path in taken}
+        return facts.fact_path(
+            fact,
+            self.settings.zone,
+            folder="review" if fact.status == "review" else "facts",
+            pattern=self.settings.file_name,
+            taken=lambda path: PurePosixPath(path).name.casefold() in planned or self._holds_another(path, fact),
+        )
+
+    def _holds_another(self, path: str, fact: Fact) -> bool:
+        """Whether something else than `fact` stands there, or any memory's note has this name: links go by it.
+
+        The fact stands there itself if the index failed to learn of it.
+        """
+        if {*self.index.catalog.named(PurePosixPath(path).name)} - {fact.id}:
+            return True
+        places = (path, path.replace("facts/", "archive/", 1))
+        held = [place for place in places if self.index.holds(place)]
+        limits = self.settings.policy.files
+        return any(frontmatter.read(self.vault.read(place), limits).keys.get("id") != fact.id for place in held)
+
+    def body(self, path: str) -> str:
+        """The body of a note as it stands."""
+        return frontmatter.read(self.vault.read(path), self.settings.policy.files).body
+
+    def confirmed(self, fact: Fact) -> dict[str, object]:
+        """The keys by which a fact that is seen again loses its speculative expiry (`C17`)."""
+        speculative = tier_of(fact.confidence, self.settings.policy.extraction) == "speculative"
+        return {"expires": None} if fact.expires and not fact.pinned and speculative else {}
+
+
+def purged(filing: Filing, now: datetime, *, dry_run: bool) -> dict[str, object]:
+    """Empty the trash: the paths of what is removed, and by path what could not be (rows C16, X8)."""
+    found, failures, rows = filing.vault.trashed(), dict[str, str](), list[dict[str, object]]()
+    for path in () if dry_run else found:
+        try:
+            known = frontmatter.read(filing.vault.read(path), filing.settings.policy.files).keys.get("id")
+            filing.vault.erase(path)
+        except EngramError as fault:
+            failures[path] = str(fault)
+        else:
+            rows += [deed(now, "purge", known, "the user emptied the trash")] if isinstance(known, str) else []
+    if rows:
+        filing.explain(rows)
+    removed = [path for path in found if path not in failures]
+    return {"removed": removed, "failures": failures, "dry_run": dry_run}
+
+
+def _paths(change: Change) -> tuple[str, ...]:
+    return (change.path, change.to) if isinstance(change, Move) else (change.path,)
+
+
+def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:
+    for name in names:
+        raw = blocks.amended(raw, Amend(path, "its note is gone", unlink=name), policy)
+    return raw
+
+
+def _is_new_fact(change: Change) -> TypeGuard[Create]:
+    return isinstance(change, Create) and change.keys.get("status") == "active"
+
+
+def deed(now: datetime, action: str, memory: str, why: str, by: str = "user") -> dict[str, object]:
+    """A line of the action log for what a person did, or what follows from what was said (rows A32, C22)."""
+    return {
+        "at": now.isoformat(timespec="seconds"),
+        "action": action,
+        "outcome": "applied",
+        "memory": memory,
+        "reason": redact(why).text,
+        "by": by,
+    }

@@ -1,0 +1,114 @@
+"""What all commands share: the options that each takes, the way to the vault, the group they stand in."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engram import __version__
+from engram.errors import ConfigError
+from engram.serve import client, socket_client
+from engram.serve.output import put, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.config import Settings
+
+
+class Given:
+    """The options that every command takes, wherever on the line they stand."""
+
+    def __init__(self) -> None:
+        self.vault: Path | None = None
+        self.as_json = False
+        self.debug = False
+
+    def settings(self) -> Settings:
+        """The settings of the chosen vault; raises ConfigError."""
+        from engram import config
+
+        return config.load(self.vault, os.environ)
+
+    def socket(self) -> str:
+        """The socket of the chosen vault; the light way to it holds where the configuration is broken."""
+        try:
+            return str(self.settings().socket)
+        except ConfigError:
+            path = socket_client.socket_of(str(self.vault) if self.vault else None, os.environ)
+            if path is None:
+                raise
+            return path
+
+    def folder(self) -> str | None:
+        """The folder of the chosen vault, as far as it is known where the configuration is broken."""
+        try:
+            return str(self.settings().vault)
+        except ConfigError:
+            return socket_client.folder_of(str(self.vault) if self.vault else None, os.environ)
+
+    @property
+    def named(self) -> Path | None:
+        """The vault that was named for this call, so that it need not be the user's usual one."""
+        named = self.vault or os.environ.get("ENGRAM_VAULT")
+        return Path(named).expanduser().resolve() if named else None
+
+    @contextmanager
+    def line(self) -> Iterator[client.Line]:
+        """The way to the chosen vault, closed at the end."""
+        line = client.line(self.vault, owner=True)
+        try:
+            yield line
+        finally:
+            line.close()
+
+    def show(self, name: str, result: Any, *, explain: bool = False) -> None:
+        """Print a result the way that was asked for."""
+        put(shown(name, result, as_json=self.as_json, explain=explain))
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value and param.name:
+        setattr(ctx.ensure_object(Given), param.name, value)
+
+
+COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--vault",), {"type": click.Path(path_type=Path, readable=False), "help": "the folder of the vault"}),
+    (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
+    (("--debug",), {"is_flag": True, "help": "show where in the program a fault arose"}),
+)
+
+
+def common() -> list[click.Parameter]:
+    """Fresh copies of the options that every command takes."""
+    return [click.Option(names, expose_value=False, callback=_keep, **settings) for names, settings in COMMON]
+
+
+class Command(click.Command):
+    """A command that takes the common options too, behind its own."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        settings["params"] = [*(settings.get("params") or []), *common()]
+        super().__init__(*args, **settings)
+
+
+class Tree(click.Group):
+    """A group whose commands take the common options."""
+
+    command_class = Command
+
+
+@click.group(
+    cls=Tree,
+    params=common(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="The vault is the one of --vault, ENGRAM_VAULT or the configuration file, else this folder if it is one, "
+    "else ~/Engram. Commands go through the vault's daemon if one runs, else they open the vault themselves.",
+)
+@click.version_option(__version__, prog_name="engram", message="%(prog)s %(version)s")
+def tree() -> None:
+    """Long-term memory for chatbots, kept as a folder of Markdown."""

@@ -1,0 +1,236 @@
+"""The wire: find a vault's daemon and call an operation over its Unix socket.
+
+Light on purpose: a recall through the daemon should cost little more than starting Python, so this
+module imports neither the configuration nor an HTTP library.
+"""
+
+# ruff: noqa: PTH111, PTH113, PTH116, PTH123 (loading pathlib would cost a tenth of what such a recall may)
+from __future__ import annotations
+
+import json
+import os
+import socket
+
+from engram.errors import BusyError, EngramError, UnavailableError
+from engram.vault import location
+
+TYPE_CHECKING = False  # loading typing would cost as much again
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class AbsentError(UnavailableError):
+    """Nobody listens on the socket: no daemon runs for this vault."""
+
+
+LIGHT = {"observe": "/v1/turns", "recall": "/v1/recall", "remember": "/v1/memories"}
+"""Operations that can be called without loading the table: all are POST with a JSON body."""
+
+FOLDER_HEADER = "Engram-Folder"
+"""The device and inode of the vault's folder that a request means."""
+
+LONGEST_ADDRESS = 107
+"""Bytes of a Unix socket's address on Linux; a longer path goes through its open folder."""
+
+
+def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
+    """The folder of the vault that `config.load` would choose, or None where only `load` can tell."""
+    home = env.get("HOME")
+    if not home:
+        return None
+    config = env.get("ENGRAM_HOME") or f"{env.get('XDG_CONFIG_HOME') or f'{home}/.config'}/engram"
+    folder = vault or env.get("ENGRAM_VAULT") or plain_text(f"{config}/config.toml", "vault")
+    if folder is None:
+        return None
+    if not folder:
+        folder = "." if os.path.isfile("engram.toml") else f"{home}/Engram"
+    return os.path.expanduser(folder)
+
+
+def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
+    """The socket of the vault that `config.load` would choose, or None where only `load` can tell."""
+    folder = folder_of(vault, env)
+    vault_id = folder and _id_at(folder)
+    if not folder or not vault_id:
+        return None
+    if own := env.get("ENGRAM_HOME"):
+        base = os.path.realpath(os.path.expanduser(own))
+        state, runtime = f"{base}/state", f"{base}/run"
+    else:
+        state = f"{env.get('XDG_STATE_HOME') or env['HOME'] + '/.local/state'}/engram"
+        runtime = f"{env['XDG_RUNTIME_DIR']}/engram" if env.get("XDG_RUNTIME_DIR") else f"{state}/run"
+    leaf = location.choose(os.path.realpath(folder), vault_id, state, _id_at).leaf
+    return f"{runtime}/{leaf}/engram.sock"
+
+
+def _id_at(folder: str) -> str | None:
+    """The id of the vault in a folder; '' or None where there is none, or only `config.load` can tell."""
+    vault_id = plain_text(f"{folder}/engram.toml", "id")
+    return vault_id if vault_id and vault_id.replace("-", "").replace("_", "").isalnum() else None
+
+
+def folder_mark(folder: str | None) -> str:
+    """The device and inode of a folder, as a request names the vault that it means; '' where it cannot be seen."""
+    try:
+        found = os.stat(folder) if folder else None
+    except OSError:
+        return ""
+    return f"{found.st_dev}-{found.st_ino}" if found else ""
+
+
+def plain_text(path: str, name: str) -> str | None:
+    """The value of a line `name = "value"` of a TOML file, '' if the name is nowhere in it, None if unsure."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError):
+        return None
+    if name not in text:
+        return ""
+    if '"""' in text or "'''" in text:
+        return None
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == name:
+            inner = value.strip()[1:-1]
+            return inner if value.strip() == f'"{inner}"' and not set('"\\') & set(inner) else None
+        if line.lstrip().startswith("["):
+            break
+    return None
+
+
+def connect(path: str, timeout: float | None = None) -> socket.socket:
+    """A connection to the daemon at `path`; AbsentError if nobody listens there."""
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.settimeout(timeout)
+    try:
+        with Address(path) as address:
+            client.connect(address)
+    except OSError as fault:
+        client.close()
+        raise AbsentError(
+            "no daemon answers",
+            where=f"{path}: {os.strerror(fault.errno or 0)}",
+            fix="Start one with `engram up`, which systemd keeps, or `engram daemon`; other commands need none.",
+        ) from fault
+    return client
+
+
+def answers(path: str) -> bool:
+    """Whether somebody listens on the socket."""
+    try:
+        connect(path).close()
+    except AbsentError:
+        return False
+    return True
+
+
+class Address:
+    """A path as a socket address; one that is too long goes through a descriptor of its folder."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.folder = -1
+
+    def __enter__(self) -> str:
+        if len(os.fsencode(self.path)) <= LONGEST_ADDRESS:
+            return self.path
+        folder, _, name = self.path.rpartition("/")
+        self.folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+        return f"/proc/self/fd/{self.folder}/{name}"
+
+    def __exit__(self, *_: object) -> None:
+        if self.folder >= 0:
+            os.close(self.folder)
+
+
+def call(
+    path: str,
+    name: str,
+    params: Mapping[str, Any],
+    *,
+    timeout: float | None = None,
+    owner: bool = False,
+    folder: str | None = None,
+) -> dict[str, Any]:
+    """The result of operation `name`; raises the EngramError that the daemon answered with.
+
+    `owner` says that the owner's command line asks, not a chatbot (`gate.Door`). With `folder`, the vault's, the
+    daemon refuses if it serves another one: nothing is done to the wrong vault.
+    """
+    method, target, body = request_of(name, params)
+    lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
+    lines += ["Engram-Caller: owner"] if owner else []
+    if mark := folder_mark(folder):
+        lines.append(f"{FOLDER_HEADER}: {mark}")
+    if method != "GET":
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    head = "\r\n".join([*lines, "", ""]).encode("ascii")
+    with connect(path, timeout) as line:
+        try:
+            _send(line, head + body)
+            status, headers, reply = _answer(line)
+        except OSError as fault:
+            raise UnavailableError("the daemon did not answer", where=name, fix="Look at `engram status`.") from fault
+    try:
+        result = json.loads(reply)
+    except ValueError as fault:
+        raise UnavailableError("the daemon broke off its answer", where=name, fix="Try again.") from fault
+    if status >= 400:
+        raise fault_of(result.get("error", {}), headers)
+    return dict(result)
+
+
+def _send(line: socket.socket, request: bytes) -> None:
+    """Send as much as is taken: what is too large is answered before its end."""
+    try:
+        line.sendall(request)
+    except (BrokenPipeError, ConnectionResetError):
+        return
+
+
+def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
+    """Method, target and body of the request for an operation; arguments that are None are left out."""
+    given = {key: value for key, value in params.items() if value is not None}
+    if name in LIGHT:
+        return "POST", LIGHT[name], json.dumps(given).encode()
+    from urllib.parse import quote, urlencode
+
+    from engram.operations.table import named
+
+    operation = named(name)
+    target = operation.path
+    if "{id}" in target:
+        target = target.replace("{id}", quote(str(given.pop("id")), safe="", errors="replace"))
+    if operation.method in {"POST", "PATCH"}:
+        return operation.method, target, json.dumps(given).encode()
+    return operation.method, f"{target}?{urlencode(given, errors='replace')}" if given else target, b""
+
+
+def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramError:
+    """The exception that an answer's error object stands for."""
+    code = error.get("code", "internal")
+    words = {key: str(error.get(key, "")) for key in ("where", "fix")}
+    what = str(error.get("what", "the daemon met a fault"))
+    if code == BusyError.code:
+        return BusyError(what, retry_after=int(headers.get("retry-after", "1")), **words)
+    kinds = [EngramError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return next((kind for kind in kinds if kind.code == code), EngramError)(what, **words)
+
+
+def _answer(line: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body; the peer closes the connection after them."""
+    with line.makefile("rb") as file:
+        raw = file.read()
+    head, _, body = raw.partition(b"\r\n\r\n")
+    first, *rest = head.decode("latin-1").split("\r\n")
+    parts = first.split(" ", 2)
+    if len(parts) < 2 or not parts[1].isdigit():
+        raise ConnectionResetError
+    headers = {key.lower(): value.strip() for key, _, value in (item.partition(":") for item in rest)}
+    return int(parts[1]), headers, body
