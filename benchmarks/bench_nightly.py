@@ -24,7 +24,7 @@ from speed_reading import in_process, parse_all
 
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
-from engram.maintenance.run import Consolidation
+from engram.maintenance.run import Maintenance
 from engram.vault import entities, facts, frontmatter, sessions
 from engram.vault.store import ACTIONS
 from engram.vault.usage import ALL, USAGE
@@ -120,7 +120,9 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
     paths = sorted(f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names if name.endswith(".md"))
     now = NIGHT
     with in_process(material.settings(root, home)) as memory:
-        order = Consolidation(memory.filing, memory.using, memory.climb.entering, lambda: now, lambda: "")
+        order = Maintenance(
+            memory.note_writer, memory.usage_tracker, memory.reconciler.entity_writer, lambda: now, lambda: ""
+        )
         settling = order.run("nightly")
         assert settling.plain()["counts"].keys() <= {"topics", "spine", "cards", "profile"}, settling.plain()
         parsed = min(seconds_of(lambda: parse_all(paths), time.process_time) for _ in range(3))

@@ -30,7 +30,8 @@ from engram.core import ranking
 from engram.core.policy import ExtractionPolicy, LexicalPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
-from engram.index.bm25 import Doc, Lexical, Where
+from engram.index.bm25 import Bm25Index, IndexedText
+from engram.index.filters import SearchFilter
 from engram.memory import Memory
 
 BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
@@ -63,11 +64,11 @@ def instant(text: str | None) -> datetime:
     return datetime.fromisoformat(text or "1970-01-01").replace(tzinfo=UTC)
 
 
-def docs(case: Any) -> Iterator[Doc]:
+def docs(case: Any) -> Iterator[IndexedText]:
     for session, turns in groupby(case.turns, key=lambda turn: turn.session):
         for place, turn in enumerate(turns):
             when = instant(turn.when).timestamp() if turn.when else None
-            yield Doc(turn.id, "turn", turn.text, session, place, turn.speaker, turn.role, when)
+            yield IndexedText(turn.id, "turn", turn.text, session, place, turn.speaker, turn.role, when)
 
 
 # The retrievers.
@@ -90,14 +91,14 @@ def okapi(tokens: Callable[[str], list[str]]) -> Retriever:
 
 
 def lexical(case: Any) -> Ranker:
-    index = Lexical()
+    index = Bm25Index()
     index.add(docs(case))
     return asked(index)
 
 
-def asked(index: Lexical) -> Ranker:
+def asked(index: Bm25Index) -> Ranker:
     def ranked(question: Any) -> list[str]:
-        found = index.search(ranking.ask(question.text, instant(question.when)), Where(), POOL)
+        found = index.search(ranking.ask(question.text, instant(question.when)), SearchFilter(), POOL)
         return [hit.key for hit in found.hits]
 
     return ranked
@@ -107,15 +108,15 @@ def with_facts(*, merge: bool) -> Retriever:
     """Turns and the facts the offline rules read from them, in one index; `merge` is how recall joins them."""
 
     def retriever(case: Any) -> Ranker:
-        index = Lexical()
-        units = {turn.id: ranking.Unit(turn.id) for turn in case.turns}
+        index = Bm25Index()
+        units = {turn.id: ranking.UnitSignals(turn.id) for turn in case.turns}
         facts = list(read(case))
-        units |= {fact.key: ranking.Unit(fact.key, source, importance) for fact, source, importance in facts}
+        units |= {fact.key: ranking.UnitSignals(fact.key, source, importance) for fact, source, importance in facts}
         index.add([*docs(case), *(fact for fact, _, _ in facts)])
 
         def ranked(question: Any) -> list[str]:
             now = instant(question.when)
-            found = index.search(ranking.ask(question.text, now), Where(), POOL).hits
+            found = index.search(ranking.ask(question.text, now), SearchFilter(), POOL).hits
             keys = [slot.key for slot in ranking.merged(found, units, now)] if merge else [hit.key for hit in found]
             return [units[key].source or key for key in keys]
 
@@ -124,13 +125,13 @@ def with_facts(*, merge: bool) -> Retriever:
     return retriever
 
 
-def read(case: Any) -> Iterator[tuple[Doc, str, float]]:
+def read(case: Any) -> Iterator[tuple[IndexedText, str, float]]:
     """Facts in batches of five turns of a session, each with its turn and importance."""
     for _, said in groupby(case.turns, key=lambda turn: turn.session):
         turns = [Turn(t.id, t.session, t.role, t.text, instant(t.when), t.speaker) for t in said]
         for first in range(0, len(turns), 5):
             for place, fact in enumerate(extract(turns[first : first + 5], ExtractionPolicy()).candidates):
-                doc = Doc(f"fact {fact.turn_id} {place}", "fact", fact.text)
+                doc = IndexedText(f"fact {fact.turn_id} {place}", "fact", fact.text)
                 yield doc, fact.turn_id, 0.5 if fact.importance is None else fact.importance
 
 
@@ -230,7 +231,7 @@ def ablation(sets: dict[str, list[Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, cases in sets.items():
             for case in cases:
-                index = Lexical()
+                index = Bm25Index()
                 index.add(docs(case))
                 place = Path(folder, name, case.id)
                 place.mkdir(parents=True)
@@ -250,7 +251,7 @@ def ablation(sets: dict[str, list[Any]]) -> None:
 
 
 def loaded(policy: LexicalPolicy, place: Path) -> Ranker:
-    index = Lexical(policy)
+    index = Bm25Index(policy)
     assert index.load(place)
     return asked(index)
 

@@ -23,8 +23,9 @@ from figures import Row, child_cpu, engram, milliseconds, quantile, ratio, secon
 
 from engram.core import ranking
 from engram.core.policy import Policy
-from engram.index.bm25 import Lexical, Where
+from engram.index.bm25 import Bm25Index
 from engram.index.catalog import Catalog
+from engram.index.filters import SearchFilter
 from engram.index.search import Index, _doc
 from engram.memory import Memory
 from engram.serve import socket_client
@@ -115,7 +116,7 @@ def stat_all(folder: str) -> None:
 def changing(settings: Settings, size: str) -> Iterator[Row]:
     """From the path of a changed file to the index that finds it, against read, parse and add."""
     index = Index(settings)
-    bare = Lexical(Policy().lexical, material.ZONE)
+    bare = Bm25Index(Policy().lexical, material.ZONE)
     bare.add(map(_doc, index.catalog.since("").added))
     ours, yardsticks = [], []
     for number, path in enumerate(sorted(settings.vault.glob("facts/*/*.md"))[:CHANGES]):
@@ -127,7 +128,7 @@ def changing(settings: Settings, size: str) -> Iterator[Row]:
     yield ratio("one file changed", size, statistics.median(ours), ("parse+add", statistics.median(yardsticks)), 3.0)
 
 
-def read_and_add(path: Path, bare: Lexical) -> None:
+def read_and_add(path: Path, bare: Bm25Index) -> None:
     """The yardstick of a change."""
     raw = path.read_bytes()
     fact, _ = facts.fact_from(frontmatter.read(raw), str(path), hashlib.sha256(raw).hexdigest(), material.ZONE)
@@ -150,7 +151,7 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     full_text = fts5(settings, memory.index)
     now = datetime(2026, 1, 1, tzinfo=UTC)
     asked = [ranking.ask(text, now) for text in questions]
-    where = Where()
+    where = SearchFilter()
     memory.index.search(asked[0], where, POOL)
     pairs = [
         (

@@ -40,9 +40,9 @@ def rows(folder: Path) -> Iterator[Row]:
     with begun(folder / "observe") as memory:
         yield from observing(memory, folder)
     with begun(folder / "filing") as memory:
-        yield from filing(memory, folder)
+        yield from note_writer(memory, folder)
     with begun(folder / "slow-filing") as memory, calls_through(SlowSyscalls()):
-        yield from filing(memory, folder / "slow", SLOWLY)
+        yield from note_writer(memory, folder / "slow", SLOWLY)
     yield from scanning()
     with begun(folder / "import") as memory:
         yield from importing(memory, folder, IMPORTED)
@@ -157,7 +157,7 @@ def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
 # Filing.
 
 
-def filing(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
+def note_writer(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
     """A batch from the buffer to the vault: session file, offline extraction, all rungs, facts, log, journal.
 
     The yardstick writes the very notes that were written, entities, boxes and traces too, each with a sync of its own.
@@ -169,7 +169,7 @@ def filing(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
     for start in range(0, BATCHES * BATCH, BATCH):
         turns = list(material.turns(BATCHES * BATCH))[start : start + BATCH]
         memory.call("observe", {"turns": said(turns)})
-        memory.backlog.hurry()
+        memory.queue.hurry()
         begin = time.perf_counter()
         for batch in memory.due(datetime.now(UTC) + timedelta(days=1)):
             memory.file(batch, memory.distil(batch))

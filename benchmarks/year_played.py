@@ -125,7 +125,13 @@ class Year:
         evening = self._evening(self.now)
         asked = 0
         while self.now < until:
-            times = [until, evening, self.memory.upkeep.agenda.next(self.now), self._month_ends(), *self._ticks()]
+            times = [
+                until,
+                evening,
+                self.memory.maintenance_loop.schedule.next(self.now),
+                self._month_ends(),
+                *self._ticks(),
+            ]
             times += [turn.at] if turn else []
             self._stepped.step(max(min(times), self.now))
             if turn and turn.at <= self.now:
@@ -195,7 +201,7 @@ class Year:
     def _count(self) -> None:
         vault = self.settings.vault
         facts = self.memory.index.catalog.facts("")
-        view = self.memory.upkeep.order.sight.view(self.now)
+        view = self.memory.maintenance_loop.order.snapshot.view(self.now)
         notes = Counter(
             path.relative_to(vault).parts[0] for path in vault.rglob("*.md") if len(path.relative_to(vault).parts) > 1
         )

@@ -18,35 +18,35 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
-from engram.core.language.echo import Injected
+from engram.core.language.echo import HandedOut
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact
 from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError, NotFoundError
 from engram.extraction.extract import Extractor
-from engram.index.conversations import Conversations
+from engram.index.conversations import SessionReader
 from engram.index.search import Index
 from engram.ingest import intake
-from engram.maintenance.clock import Clockwatch, boottime
-from engram.maintenance.commits import Commits
-from engram.maintenance.questions import Upkeep
-from engram.maintenance.run import Consolidation
-from engram.maintenance.schedule import Agenda
+from engram.maintenance.clock import ClockGuard, boottime
+from engram.maintenance.commits import CommitLog
+from engram.maintenance.questions import MaintenanceLoop
+from engram.maintenance.run import Maintenance
+from engram.maintenance.schedule import Schedule
 from engram.operations import health
-from engram.operations.memories import Deeds
-from engram.operations.review import Reviewing
+from engram.operations.memories import MemoryOperations
+from engram.operations.review import ReviewQueue
 from engram.operations.table import BY_NAME, checked
-from engram.pipeline.embed import Embedding, embed_some
+from engram.pipeline.embed import EmbeddingWorker, embed_some
 from engram.pipeline.embed import calibrate as calibration
-from engram.pipeline.process import Stream
-from engram.pipeline.reconcile import Climb
-from engram.pipeline.usage import Using, uncounted
-from engram.pipeline.write import Filing
+from engram.pipeline.process import TurnPipeline
+from engram.pipeline.reconcile import Reconciler
+from engram.pipeline.usage import UsageTracker, uncounted
+from engram.pipeline.write import NoteWriter
 from engram.recall import formatting, search
-from engram.recall.context import Briefing
+from engram.recall.context import ContextBuilder
 from engram.vault import disk, location, template
 from engram.vault.journal import Journal
 from engram.vault.paths import shown as shown_path
 from engram.vault.store import Vault
-from engram.vault.usage import Uses, device_of
+from engram.vault.usage import UsageLog, device_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -76,7 +76,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Memory(Stream):
+class Memory(TurnPipeline):
     """One vault with its journal and index. `start` before use, `close` after.
 
     `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by what a file that is gone is
@@ -102,7 +102,7 @@ class Memory(Stream):
         self._began = self._look_due = time.monotonic()
         self._model_faults = 0
         self._sealing: set[str | None] = set()
-        self.injected = Injected(settings.policy.echo)
+        self.handed_out = HandedOut(settings.policy.echo)
 
     # -- life -------------------------------------------------------------------------------------
 
@@ -154,60 +154,66 @@ class Memory(Stream):
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
-        self.commits = Commits(self.vault, settings, self.faults, lambda: self.on_turns is None)
-        self.clockwatch = Clockwatch(settings, self.faults, self.clock, self.steady)
+        self.commits = CommitLog(self.vault, settings, self.faults, lambda: self.on_turns is None)
+        self.clock_guard = ClockGuard(settings, self.faults, self.clock, self.steady)
         self.index = Index(
             settings,
-            gone=lambda facts: self.deeds.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
-            edited=lambda edits: self.deeds.edited(edits),  # noqa: PLW0108  as above
+            gone=lambda facts: self.memory_operations.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
+            edited=lambda edits: self.memory_operations.edited(edits),  # noqa: PLW0108  as above
             monotonic=self._monotonic,
             git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = intake.Intake(self.journal, self.index, settings, self.faults)
-        self.backlog = self.intake.backlog
-        self.filing = Filing(self.vault, self.index, settings, self.faults)
-        uses = Uses(self.vault, device_of(settings.state), settings.policy.usage)
-        self.using = Using(uses, self.index, settings.policy)
-        self.climb = Climb(self.filing, self.using)
-        self.extractor = Extractor(settings, self.clock, self.climb.ladder, self.injected)
+        self.queue = self.intake.queue
+        self.note_writer = NoteWriter(self.vault, self.index, settings, self.faults)
+        usage_log = UsageLog(self.vault, device_of(settings.state), settings.policy.usage)
+        self.usage_tracker = UsageTracker(usage_log, self.index, settings.policy)
+        self.reconciler = Reconciler(self.note_writer, self.usage_tracker)
+        self.extractor = Extractor(settings, self.clock, self.reconciler.ladder, self.handed_out)
         model = settings.embeddings
-        self.embedding = Embedding(settings, model, self.extractor.spend, self.clock) if model else None
+        self.embedding = EmbeddingWorker(settings, model, self.extractor.spend, self.clock) if model else None
         self.extractor.embed = self.embedding.vectors if self.embedding else None
-        self.reviewing = Reviewing(
+        self.review_queue = ReviewQueue(
             self.vault,
             self.index,
-            self.filing,
+            self.note_writer,
             settings,
-            lambda held, apply: self.upkeep.order.settle(held, apply=apply),
+            lambda held, apply: self.maintenance_loop.order.settle(held, apply=apply),
         )
-        self.deeds = Deeds(self.climb, self.reviewing, self.using, self.intake, self.clock, self.rescan)
-        entering = self.climb.entering
-        order = Consolidation(self.filing, self.using, entering, self.clock, self.frozen, self.commits.git)
-        agenda = Agenda(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
-        self.upkeep = Upkeep(order, agenda, self.extractor, settings, self.clock)
-        talks = Conversations(self.vault, self.index, settings)
-        self.briefing = Briefing(talks, self.injected, self.clock, lambda **ask: self.call("recall", ask))
+        self.memory_operations = MemoryOperations(
+            self.reconciler, self.review_queue, self.usage_tracker, self.intake, self.clock, self.rescan
+        )
+        entity_writer = self.reconciler.entity_writer
+        order = Maintenance(
+            self.note_writer, self.usage_tracker, entity_writer, self.clock, self.frozen, self.commits.git
+        )
+        schedule = Schedule(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
+        self.maintenance_loop = MaintenanceLoop(order, schedule, self.extractor, settings, self.clock)
+        talks = SessionReader(self.vault, self.index, settings)
+        self.context_builder = ContextBuilder(
+            talks, self.handed_out, self.clock, lambda **ask: self.call("recall", ask)
+        )
         self.index.take_tombstones(self.vault)
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own.update(json.loads(disk.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
-            self.injected.load(json.loads(disk.read(settings.state / INJECTED)))
+            self.handed_out.load(json.loads(disk.read(settings.state / INJECTED)))
 
     def warm(self) -> set[Path]:
         """Compare the vault with the catalogue and take in what changed meanwhile.
 
         As with `rescan`, the paths given back want another look; without a daemon they had it.
         """
-        self.upkeep.order.recover()  # else what a run did that was cut short passes for a person's doing
-        self.using.refresh(self.clock())
+        self.maintenance_loop.order.recover()  # else what a run did that was cut short passes for a person's doing
+        self.usage_tracker.refresh(self.clock())
         unsure = self.rescan(None)
         if self.on_turns is None:
             self._look_again(unsure)
             unsure = set()
         if not self._as_git_left:  # then the list of hashes is that of this commit
             self._meet_unrecorded()
-        self.filing.seed()
+        self.note_writer.seed()
         self.commits.passing()
         self._warm = True
         return unsure
@@ -217,10 +223,10 @@ class Memory(Stream):
 
         A crash may have taken the log row of a note that engram wrote.
         """
-        births, met = self.filing.births(), self.using.uses.met
+        births, met = self.note_writer.births(), self.usage_tracker.usage_log.met
         unknown = [name for name in self.index.catalog.fact_ids() if name not in births and met(name) is None]
         facts = [unit for unit in self.index.units(unknown).values() if isinstance(unit, Fact)] if unknown else []
-        self.using.meet(facts, births, self.clock(), self.settings.zone)
+        self.usage_tracker.meet(facts, births, self.clock(), self.settings.zone)
 
     @property
     def ready(self) -> bool:
@@ -242,17 +248,17 @@ class Memory(Stream):
     def save(self) -> None:
         """Write down what would be slow to make again after a crash, and how memories were used."""
         self.index.save()
-        self.upkeep.agenda.save()
+        self.maintenance_loop.schedule.save()
         self._save_injected()
         self._save_own()
         if not self.commits.away():
-            self.using.flush()
-            self.climb.boxing.save()
+            self.usage_tracker.flush()
+            self.reconciler.box_writer.save()
         self.commits.passing()
 
     def _save_injected(self) -> None:
         """What was handed out is known after a restart too; a crash loses the last hour of it (`X7`)."""
-        disk.write_derived(self.settings.state / INJECTED, json.dumps(self.injected.dump()).encode())
+        disk.write_derived(self.settings.state / INJECTED, json.dumps(self.handed_out.dump()).encode())
 
     def _save_own(self) -> None:
         """The next process, as the next command is, need not take what this one just wrote for a person's doing."""
@@ -263,15 +269,15 @@ class Memory(Stream):
     def close(self) -> None:
         """Save the index and let go of the vault. What waits stays in the journal."""
         self._warm = False
-        self.backlog.close()
+        self.queue.close()
         try:
             with suppress(EngramError):
-                self.using.flush()
-                self.upkeep.agenda.save()
+                self.usage_tracker.flush()
+                self.maintenance_loop.schedule.save()
                 self._save_injected()
                 self._save_own()
                 if not self.commits.away():
-                    self.climb.boxing.save()
+                    self.reconciler.box_writer.save()
             self.index.close()
         finally:
             self.journal.close()
@@ -297,23 +303,23 @@ class Memory(Stream):
         stale = alone and time.monotonic() > self._look_due
         if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
             self.rescan(None)
-        rooms = (self, self.deeds, self.upkeep, self.briefing)
+        rooms = (self, self.memory_operations, self.maintenance_loop, self.context_builder)
         verb = next(getattr(room, name) for room in rooms if hasattr(room, name))
         result: dict[str, Any] = verb(**arguments)
         if name in UNSAYING:
-            self.upkeep.retell()
+            self.maintenance_loop.retell()
         if BY_NAME[name].writes:
             self.commits.called(name, result)
         return result
 
     def between(self) -> None:
         """What is due whatever else is done: look at the clock, commit the operation that has ended."""
-        self.clockwatch.look()
+        self.clock_guard.look()
         self.commits.settle()
 
     def frozen(self) -> str:
         """Why nothing may be believed gone or grown old just now, or ''."""
-        return self.clockwatch.doubt() or self.faults.get("frozen", "") or self.commits.away()
+        return self.clock_guard.doubt() or self.faults.get("frozen", "") or self.commits.away()
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -336,21 +342,21 @@ class Memory(Stream):
         self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
         self._as_git_left = diff.checked_out
         if diff.checked_out:
-            self.climb.boxing.reload()
+            self.reconciler.box_writer.reload()
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
         if paths is None:  # git and sync tools bring tombstones of another time or machine
             self.index.take_tombstones(self.vault)
-            self.climb.entering.refresh()
-            self.using.refresh(now, restore=not diff.checked_out)
+            self.reconciler.entity_writer.refresh()
+            self.usage_tracker.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:
-            self.filing.seed()
+            self.note_writer.seed()
         if diff.added:
             added = self.index.catalog.facts_at(diff.added)
-            self.using.meet(added, self.filing.births(), now, self.settings.zone)
-        self.filing.untie(diff.deleted)
-        self.filing.conflicts.found(diff.conflicts)
-        self.filing.conflicts.ask(now)
+            self.usage_tracker.meet(added, self.note_writer.births(), now, self.settings.zone)
+        self.note_writer.untie(diff.deleted)
+        self.note_writer.conflicts.found(diff.conflicts)
+        self.note_writer.conflicts.ask(now)
         self._obey(paths, now)
         self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
@@ -364,7 +370,7 @@ class Memory(Stream):
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
         """Carry out what a person ticked in review, everywhere or only below `paths` (`X9`)."""
-        self._tell("review", "; ".join(self.reviewing.obey(paths, now).values()))
+        self._tell("review", "; ".join(self.review_queue.obey(paths, now).values()))
 
     @contextmanager
     def _reader(self) -> Iterator[None]:
@@ -388,7 +394,7 @@ class Memory(Stream):
             raise ConflictError(FROZEN, fix="Then reindex.")
         with self._reader():
             self.index.rebuild()
-        self.filing.seed()
+        self.note_writer.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
 
     # -- answers ----------------------------------------------------------------------------------
@@ -408,13 +414,18 @@ class Memory(Stream):
         ask = search.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
         embed = self.embedding.question if self.embedding else None
         mark = secrets.token_hex(4)
-        entering = self.climb.entering
-        known = search.Known(entering.names, entering.edges.at, self.using.uses.of, lambda: until - time.monotonic())
+        entity_writer = self.reconciler.entity_writer
+        known = search.RecallSources(
+            entity_writer.names,
+            entity_writer.edges.at,
+            self.usage_tracker.usage_log.of,
+            lambda: until - time.monotonic(),
+        )
         answer = search.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
         if ask.session:
-            self.injected.note(ask.session, answer.text)
+            self.handed_out.note(ask.session, answer.text)
         if uncounted(ask.as_of, explain=explain) is None:
-            self.using.recalled(answer.hits, self.clock())
+            self.usage_tracker.recalled(answer.hits, self.clock())
         return formatting.as_json(answer, now, explain=explain)
 
     def doctor(self, *, accept_deletions: bool = False, calibrate: bool = False) -> dict[str, Any]:
@@ -422,14 +433,14 @@ class Memory(Stream):
         if accept_deletions:
             self.rescan(None, accept_deletions=True)
         scale = {"scale": calibration(self.index)} if calibrate else {}
-        problems = [*self.index.problems(), *self.climb.entering.faults()]
-        findings = health.findings(self.settings, problems, self.backlog, self.faults)
+        problems = [*self.index.problems(), *self.reconciler.entity_writer.faults()]
+        findings = health.findings(self.settings, problems, self.queue, self.faults)
         healthy = all(finding["level"] == health.NOTICE for finding in findings)
         return {"healthy": healthy, "findings": findings, **scale}
 
     def stats(self) -> dict[str, Any]:
         """Counts and sizes."""
-        return {"vault": str(self.settings.vault), **self.index.counts(), **self.backlog.counts()}
+        return {"vault": str(self.settings.vault), **self.index.counts(), **self.queue.counts()}
 
     def status(self) -> dict[str, Any]:
         """What this process is doing, and what is degraded."""
@@ -442,10 +453,10 @@ class Memory(Stream):
             "extractor": self.extractor.name,
             "faults": dict(self.faults),
             "model_faults": self._model_faults,
-            "held": self.upkeep.order.holds.status(),
-            "next_consolidation": self.upkeep.agenda.next(self.clock()).isoformat(),
+            "held": self.maintenance_loop.order.holds.status(),
+            "next_consolidation": self.maintenance_loop.schedule.next(self.clock()).isoformat(),
             **self.index.counts(),
-            **self.backlog.counts(),
+            **self.queue.counts(),
         }
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:

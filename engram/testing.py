@@ -155,7 +155,7 @@ class Simulation:
 
     def _ticks(self) -> dict[str, datetime]:
         """The next regular moment of each work at which it may find something to do; those in between are skipped."""
-        due = self._memory.upkeep.next_due() if self._memory.ready else self.now
+        due = self._memory.maintenance_loop.next_due() if self._memory.ready else self.now
         if due > self.now:
             self._pause = timedelta()
         elif self._tended == self.now:  # what is due was tried just now, in vain

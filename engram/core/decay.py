@@ -33,7 +33,7 @@ _PASSING = frozenset({"working", "episodic"})
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class FadingLaw:
     """How something fades: since when, with which half-life of the policy, what slows it and what speeds it up.
 
     `clock` is the last access or, before the first, the last evidence (`lifecycle.begun`, reinforced, edited); the
@@ -49,12 +49,12 @@ class Law:
     chosen: bool = False
 
 
-LAWS: Mapping[str, Law] = MappingProxyType(
+LAWS: Mapping[str, FadingLaw] = MappingProxyType(
     {
-        "confidence": Law("touch", "confidence_days", strength="stability"),
-        "salience": Law("anchor", "salience_days", strength="spacing", doubt="confidence"),
-        "retention": Law("access", "retention_days", doubt="trust", layers=_PASSING, chosen=True),
-        "rest": Law("touch", "confidence_days", strength="stability"),
+        "confidence": FadingLaw("touch", "confidence_days", strength="stability"),
+        "salience": FadingLaw("anchor", "salience_days", strength="spacing", doubt="confidence"),
+        "retention": FadingLaw("access", "retention_days", doubt="trust", layers=_PASSING, chosen=True),
+        "rest": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
 """Everything that fades: confidence is seed A's law, salience seed B's, retention seed D's; rest ranks what lasts."""
@@ -111,7 +111,7 @@ def _left(tau: float, bend: float, straight: float) -> float:
     return straight * max(0.0, 1 - tau / 2) + (1 - straight) * halved
 
 
-def _strength(row: Law, usage: Usage, limits: DecayPolicy) -> float:
+def _strength(row: FadingLaw, usage: Usage, limits: DecayPolicy) -> float:
     if row.strength == "stability":
         return usage.stability
     if row.strength == "spacing" and usage.access:
@@ -119,7 +119,7 @@ def _strength(row: Law, usage: Usage, limits: DecayPolicy) -> float:
     return 1.0
 
 
-def _doubt(row: Law, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy) -> float:
+def _doubt(row: FadingLaw, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy) -> float:
     """How many times faster it fades, 0 for not at all."""
     if row.doubt == "trust":
         return 1 + limits.doubt * (1 - trust)
@@ -128,7 +128,7 @@ def _doubt(row: Law, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
     return 1.0
 
 
-def _since(row: Law, fact: Fact, usage: Usage) -> datetime | None:
+def _since(row: FadingLaw, fact: Fact, usage: Usage) -> datetime | None:
     evidence = _later(begun(fact, usage), usage.evidence_at)
     if row.clock == "touch":
         return _later(usage.last_access, evidence)

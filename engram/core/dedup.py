@@ -70,7 +70,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Evidence:
     """What stands behind a candidate.
 
     `source` is the key of its turn, `own` whether the user said it, `correction` whether it corrects (the category
@@ -161,7 +161,7 @@ def relate(neighbours: Sequence[Neighbour], cuts: SimilarityPolicy, *, calibrate
     return Verdict("create", "near others, and no model to compare" if grey else "new")
 
 
-def decide(verdict: Verdict, claim: Claim, policy: LadderPolicy, judgement: Judgement | None = None) -> Decision:
+def decide(verdict: Verdict, claim: Evidence, policy: LadderPolicy, judgement: Judgement | None = None) -> Decision:
     """What follows from the verdict of `relate`, and from the model's where that was asked for (`A8`–`A11`, `C33`).
 
     A judgement that is missing, or names nothing that was shown, is independent. Without a model a conflict that
@@ -181,7 +181,7 @@ def decide(verdict: Verdict, claim: Claim, policy: LadderPolicy, judgement: Judg
     return Decision("", "judged the same", (_agreed(met, claim, policy, "judged the same", newer=True),))
 
 
-def _agreed(met: Neighbour, claim: Claim, policy: LadderPolicy, why: str, *, newer: bool = False) -> Effect:
+def _agreed(met: Neighbour, claim: Evidence, policy: LadderPolicy, why: str, *, newer: bool = False) -> Effect:
     """Reinforce, or rewrite in newer words; a turn counts once, and a person's words stay as they are (`A8`, `X23`)."""
     fact = met.fact
     if is_held(fact) or claim.source in (fact.source, *fact.also):
@@ -191,7 +191,7 @@ def _agreed(met: Neighbour, claim: Claim, policy: LadderPolicy, why: str, *, new
     return Effect("rewrite" if rewrite else "reinforce", fact, why, raised)
 
 
-def _contradicted(met: Neighbour, claim: Claim, policy: LadderPolicy) -> Decision:
+def _contradicted(met: Neighbour, claim: Evidence, policy: LadderPolicy) -> Decision:
     """A contradiction: the first of these that holds decides.
 
     An event stays, for what happened has happened (`C33`); older evidence changes nothing younger; a lower source
@@ -217,7 +217,7 @@ def _contradicted(met: Neighbour, claim: Claim, policy: LadderPolicy) -> Decisio
     return Decision("active", why, (Effect("invalidate", fact, why),))
 
 
-def _unjudged(met: Neighbour, claim: Claim) -> Decision:
+def _unjudged(met: Neighbour, claim: Evidence) -> Decision:
     """A conflict that only words show: both stay, and a person is asked; older or lower words stand back."""
     if met.fact.id in claim.older:
         return Decision("superseded", "something younger is known", by=met.fact.id)
@@ -226,7 +226,7 @@ def _unjudged(met: Neighbour, claim: Claim) -> Decision:
     return Decision("review" if barred or not claim.own else "active", barred or met.conflict, asks)
 
 
-def _may_not(fact: Fact, claim: Claim) -> str:
+def _may_not(fact: Fact, claim: Evidence) -> str:
     return "something younger is known" if fact.id in claim.older else (claim.barred or {}).get(fact.id, "")
 
 

@@ -27,7 +27,7 @@ Disk = "Callable[[str], bytes | None]"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PathClaim:
     """What a text says there is: a path, a function of a file, a command of a build, a dependency."""
 
     kind: Kind
@@ -36,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DriftFinding:
     """What is not so: `code` as the seed names it, and why in words."""
 
     level: Level
@@ -44,18 +44,18 @@ class Finding:
     why: str
 
 
-def claims(text: str) -> list[Claim]:
+def claims(text: str) -> list[PathClaim]:
     """What a text claims of a file system (`D10`); addresses of the web and templates are none."""
     plain = " ".join(word for word in _URL.sub(" ", text).split(" ") if not _TEMPLATE.search(word))
-    found = [Claim("function", one[1], one[2]) for one in _FUNCTION.finditer(plain)]
-    found += [Claim("path", one[0]) for pattern in (_ABSOLUTE, _RELATIVE) for one in pattern.finditer(plain)]
-    found += [Claim("command", one[1], "npm") for one in _NPM.finditer(plain)]
-    found += [Claim("command", one[1], "make") for one in _MAKE.finditer(plain)]
-    found += [Claim("dependency", one[1]) for one in _DEPENDENCY.finditer(plain)]
+    found = [PathClaim("function", one[1], one[2]) for one in _FUNCTION.finditer(plain)]
+    found += [PathClaim("path", one[0]) for pattern in (_ABSOLUTE, _RELATIVE) for one in pattern.finditer(plain)]
+    found += [PathClaim("command", one[1], "npm") for one in _NPM.finditer(plain)]
+    found += [PathClaim("command", one[1], "make") for one in _MAKE.finditer(plain)]
+    found += [PathClaim("dependency", one[1]) for one in _DEPENDENCY.finditer(plain)]
     return list(dict.fromkeys(found))
 
 
-def check(claim: Claim, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> Finding | None:
+def check(claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> DriftFinding | None:
     """Why a claim does not hold below `roots`, or None: it does, or nobody can tell (`D10`).
 
     `disk` gives what stands at a path, b'' for what cannot be read, None where nothing does. A dead absolute path
@@ -67,35 +67,35 @@ def check(claim: Claim, roots: Sequence[str], disk: Callable[[str], bytes | None
         held = [disk(path) for path in _places(claim.where, roots)]
         texts = [raw for raw in held if raw]
         gone = texts and not any(re.search(rf"\b{re.escape(claim.name)}\b".encode(), raw) for raw in texts)
-        return Finding("warning", "MISSING_FUNCTION", f"{claim.where} has no {claim.name}") if gone else None
+        return DriftFinding("warning", "MISSING_FUNCTION", f"{claim.where} has no {claim.name}") if gone else None
     if claim.kind == "command":
         return _command(claim, roots, disk)
     manifests = [raw for root in roots for name in _MANIFESTS if (raw := disk(f"{root}/{name}"))]
     gone = manifests and not any(claim.name.casefold().encode() in raw.lower() for raw in manifests)
-    return Finding("warning", "MISSING_DEPENDENCY", f"no manifest names {claim.name}") if gone else None
+    return DriftFinding("warning", "MISSING_DEPENDENCY", f"no manifest names {claim.name}") if gone else None
 
 
-def score(findings: Sequence[Finding]) -> int:
+def score(findings: Sequence[DriftFinding]) -> int:
     """`100 − 10 · errors − 3 · warnings − 1 · infos`, at least 0 (`D10`)."""
     cost = {"error": 10, "warning": 3, "info": 1}
     return max(0, 100 - sum(cost[one.level] for one in findings))
 
 
-def _path(name: str, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> Finding | None:
+def _path(name: str, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> DriftFinding | None:
     if any(disk(path) is not None for path in _places(name, roots)):
         return None
     level: Level = "error" if name.startswith("/") else "warning"
-    return Finding(level, "DEAD_PATH", f"nothing stands at {name}")
+    return DriftFinding(level, "DEAD_PATH", f"nothing stands at {name}")
 
 
-def _command(claim: Claim, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> Finding | None:
+def _command(claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> DriftFinding | None:
     """A script of `package.json`, or a target of a Makefile; without such a file nobody can tell."""
     name = "package.json" if claim.where == "npm" else "Makefile"
     texts = [raw for root in roots if (raw := disk(f"{root}/{name}"))]
     runs = [_scripts(raw) if claim.where == "npm" else _targets(raw) for raw in texts]
     if not texts or any(known is None or claim.name in known for known in runs):
         return None
-    return Finding("warning", "DEAD_COMMAND", f"no {name} has {claim.name}")
+    return DriftFinding("warning", "DEAD_COMMAND", f"no {name} has {claim.name}")
 
 
 def _scripts(raw: bytes) -> set[str] | None:

@@ -82,7 +82,7 @@ def is_owner(name: str) -> bool:
     return key(name) in _OWNERS
 
 
-class Names:
+class EntityNames:
     """Entities by what they are called; each stands at a place, such as the path of its note.
 
     A name beats an alias. Two entities of one name, or one alias of two, are nobody: two people may share a
@@ -125,8 +125,8 @@ class Names:
 
 
 def known(name: str, entities: Iterable[Entity]) -> Entity | None:
-    """The one of `entities` that goes by `name` or has it as an alias, or None (`Names`)."""
-    names = Names()
+    """The one of `entities` that goes by `name` or has it as an alias, or None (`EntityNames`)."""
+    names = EntityNames()
     for place, entity in enumerate(entities):
         names.put(str(place), entity)
     return names.one(name)

@@ -63,7 +63,7 @@ def links(memory: str, neighbours: Iterable[tuple[str, float]], now: datetime, p
 
 
 @dataclass(frozen=True, slots=True)
-class Strand:
+class EdgeStrand:
     """A row of memories on which one has its place `at`: those about an entity, or those of a conversation.
 
     `name` is the entity's or begins with `THREAD`; `cause` says that the memory before it led to this one.
@@ -74,7 +74,7 @@ class Strand:
     cause: bool = False
 
 
-def strands(fact: Fact) -> tuple[Strand, ...]:
+def strands(fact: Fact) -> tuple[EdgeStrand, ...]:
     """The rows in which a memory stands (`C34`): by time for each entity, by turn in its conversation.
 
     From them follow ties that are never stored. *entity*: to the latest 10 earlier memories about the same;
@@ -82,12 +82,12 @@ def strands(fact: Fact) -> tuple[Strand, ...]:
     from cause to effect, where the statement says so in words.
     """
     when = fact.created.timestamp() if fact.created else 0.0
-    about = tuple(Strand(name, when) for name in dict.fromkeys(fact.about))
+    about = tuple(EdgeStrand(name, when) for name in dict.fromkeys(fact.about))
     note, turn, block = fact.source.partition("#^t")
     if not turn or _NO_TALK.search(note):
         return about
     place = float(block) if block.isdecimal() else 0.0
-    return (*about, Strand(f"{THREAD}{note}", place, _tells_cause(fact.text)))
+    return (*about, EdgeStrand(f"{THREAD}{note}", place, _tells_cause(fact.text)))
 
 
 def _tells_cause(text: str) -> bool:
@@ -166,18 +166,18 @@ def over(edges: Iterable[Edge], seen: Edge, now: datetime) -> tuple[Edge, ...]:
     )
 
 
-Way = tuple[str, str, str, float]
+EdgeTuple = tuple[str, str, str, float]
 """Where a thought may go: from, to, the type of the tie, its confidence now; back too, unless that is causal."""
 
 
-def ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> list[Way]:
+def ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> list[EdgeTuple]:
     """The edges that hold at `now`, with what is left of their confidence (`C34`)."""
     held = (edge for edge in edges if edge.valid_until is None or edge.valid_until > now)
     return [(edge.source, edge.target, edge.type, effective(edge, now, policy)) for edge in held]
 
 
 def spread(
-    seeds: Mapping[str, float], around: Callable[[Collection[str]], Iterable[Way]], policy: LinkPolicy
+    seeds: Mapping[str, float], around: Callable[[Collection[str]], Iterable[EdgeTuple]], policy: LinkPolicy
 ) -> dict[str, float]:
     """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds themselves (`C34`).
 
@@ -246,7 +246,7 @@ def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, 
     return {node: max(0.0, value - policy.inhibition * above(value)) for node, value in activation.items()}
 
 
-def _widen(known: dict[str, dict[str, float]], found: Iterable[Way], policy: LinkPolicy) -> None:
+def _widen(known: dict[str, dict[str, float]], found: Iterable[EdgeTuple], policy: LinkPolicy) -> None:
     """Add where one can go from each node, with weight times confidence; of parallel ties the strongest."""
     weights = {
         "similar": policy.similar_weight,

@@ -58,7 +58,7 @@ def mentioned(importance: float, mentions: int, policy: LadderPolicy) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ImportanceInputs:
     """What is known of a memory when it is weighed. All of it may be 0, as at the moment of writing.
 
     `importance` and `trust` are 0–1, `valence` −1…1; `recalls` in `span_days` days, the last one `idle_days` ago;
@@ -76,7 +76,7 @@ class Use:
     ages: tuple[float, ...] = ()
 
 
-def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) -> Use:
+def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) -> ImportanceInputs:
     """What is known at `now` of a memory of this layer when it is weighed (`D2`); `trust` is its source's, 0–1.
 
     Of its uses the first, the last and the latest evidence have a date; nothing tells its emotion.
@@ -84,7 +84,7 @@ def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) ->
     known = list(dict.fromkeys(when for when in (fact.created, usage.last_access, usage.evidence_at) if when))
     ages = tuple(max(0.0, (now - when).total_seconds() / _DAY) for when in known)
     last = ages[known.index(usage.last_access)] if usage.last_access else min(ages, default=0.0)
-    return Use(
+    return ImportanceInputs(
         importance=fact.importance,
         trust=trust,
         layer=layer,
@@ -96,7 +96,7 @@ def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) ->
     )
 
 
-def composite(use: Use, policy: LadderPolicy) -> float:
+def composite(use: ImportanceInputs, policy: LadderPolicy) -> float:
     """The importance of nine factors, 0–1 (`D2`); the base importance itself is never overwritten.
 
     `.25·base + .12·min(1, .1·ln(1+recalls)) + .12·2^(−idle/30) + .08·.3·|valence| + .08·min(1, recalls/(span+1))

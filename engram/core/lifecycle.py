@@ -449,7 +449,7 @@ def precision(retention: float, tier: str, policy: Policy) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class Forecast:
     """What lies ahead of a memory: the first moment at which `what` happens (stale, trash, archive), and why."""
 
     at: datetime
@@ -467,7 +467,7 @@ def when(
     *,
     said_by: str = "user",
     kept: str | None = None,
-) -> tuple[Coming, ...]:
+) -> tuple[Forecast, ...]:
     """What will happen to a memory within `days` days if nobody touches it, the earliest first (`X10`).
 
     `at` gives its vitals at a moment. It is looked at now and at this hour of some of the days to come: what is
@@ -486,7 +486,7 @@ def when(
     turn = _first(days if end is None else end[0] - 1, tiring)
     if turn and not turn[0]:
         turn = None  # it is stale already
-    return tuple(Coming(now + day * _DAY, *found) for day, found in filter(None, (turn, end)))
+    return tuple(Forecast(now + day * _DAY, *found) for day, found in filter(None, (turn, end)))
 
 
 def _first(last: int, happens: Callable[[int], tuple[str, str] | None]) -> tuple[int, tuple[str, str]] | None:

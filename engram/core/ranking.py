@@ -139,7 +139,7 @@ class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each qu
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearByMeaning:
     """What meaning says of a unit: `similarity` of its own text to the question, on the nominal scale, and its
     `worth`, with the turns around it and its session; None where it has no vector yet.
     """
@@ -149,7 +149,7 @@ class Near:
     worth: float | None
 
 
-class Unit(NamedTuple):
+class UnitSignals(NamedTuple):
     """What ranking needs to know of a unit: `source` is the key of the turn a fact came from.
 
     `used` is when it was last recalled, `stability` 1–5 what use made of it (`A19`), `frequency` how many of the
@@ -169,7 +169,7 @@ class Unit(NamedTuple):
     frequency: float = 0.0
 
 
-class Slot(NamedTuple):
+class RankedSlot(NamedTuple):
     """One place in the answer: the unit shown, and the others that say the same and stand behind it."""
 
     key: str
@@ -260,7 +260,7 @@ def nameless(text: str, names: frozenset[str]) -> str:
     return " ".join(kept) if content(words(" ".join(kept)), "en") else text
 
 
-def mixed(found: Sequence[Scored], near: Sequence[Near], weight: float, floor: float) -> tuple[Scored, ...]:
+def mixed(found: Sequence[Scored], near: Sequence[NearByMeaning], weight: float, floor: float) -> tuple[Scored, ...]:
     """Words and meaning as one list, best first, ties by key (rows `A14`, `A17`).
 
     Each side is measured by its own spread σ over all that either side found, so the order is that of
@@ -293,8 +293,8 @@ def _deviation(values: Collection[float]) -> float:
 
 
 def merged(
-    scored: Sequence[Scored], units: Mapping[str, Unit], now: datetime, preset: Preset = PRESETS["balanced"]
-) -> tuple[Slot, ...]:
+    scored: Sequence[Scored], units: Mapping[str, UnitSignals], now: datetime, preset: Preset = PRESETS["balanced"]
+) -> tuple[RankedSlot, ...]:
     """Facts and turns as one list, best first, ties by key.
 
     Each fact that the question itself finds has a slot of its own. A turn stands behind the best of its facts, which is
@@ -313,11 +313,11 @@ def merged(
     for turn, family in families.items():
         for (worth, _, one, extras), shown, nudge, behind in _places(turn, family):
             parts = Parts(_parts, one.parts, best, preset.relevance, extras, nudge)
-            slots.append(Slot(shown, worth + nudge, parts, behind))
+            slots.append(RankedSlot(shown, worth + nudge, parts, behind))
     return tuple(sorted(slots, key=_standing))
 
 
-def _standing(slot: Slot) -> tuple[float, str]:
+def _standing(slot: RankedSlot) -> tuple[float, str]:
     """What slots are sorted by: best first, ties by key."""
     return -slot.score, slot.key
 
@@ -329,7 +329,7 @@ def _parts(
     return parts | {"nudge": nudge} if nudge else parts
 
 
-def _extras(unit: Unit, now: datetime, preset: Preset) -> dict[str, float]:
+def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float]:
     """What a unit is worth besides its relevance."""
     parts = {}
     if preset.importance:
@@ -349,7 +349,7 @@ def _extras(unit: Unit, now: datetime, preset: Preset) -> dict[str, float]:
     return parts
 
 
-_Member = tuple[float, Unit, Scored, dict[str, float]]
+_Member = tuple[float, UnitSignals, Scored, dict[str, float]]
 """One of a family: its worth, the unit, how it scored, and what it is worth besides."""
 
 
@@ -369,7 +369,9 @@ def _places(turn: str, family: list[_Member]) -> Iterator[tuple[_Member, str, fl
     yield from ((one, one[1].key, one[1].nudge, ()) for one in facts[1:])
 
 
-def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, policy: RecallPolicy) -> tuple[Slot, ...]:
+def contained(
+    slots: Sequence[RankedSlot], classes: Mapping[str, str], count: int, policy: RecallPolicy
+) -> tuple[RankedSlot, ...]:
     """The slots with each class of `classes` (by key) kept to its share of the first `count` (`X27`).
 
     One over it is put behind as long as others can fill the places that are left; beside an import only others
@@ -377,8 +379,8 @@ def contained(slots: Sequence[Slot], classes: Mapping[str, str], count: int, pol
     """
     most = max(1, math.floor(policy.source_share * count))
     taken: Counter[str] = Counter()
-    first: list[Slot] = []
-    over: list[Slot] = []
+    first: list[RankedSlot] = []
+    over: list[RankedSlot] = []
     for place, slot in enumerate(slots):
         said_by = classes.get(slot.key, "")
         if len(first) == count:

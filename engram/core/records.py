@@ -321,7 +321,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Amend:
+class BlockEdit:
     """Plan what engram tells in a note that is no memory; all else in it stays. Made under `title` if not there.
 
     `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a key. `unlink` names a note that

@@ -39,7 +39,7 @@ _DENSE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class SessionProgress:
     """How far a talk is told: its turns and users' turns, when the last was said, and what was made of them."""
 
     turns: int
@@ -51,7 +51,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class SessionView:
     """A talk as its file tells it, with the turns that wait for the file behind the `filed` ones.
 
     `keys` and `body` are the file's; `sha` is '' where there is no file yet.
@@ -74,21 +74,21 @@ class Talk:
         return self.path.rpartition("/")[2].removesuffix(".md")
 
     @property
-    def stand(self) -> Stand:
+    def stand(self) -> SessionProgress:
         """How far it is told."""
         users = sum(filed.turn.role == "user" for filed in self.turns)
         told = (
             value if type(value := self.keys.get(key)) is int else 0 for key in ("rolled", "episodes", "summarised")
         )
-        return Stand(len(self.turns), users, self.ended, *told)
+        return SessionProgress(len(self.turns), users, self.ended, *told)
 
 
-def over(stand: Stand, now: datetime, minutes: float) -> bool:
+def over(stand: SessionProgress, now: datetime, minutes: float) -> bool:
     """Whether it fell silent for longer than `minutes`; one that was said to be later than now has not (`E10`)."""
     return now - stand.ended > timedelta(minutes=minutes)
 
 
-def due(stand: Stand, now: datetime, minutes: float, policy: TalkPolicy, *, model: bool) -> tuple[str, ...]:
+def due(stand: SessionProgress, now: datetime, minutes: float, policy: TalkPolicy, *, model: bool) -> tuple[str, ...]:
     """What is to be made of a talk now: rolling every 4 turns, an episode for each 5 turns of the user, session at
     its end (rows E9, A27, E11). Without a `model` there are no episodes.
     """

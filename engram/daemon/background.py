@@ -144,7 +144,7 @@ class Background:
         try:
             self.memory.file(batch, outcome)
         except Exception as fault:
-            self.memory.backlog.put(batch, "stuck", reason=str(fault))
+            self.memory.queue.put(batch, "stuck", reason=str(fault))
             job = partial(self.runner.post, "file", partial(self._file, batch.tried(), outcome))
             self.runner.later(self._policy.model.retry_seconds, job)
             raise

@@ -29,7 +29,7 @@ from engram.daemon.background import Background, attempt
 from engram.errors import BusyError, ConfigError, EngramError, LockedError, unexpected
 from engram.memory import Memory
 from engram.operations.table import BY_NAME
-from engram.vault.watcher import Watch
+from engram.vault.watcher import Watcher
 
 if TYPE_CHECKING:
     import socket
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engram.ingest.queue import Batch
 
     Job = Callable[[], Any]
-    Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "Server"]
+    Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "SocketServer"]
 
 log = logging.getLogger("engram.daemon.daemon")
 
@@ -51,7 +51,7 @@ BLINDING = frozenset(("warm-up", "rescan", "vault"))
 """Faults under which the daemon does not know what is in the vault."""
 
 
-class Server(Protocol):
+class SocketServer(Protocol):
     """What answers on the sockets; `beat` is the monotonic time of its last sign of life."""
 
     beat: float
@@ -63,7 +63,7 @@ class Server(Protocol):
         """Finish what is in hand and close the sockets."""
 
 
-class Writer:
+class WriterThread:
     """One thread that does jobs in the order they came, and between them, idle or not, `between`.
 
     A fault of a request goes to whoever asked; a fault of the daemon's own work is logged and stands in
@@ -154,10 +154,10 @@ class Daemon:
         self.memory = memory
         self.settings = settings
         self.policy = settings.policy.serve
-        self.writer = Writer(self.policy, between=memory.between, log_content=settings.log_content)
+        self.writer = WriterThread(self.policy, between=memory.between, log_content=settings.log_content)
         self._server = serve(self, settings, listeners)
         self.background = Background(memory, self, self.writer.faults)
-        self._watch = Watch(settings.vault, self.background.changed, settings.policy.files)
+        self._watch = Watcher(settings.vault, self.background.changed, settings.policy.files)
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": {"type": "threadpool", "max_workers": 1}},
@@ -222,7 +222,7 @@ class Daemon:
         """Listen, say READY, then read the vault and begin all other work."""
         self.writer.start()
         self.memory.on_turns = self.background.heard
-        self.memory.upkeep.as_writer = lambda job: self.writer.ask("consolidate", job).result()
+        self.memory.maintenance_loop.as_writer = lambda job: self.writer.ask("consolidate", job).result()
         threading.Thread(target=self._tend, name="tend", daemon=True).start()
         for number in range(self.policy.workers):
             threading.Thread(target=self._distil, name=f"model-{number}", daemon=True).start()
@@ -315,7 +315,7 @@ class Daemon:
             self.background.tend()
 
 
-class Signals:
+class SignalWatcher:
     """What the process was told: '' while nothing, 'stop' or 'reload'."""
 
     def __init__(self) -> None:
@@ -342,7 +342,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     """
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
-    signals = Signals()
+    signals = SignalWatcher()
     settings = load()
     with sockets.Listeners() as listeners:
         while signals.told != "stop":
@@ -357,7 +357,9 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     log.info("stopped")
 
 
-def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals, load: Callable[[], Settings]) -> Memory:
+def _opened(
+    settings: Settings, listeners: sockets.Listeners, signals: SignalWatcher, load: Callable[[], Settings]
+) -> Memory:
     """The started memory; a command that holds the vault is waited for, another daemon refuses at once."""
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
@@ -374,7 +376,7 @@ def _opened(settings: Settings, listeners: sockets.Listeners, signals: Signals, 
             return memory
 
 
-def _serve(daemon: Daemon, signals: Signals, load: Callable[[], Settings]) -> Settings | None:
+def _serve(daemon: Daemon, signals: SignalWatcher, load: Callable[[], Settings]) -> Settings | None:
     """Feed the watchdog until told to stop (None) or to start over with other settings."""
     interval = min(sockets.watchdog_seconds() / 2, daemon.policy.beat_seconds)
     told = ""

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.language.echo import Injected
+    from engram.core.language.echo import HandedOut
     from engram.core.records import Extraction, Turn
     from engram.ingest.queue import Batch
-    from engram.llm.budget import Spend
+    from engram.llm.budget import Budget
     from engram.llm.client import Model
-    from engram.pipeline.compare import Ladder
+    from engram.pipeline.compare import Comparison
 
 LEDGER = "spend.json"
 
@@ -33,18 +33,20 @@ LEDGER = "spend.json"
 class Extractor:
     """Distils batches, from any thread. The model and its library are loaded when the first batch needs them."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], datetime], ladder: Ladder, injected: Injected) -> None:
+    def __init__(
+        self, settings: Settings, clock: Callable[[], datetime], ladder: Comparison, handed_out: HandedOut
+    ) -> None:
         self.settings = settings
         self.clock = clock
         self.ladder = ladder
         self.embed: Callable[[Sequence[str]], list[bytes]] | None = None
-        self.injected = injected
+        self.handed_out = handed_out
         self._lock = threading.Lock()
         self._models: dict[str, Model] = {}
-        self._spend: Spend | None = None
+        self._spend: Budget | None = None
 
     @property
-    def spend(self) -> Spend:
+    def spend(self) -> Budget:
         """What models cost today; shared by all that ask one."""
         with self._lock:
             if self._spend is None:
@@ -114,7 +116,7 @@ class Extractor:
         """The turns without what recall handed out: memory does not learn from itself (`X7`)."""
         turns = []
         for turn in said:
-            known = self.injected.of(turn.session)
+            known = self.handed_out.of(turn.session)
             text = masked(unfenced(turn.text), known, self.settings.policy.echo, own=turn.role == "user")
             turns.append(turn if text == turn.text else replace(turn, text=text))
         return [turn for turn in turns if turn.text.strip()]

@@ -23,9 +23,9 @@ from engram.core.language.words import STOP, words
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import Parts, Scored
 from engram.index import scoring
-from engram.index.columns import COLUMNS, Columns, DamagedError, Names, Postings, Rows, pack, unpack
+from engram.index.columns import COLUMNS, Columns, ColumnStore, DamagedError, Postings, StringTable, pack, unpack
 from engram.index.features import manner
-from engram.index.filters import REASONS, Sieve
+from engram.index.filters import REASONS, RowFilter, SearchFilter
 from engram.index.stems import LANGUAGES, NAMED, SMALL, STEMMER_VERSION, analysed, date_word, small_terms, stemmed
 from engram.index.vectors import digest
 from engram.vault.disk import write_derived
@@ -48,7 +48,7 @@ _DEAD_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Doc:
+class IndexedText:
     """What the index is told of a unit; times in epoch seconds, `persona` '' is everybody.
 
     `thread` is the session file's stem for turns and '' for all else; `position` orders its turns.
@@ -70,23 +70,7 @@ class Doc:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """What may be found. Kinds, threads and persona are applied before anything is scored.
-
-    `persona` '' sees what belongs to everybody, a name sees its own too, None sees all. Status and `as_of`
-    (epoch seconds, row X5) keep units out of the answer too, but those that would have been in it are
-    counted.
-    """
-
-    kinds: Collection[str] = ("fact", "turn", "note")
-    statuses: Collection[str] = ("active",)
-    persona: str | None = ""
-    as_of: float | None = None
-    threads: Collection[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """An answer, best first, and how many units were left out that would have been in it, by reason."""
 
     hits: tuple[Scored, ...] = ()
@@ -94,19 +78,19 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class IndexView:
     """The units as they stand: `rows`, the first `size` of their `columns`, and which a question may find.
 
     `allowed` is as long as the columns: a link to a row that came later leads to one that is not allowed.
     """
 
-    rows: Rows
+    rows: ColumnStore
     columns: Columns
     size: int
     allowed: Bools
 
 
-class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
+class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     """Turns, facts and notes by their words. Every public method is safe to call from any thread.
 
     `zone` decides on which date a unit falls. Scores of a search are those of `policy`.
@@ -121,10 +105,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
         """In place of the parent's lists: no documents yet, for they come and go."""
         assert not corpus
-        self._names = {name: Names() for name in _NAMED}
+        self._names = {name: StringTable() for name in _NAMED}
         self.mark = ""
         self._generation = 0
-        self._adopt(Rows(), Postings())
+        self._adopt(ColumnStore(), Postings())
         self._recount()
         return {}
 
@@ -148,7 +132,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     # What comes and goes.
 
-    def add(self, docs: Iterable[Doc]) -> None:
+    def add(self, docs: Iterable[IndexedText]) -> None:
         """These units can be found from now on; one whose key was there replaces the old (row `X18`)."""
         with self._lock:
             try:
@@ -168,7 +152,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                     self._drop(key)
             self._changed()
 
-    def _insert(self, doc: Doc) -> None:
+    def _insert(self, doc: IndexedText) -> None:
         found = words(doc.text, singles=True)
         stems, code = analysed(found)
         new = self._names["speaker"].find(doc.speaker) < 0
@@ -207,7 +191,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """What was worked out of the old units no longer holds; many dead rows are swept out."""
         self.avgdl = self._words_total / max(self.corpus_size, 1)
         self._generation += 1
-        self._sieve = Sieve(self._rows, self._names)
+        self._sieve = RowFilter(self._rows, self._names)
         self.idf = {}
         if self._rows.size > 2 * len(self._rows) + _DEAD_ROWS:
             self._adopt(*_folded(self._rows, self._postings))
@@ -225,10 +209,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         for speaker in self._names["speaker"].all:
             self._introduce(speaker)
 
-    def _adopt(self, rows: Rows, postings: Postings) -> None:
+    def _adopt(self, rows: ColumnStore, postings: Postings) -> None:
         self._rows, self._postings = rows, postings
         self._buffer = np.zeros(0)
-        self._sieve = Sieve(rows, self._names)
+        self._sieve = RowFilter(rows, self._names)
 
     # On disk.
 
@@ -266,10 +250,10 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 self._initialize(())
                 self._changed()
                 return False
-            self._names = {name: Names(tables[name]) for name in _NAMED}
+            self._names = {name: StringTable(tables[name]) for name in _NAMED}
             self.mark = tables["mark"][0]
             postings = Postings(*(arrays[name] for name in ("spelled", "starts", "rows", "counts")))
-            self._adopt(Rows.of(tables["keys"], Columns({name: arrays[name] for name in COLUMNS})), postings)
+            self._adopt(ColumnStore.of(tables["keys"], Columns({name: arrays[name] for name in COLUMNS})), postings)
             self._recount()
             self._changed()
             return True
@@ -325,22 +309,22 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     # Search.
 
-    def search(self, question: Question, where: Where, k: int) -> Found:
+    def search(self, question: Question, where: SearchFilter, k: int) -> SearchResult:
         """The `k` best units, ties by key; each with the parts of its score, which sum to it (row `X4`)."""
         with self._lock:
             visible = self._sieve.visible(where)
             terms = self._asked(question, visible)
             rows = self._candidates(question, terms, visible)
-            return self._scored(question, where, terms, rows, k) if len(rows) and k > 0 else Found()
+            return self._scored(question, where, terms, rows, k) if len(rows) and k > 0 else SearchResult()
 
-    def view(self, where: Where) -> View:
+    def view(self, where: SearchFilter) -> IndexView:
         """What another way of searching may find; rows that come later do not disturb it."""
         with self._lock:
             allowed = np.zeros(self._rows.columns.room, np.bool_)
             allowed[: self._rows.size] = self._sieve.allowed(where)
-            return View(self._rows, self._rows.columns, self._rows.size, allowed)
+            return IndexView(self._rows, self._rows.columns, self._rows.size, allowed)
 
-    def allowed(self, keys: Iterable[str], where: Where) -> set[str]:
+    def allowed(self, keys: Iterable[str], where: SearchFilter) -> set[str]:
         """Which of `keys` a question may find."""
         with self._lock:
             known = [key for key in keys if key in self._rows.by_key]
@@ -444,7 +428,9 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
         return np.flatnonzero(wanted & visible)
 
-    def _scored(self, question: Question, where: Where, terms: list[scoring.Term], rows: Places, k: int) -> Found:
+    def _scored(
+        self, question: Question, where: SearchFilter, terms: list[scoring.Term], rows: Places, k: int
+    ) -> SearchResult:
         columns, policy, allowed = self._rows.columns, self.policy, self._sieve.allowed(where)
         reasons = self._sieve.reasons(rows, where)
         holding = np.zeros(self._rows.size, np.bool_)
@@ -479,7 +465,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         )
         least = score[best[-1]] if len(best) == k else 0.0
         missed = np.bincount(reasons[(reasons > 0) & (score > least)], minlength=len(REASONS))
-        return Found(hits, {why: int(n) for why, n in zip(REASONS, missed, strict=True) if n})
+        return SearchResult(hits, {why: int(n) for why, n in zip(REASONS, missed, strict=True) if n})
 
     def _keys(self, rows: Places) -> Iterable[str]:
         return map(self._rows.keys.__getitem__, rows.tolist())
@@ -494,7 +480,7 @@ class Lexical(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return scoring.Match(term.weight, own, akin, dated, dated + near)
 
 
-def _folded(rows: Rows, postings: Postings) -> tuple[Rows, Postings]:
+def _folded(rows: ColumnStore, postings: Postings) -> tuple[ColumnStore, Postings]:
     """The living alone, in the order of their keys, as one frozen segment."""
     folded, renumbered = rows.folded(rows.by_order_of_keys())
     return folded, postings.folded(renumbered)

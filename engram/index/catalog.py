@@ -16,10 +16,10 @@ from engram.core.policy import FilePolicy
 from engram.core.records import Problem
 from engram.core.text import HASH_VERSION
 from engram.errors import StorageError
-from engram.index.diff import Delta, Diff, Log
+from engram.index.diff import Delta, Diff, DiffLog
 from engram.index.lookups import Lookups
 from engram.index.parse import LastGood, entry_of, read_file, refused, with_last_keys
-from engram.index.rows import SHAPE, Rows, unpack
+from engram.index.rows import SHAPE, CatalogDatabase, unpack
 from engram.index.scan import drop, store, store_new
 from engram.vault import disk, location
 from engram.vault.paths import READ_AGAIN, Stat, Walk, above, is_text, kind_of, shown, stat_of, walk
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from engram.core.records import Fact
     from engram.index.diff import Edited
-    from engram.index.parse import Entry, Reading
+    from engram.index.parse import Entry, FileReading
     from engram.index.rows import Unit
     from engram.vault.git import Git
     from engram.vault.paths import Seen
@@ -73,7 +73,7 @@ class Catalog(Lookups):
         limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
         # a folder that is another one, as a backup put back, lacks nothing: with it the catalogue begins anew
         stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {location.identity(self.root)}"
-        super().__init__(Rows(cache / "catalogue.db", stamp), self.policy.units)
+        super().__init__(CatalogDatabase(cache / "catalogue.db", stamp), self.policy.units)
         self._scanning = threading.Lock()
         self._gone = gone
         self._edited = edited
@@ -117,7 +117,7 @@ class Catalog(Lookups):
         `held` is what each path holds now, b'' for one that holds nothing any more, as after a move. Where a person
         was faster, the next scan tells.
         """
-        log = Log(ours=True)
+        log = DiffLog(ours=True)
         stats = {path: self._stat(path) for path in held}
         entries = [
             self._understood(path, raw, stat)
@@ -180,7 +180,7 @@ class Catalog(Lookups):
     # --------------------------------------------------------------------------------------------- scan
 
     def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
-        log, generation = Log(), self.rows.generation
+        log, generation = DiffLog(), self.rows.generation
         whole = self._whole()
         paths = paths if whole and not (self.git and self.git.moved()) else None
         places = self._inside(paths)
@@ -202,7 +202,7 @@ class Catalog(Lookups):
             self._walked = generation
         return log.diff()
 
-    def _follow_git(self, seen: Walk, lost: list[str], log: Log) -> list[str]:
+    def _follow_git(self, seen: Walk, lost: list[str], log: DiffLog) -> list[str]:
         """Take in what git brought and took away, and tell nobody: nobody edited or deleted it. What else is lost.
 
         The files that git brought are taken out of `seen`. What a person deleted through git is lost like what they
@@ -216,7 +216,7 @@ class Catalog(Lookups):
             by_git -= theirs
         if not by_git:
             return lost
-        quiet = Log(ours=True)
+        quiet = DiffLog(ours=True)
         self._take(sorted(by_git & seen.files.keys()), quiet, seen.known)
         for path in by_git & seen.files.keys():
             del seen.files[path]
@@ -276,7 +276,7 @@ class Catalog(Lookups):
             del self._missing[path]
         return seen
 
-    def _keep_problems(self, places: Sequence[str], found: Sequence[Problem], log: Log) -> None:
+    def _keep_problems(self, places: Sequence[str], found: Sequence[Problem], log: DiffLog) -> None:
         """Keep the problems of what was passed over at and below `places`, in place of those that were kept so far.
 
         Such a file has no row: a link out of the vault, a name that is not UTF-8, a folder that cannot be read.
@@ -299,7 +299,7 @@ class Catalog(Lookups):
             if problem in fresh:
                 log.tell("problems", problem)
 
-    def _take(self, paths: list[str], log: Log, known: Mapping[str, Seen] = MappingProxyType({})) -> None:
+    def _take(self, paths: list[str], log: DiffLog, known: Mapping[str, Seen] = MappingProxyType({})) -> None:
         """Read, understand and store the files at `paths`, and then those that inherit a claim."""
         while paths:
             batch, paths = paths[: self.policy.scan_batch], paths[self.policy.scan_batch :]
@@ -307,7 +307,7 @@ class Catalog(Lookups):
             self._store([entry for path in batch if (entry := self._read(path, log, known.get(path)))], log)
             paths += log.heirs
 
-    def _store(self, entries: list[Entry], log: Log) -> None:
+    def _store(self, entries: list[Entry], log: DiffLog) -> None:
         """Write the rows of files that still stand as they were read; the others are pending."""
         told = len(log.found["edited"])
         with self.rows.change() as db:
@@ -321,7 +321,7 @@ class Catalog(Lookups):
             if self._edited and (edits := log.found["edited"][told:]):
                 self._edited(edits)
 
-    def _read(self, path: str, log: Log, known: Seen | None) -> Entry | None:
+    def _read(self, path: str, log: DiffLog, known: Seen | None) -> Entry | None:
         """The file understood; None if it is to be looked at again, or holds the bytes it held before."""
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         match reading.fault:
@@ -356,7 +356,7 @@ class Catalog(Lookups):
                 return LastGood(tuple(unpack(*row) for row in found), claim, next(iter(sessions), None))
         return LastGood()
 
-    def _same_bytes(self, path: str, reading: Reading) -> bool:
+    def _same_bytes(self, path: str, reading: FileReading) -> bool:
         """Whether the catalogue holds these bytes already; then only the stat is new."""
         have = self.rows.ask("SELECT sha FROM file WHERE path = ?", (path,))
         if not have or have[0][0] != disk.sha256(reading.raw):
@@ -389,7 +389,7 @@ class Catalog(Lookups):
 
     # -------------------------------------------------------------------------------------------- gone
 
-    def _let_go(self, lost: list[str], log: Log, *, accept: bool) -> None:
+    def _let_go(self, lost: list[str], log: DiffLog, *, accept: bool) -> None:
         """Drop the files missed for the second time; none of them while too many are missing."""
         now = self.clock()
         self._missing = {path: self._missing.get(path, now) for path in {*self._missing, *lost} if self._known(path)}

@@ -49,7 +49,7 @@ class DamagedError(Exception):
     """The snapshot is not whole, or another version wrote it."""
 
 
-class Names:
+class StringTable:
     """Strings as small numbers, and back; number 0 is the empty string."""
 
     def __init__(self, known: Iterable[str] = ("",)) -> None:
@@ -94,7 +94,7 @@ class Columns(dict[str, NDArray[Any]]):
         return larger
 
 
-class Rows:
+class ColumnStore:
     """The units: keys, columns, and the order of turns inside their threads."""
 
     def __init__(self) -> None:
@@ -153,9 +153,9 @@ class Rows:
         else:
             self._last[thread] = row
 
-    def copy(self) -> Rows:
+    def copy(self) -> ColumnStore:
         """The same, safe from later changes."""
-        twin = Rows()
+        twin = ColumnStore()
         twin.keys, twin.by_key = list(self.keys), dict(self.by_key)
         twin.columns, twin._last = self.columns.part(slice(self.size)).grown(self.size), dict(self._last)
         return twin
@@ -164,17 +164,17 @@ class Rows:
         """The living rows, by key: the one order that no history can change."""
         return np.array([self.by_key[key] for key in sorted(self.by_key)], np.int32)
 
-    def folded(self, order: Ints) -> tuple[Rows, Ints]:
+    def folded(self, order: Ints) -> tuple[ColumnStore, Ints]:
         """A copy with the rows of `order` alone, and the new number of each old row (0: gone)."""
         renumbered = np.zeros(self.size, np.int32)
         renumbered[order] = np.arange(1, len(order) + 1)
         columns = self.columns.part(np.concatenate([np.zeros(1, np.int32), order]))
         for link in ("before", "after"):
             columns[link] = renumbered[columns[link]]
-        return Rows.of(["", *(self.keys[row] for row in order.tolist())], columns), renumbered
+        return ColumnStore.of(["", *(self.keys[row] for row in order.tolist())], columns), renumbered
 
     @classmethod
-    def of(cls, keys: list[str], columns: Columns) -> Rows:
+    def of(cls, keys: list[str], columns: Columns) -> ColumnStore:
         """Rows as a snapshot holds them: all alive; with some room to grow."""
         rows = cls()
         rows.keys, rows.columns = keys, columns.grown(columns.room * 9 // 8 + 256)

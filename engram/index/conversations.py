@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.markdown import inside
 from engram.core.records import REMEMBERED
-from engram.core.sessions import KEYS, SPINE, STATE, Talk, due, rows
+from engram.core.sessions import KEYS, SPINE, STATE, SessionView, due, rows
 from engram.errors import EngramError
 from engram.index import hiding
 from engram.vault import frontmatter, sessions
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import FiledTurn
-    from engram.core.sessions import Stand
+    from engram.core.sessions import SessionProgress
     from engram.index.rows import SessionFile
     from engram.index.search import Index
     from engram.vault.store import Vault
@@ -31,7 +31,7 @@ INSTANT = timedelta(microseconds=1)
 """A talk is over once more than the gap has passed."""
 
 
-class Conversations:
+class SessionReader:
     """What may be asked about talks, from any thread. Wants a catalogue that is up to date."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
@@ -58,7 +58,7 @@ class Conversations:
         ends = [stand.ended + gap + INSTANT for stand in self._stands().values()]
         return min((end for end in ends if end > now), default=None)
 
-    def view(self, now: datetime) -> tuple[Talk, ...]:
+    def view(self, now: datetime) -> tuple[SessionView, ...]:
         """The talks of which something is to be told now, as many as one run takes."""
         waiting = self._waiting()
         paths = [path for path, stand in self._stands().items() if self._due(stand, now)]
@@ -92,7 +92,7 @@ class Conversations:
         except EngramError:
             return b""
 
-    def talk(self, path: str, waiting: list[FiledTurn]) -> Talk | None:
+    def talk(self, path: str, waiting: list[FiledTurn]) -> SessionView | None:
         """A talk with its turns; None where its file is not understood or has line ends of both kinds."""
         raw = self.read(path)
         if not raw:
@@ -105,7 +105,7 @@ class Conversations:
             return None
         turns = tuple(map(self._retold, (*conversation.turns, *waiting)))
         ended = max([conversation.ended, *(filed.turn.occurred_at for filed in waiting)])
-        return Talk(
+        return SessionView(
             path,
             conversation.session,
             conversation.persona,
@@ -122,11 +122,11 @@ class Conversations:
         """The turn without what was forgotten."""
         return hiding.retold(turn, self.index.forgotten, self.index.tombstones)
 
-    def _due(self, stand: Stand, now: datetime) -> tuple[str, ...]:
+    def _due(self, stand: SessionProgress, now: datetime) -> tuple[str, ...]:
         minutes = self.settings.policy.buffer.session_gap_minutes
         return due(stand, now, minutes, self.policy, model=self.model)
 
-    def _stands(self) -> dict[str, Stand]:
+    def _stands(self) -> dict[str, SessionProgress]:
         """How far the talks are told that are not told to the end, by path, the latest first."""
         waiting = self._waiting()
         files: dict[str, SessionFile] = {
@@ -153,8 +153,8 @@ class Conversations:
         return {path: sorted(some, key=lambda filed: int(filed.block[1:])) for path, some in found.items()}
 
 
-def _unfiled(path: str, waiting: list[FiledTurn], told: Mapping[str, Mapping[str, Any]]) -> Talk:
+def _unfiled(path: str, waiting: list[FiledTurn], told: Mapping[str, Mapping[str, Any]]) -> SessionView:
     times = [filed.turn.occurred_at for filed in waiting]
     first = waiting[0].turn
-    talk = Talk(path, first.session, first.persona, min(times), max(times), tuple(waiting))
+    talk = SessionView(path, first.session, first.persona, min(times), max(times), tuple(waiting))
     return replace(talk, keys={"rolled": told.get(talk.stem, {}).get("rolled", 0)})

@@ -75,7 +75,7 @@ class Delta:
 
 
 @dataclass(slots=True)
-class Log:
+class DiffLog:
     """A diff in the making; `ours` for our own writes and for what git wrote, of which nothing is told."""
 
     ours: bool = False

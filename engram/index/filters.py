@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from engram.index.bm25 import Where
-    from engram.index.columns import Bools, Ints, Names, Places, Rows
+    from engram.index.columns import Bools, ColumnStore, Ints, Places, StringTable
 
 REASONS = ("", "status", "not valid then", "not known then")
 """Why a row that may be looked at is kept out of the answer."""
@@ -21,13 +21,29 @@ _NOD = 2
 """Words, without stop words, in which nothing is told to somebody who did not ask."""
 
 
-class Sieve:
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """What may be found. Kinds, threads and persona are applied before anything is scored.
+
+    `persona` '' sees what belongs to everybody, a name sees its own too, None sees all. Status and `as_of`
+    (epoch seconds, row X5) keep units out of the answer too, but those that would have been in it are
+    counted.
+    """
+
+    kinds: Collection[str] = ("fact", "turn", "note")
+    statuses: Collection[str] = ("active",)
+    persona: str | None = ""
+    as_of: float | None = None
+    threads: Collection[str] | None = None
+
+
+class RowFilter:
     """Sorts the `rows` as they stand; after a change of theirs another one is needed. Callers hold the lock.
 
     `names` are the tables of the columns that hold names.
     """
 
-    def __init__(self, rows: Rows, names: Mapping[str, Names]) -> None:
+    def __init__(self, rows: ColumnStore, names: Mapping[str, StringTable]) -> None:
         self._rows, self._names = rows, names
         self._found: dict[object, Bools] = {}
 
@@ -46,7 +62,7 @@ class Sieve:
         found[rows] = same | (before == 0) | columns["asks"][before] | columns["counted"][rows] | columns["timed"][rows]
         return found
 
-    def visible(self, where: Where) -> Bools:
+    def visible(self, where: SearchFilter) -> Bools:
         """Which rows this question may look at all; remembered."""
         asked = _asked(where)
         found = self._found.get(asked)
@@ -60,7 +76,7 @@ class Sieve:
             self._remember(asked, found)
         return found
 
-    def allowed(self, where: Where) -> Bools:
+    def allowed(self, where: SearchFilter) -> Bools:
         """Which rows may be in the answer; remembered, unless it is about the past."""
         asked = (_asked(where), frozenset(where.statuses))
         found = self._found.get(asked) if where.as_of is None else None
@@ -72,7 +88,7 @@ class Sieve:
                 self._remember(asked, found)
         return found
 
-    def reasons(self, rows: Places, where: Where) -> Ints:
+    def reasons(self, rows: Places, where: SearchFilter) -> Ints:
         """Why a visible row must not be in the answer: a place in `REASONS`, 0 if it may."""
         columns = self._rows.columns
         found = np.where(self._named("status", where.statuses)[columns["status"][rows]], 0, 1).astype(np.int32)
@@ -93,6 +109,6 @@ class Sieve:
         self._found[asked] = found
 
 
-def _asked(where: Where) -> tuple[object, ...]:
+def _asked(where: SearchFilter) -> tuple[object, ...]:
     threads = None if where.threads is None else frozenset(where.threads)
     return frozenset(where.kinds), where.persona, threads

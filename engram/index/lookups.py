@@ -16,9 +16,9 @@ from engram.index.rows import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from engram.core.graph import Way
+    from engram.core.graph import EdgeTuple
     from engram.core.policy import LinkPolicy
-    from engram.index.rows import Rows, Unit
+    from engram.index.rows import CatalogDatabase, Unit
 
 _SHOWN = 5
 UNKNOWN = "Recall it, and use the id that is shown, such as 01KBH2Q0M6T4W2Y0B7C5D9E1FX or 2026-11-20-talk#^t2."
@@ -44,7 +44,7 @@ FROM strand AS here WHERE key IN (SELECT value FROM json_each(?))
 class Lookups:
     """What may be asked of the catalogue's rows."""
 
-    def __init__(self, rows: Rows, kept: int) -> None:
+    def __init__(self, rows: CatalogDatabase, kept: int) -> None:
         self.rows = rows
         self._most = kept
         self._kept: dict[str, Unit] = {}
@@ -124,9 +124,9 @@ class Lookups:
         found = self.rows.ask("SELECT key FROM unit WHERE name = ? AND name <> ''", (name,))
         return tuple(key for (key,) in found)
 
-    def ties(self, keys: Iterable[str], persona: str, policy: LinkPolicy) -> list[Way]:
+    def ties(self, keys: Iterable[str], persona: str, policy: LinkPolicy) -> list[EdgeTuple]:
         """The ties of these facts that follow from the notes (`links.strands`), among what `persona` may see."""
-        found: list[Way] = []
+        found: list[EdgeTuple] = []
         values = (persona, policy.siblings, persona, policy.siblings, json.dumps(list(keys)))
         for name, cause, key, before, after in self.rows.ask(_BESIDE, values):
             reach, here = graph.reach(name, policy), graph.kind(name, cause=cause)

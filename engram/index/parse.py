@@ -35,7 +35,7 @@ _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """The bytes of a file and its stat, or why there are none: vanished, busy, unreadable, too large."""
 
     raw: bytes = b""
@@ -74,7 +74,7 @@ class LastGood:
     session: SessionFile | None = None
 
 
-def read_file(path: str, limit: int) -> Reading:
+def read_file(path: str, limit: int) -> FileReading:
     """Read the file at the absolute `path` once; one that is longer or shorter than its stat says is busy.
 
     The caller compares the stat again before it believes the bytes. Never follows a link, never waits for a
@@ -83,19 +83,19 @@ def read_file(path: str, limit: int) -> Reading:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        return Reading(fault="vanished")
+        return FileReading(fault="vanished")
     except OSError:
-        return Reading(fault="unreadable")
+        return FileReading(fault="unreadable")
     try:
         stat = stat_of(os.fstat(descriptor))
         if stat.size > limit:
-            return Reading(stat=stat, fault="too-large")
+            return FileReading(stat=stat, fault="too-large")
         raw = os.read(descriptor, stat.size + 1)
     except OSError:
-        return Reading(fault="unreadable")
+        return FileReading(fault="unreadable")
     finally:
         os.close(descriptor)
-    return Reading(raw, stat, "" if len(raw) == stat.size else "busy")
+    return FileReading(raw, stat, "" if len(raw) == stat.size else "busy")
 
 
 def entry_of(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -> Entry:

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Fact, FiledTurn, Turn
-from engram.core.sessions import Stand
+from engram.core.sessions import SessionProgress
 from engram.errors import EngramError, StorageError
 from engram.vault import disk
 
@@ -61,9 +61,9 @@ class SessionFile:
     summarised: int = 0
 
     @property
-    def stand(self) -> Stand:
+    def stand(self) -> SessionProgress:
         """How far it is told in short."""
-        return Stand(self.turns, self.users, self.ended, self.rolled, self.episodes, self.summarised)
+        return SessionProgress(self.turns, self.users, self.ended, self.rolled, self.episodes, self.summarised)
 
 
 Unit = Fact | FiledTurn | OwnNote
@@ -159,7 +159,7 @@ def time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-class Rows:
+class CatalogDatabase:
     """One connection, shared by all threads under one lock.
 
     `generation` changes whenever it starts empty, `changes` whenever what was asked may be answered otherwise.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.index.diff import Log
+    from engram.index.diff import DiffLog
     from engram.index.parse import Entry
     from engram.index.rows import SessionFile, Unit
     from engram.vault.paths import Stat
@@ -37,7 +37,7 @@ INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDA
 _OUR_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
 
 
-def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[str], bool], log: Log) -> None:
+def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[str], bool], log: DiffLog) -> None:
     """Make the rows say what `entry` says; `stat` is what the next scan compares with.
 
     Where there is nothing to index, the last good version stays known and is not shown. Of two files with one claim
@@ -74,7 +74,7 @@ def store(db: sqlite3.Connection, entry: Entry, stat: Stat, stands: Callable[[st
     _release(db, claim if held and claim != entry.claim else "", log)
 
 
-def store_new(db: sqlite3.Connection, entries: Sequence[tuple[Entry, Stat]], log: Log) -> list[tuple[Entry, Stat]]:
+def store_new(db: sqlite3.Connection, entries: Sequence[tuple[Entry, Stat]], log: DiffLog) -> list[tuple[Entry, Stat]]:
     """Store at once all that are new and meet nothing they could collide with; the others are returned.
 
     A cold start is made of these: five statements for a whole batch instead of ten for each file.
@@ -102,7 +102,7 @@ def store_new(db: sqlite3.Connection, entries: Sequence[tuple[Entry, Stat]], log
     return rest
 
 
-def drop(db: sqlite3.Connection, path: str, log: Log) -> None:
+def drop(db: sqlite3.Connection, path: str, log: DiffLog) -> None:
     """Take the file out; what it alone held goes to the next file that claims it, else is deleted."""
     claims = db.execute("SELECT claim FROM file WHERE path = ? AND holds", (path,)).fetchall()
     units = db.execute("SELECT kind, record FROM unit WHERE path = ?", (path,)).fetchall()
@@ -161,7 +161,7 @@ def _order(path: str, mtime: int, turns: int) -> tuple[object, ...]:
     )
 
 
-def _yield(db: sqlite3.Connection, entry: Entry, stat: Stat, rival: str, log: Log) -> None:
+def _yield(db: sqlite3.Connection, entry: Entry, stat: Stat, rival: str, log: DiffLog) -> None:
     """Another file keeps the claim: this one is known, and nothing of it is indexed."""
     problem = Problem("duplicate-id", f"the id belongs to {rival}", entry.path)
     _write_file(db, replace(entry, problems=(*entry.problems, problem)), stat, entry.claim, 0)
@@ -170,7 +170,7 @@ def _yield(db: sqlite3.Connection, entry: Entry, stat: Stat, rival: str, log: Lo
     log.tell("conflicts", Conflict(entry.path, "duplicate-id", rival))
 
 
-def _demote(db: sqlite3.Connection, rival: str, path: str, log: Log) -> None:
+def _demote(db: sqlite3.Connection, rival: str, path: str, log: DiffLog) -> None:
     problem = Problem("duplicate-id", f"the id belongs to {path}", rival)
     db.execute("UPDATE file SET holds = 0 WHERE path = ?", (rival,))
     db.execute("DELETE FROM session WHERE path = ?", (rival,))
@@ -179,7 +179,7 @@ def _demote(db: sqlite3.Connection, rival: str, path: str, log: Log) -> None:
     log.tell("conflicts", Conflict(rival, "duplicate-id", path))
 
 
-def _release(db: sqlite3.Connection, claim: str, log: Log) -> bool:
+def _release(db: sqlite3.Connection, claim: str, log: DiffLog) -> bool:
     """Let the files that wait for `claim` be read again; whether there are any."""
     if not claim:
         return False
@@ -216,7 +216,7 @@ def _forget_file(db: sqlite3.Connection, path: str) -> None:
         db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608  our own names
 
 
-def _replace(db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: Log) -> None:
+def _replace(db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: DiffLog) -> None:
     """Put the units of `entry` in place of those of `sources`; equal ones keep their number."""
     before: dict[str, tuple[str, str, str]] = {}
     for source in sources:
@@ -276,7 +276,7 @@ def _row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
     return (seq, unit.path, path, "", "note", "", "", "", "", record)
 
 
-def _tell_edit(before: Unit, units: dict[str, Unit], log: Log, *, moved: bool) -> None:
+def _tell_edit(before: Unit, units: dict[str, Unit], log: DiffLog, *, moved: bool) -> None:
     """One fact before, one after: whatever differs but the place and the bytes was changed by a person.
 
     A moved note without an id has another one now, for it is derived from the path.

@@ -18,11 +18,11 @@ from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import Voice
 from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
-from engram.index.bm25 import Doc, Lexical
+from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.catalog import Catalog
 from engram.index.parse import Entry, broken
 from engram.index.rows import key_of
-from engram.index.semantic import Meaning
+from engram.index.semantic import SemanticIndex
 from engram.index.vectors import digest
 from engram.vault import disk
 
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.graph import Way
-    from engram.core.ranking import Near, Question
+    from engram.core.graph import EdgeTuple
+    from engram.core.ranking import NearByMeaning, Question
     from engram.core.records import Edge, Problem, Stored
-    from engram.index.bm25 import Found, Where
+    from engram.index.bm25 import SearchResult
     from engram.index.diff import Diff, Edited
+    from engram.index.filters import SearchFilter
     from engram.index.rows import SessionFile, Unit
     from engram.vault.git import Git
     from engram.vault.store import Vault
@@ -63,8 +64,8 @@ class Index:
         self.catalog = Catalog(
             settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited, git=git
         )
-        self._lexical = Lexical(settings.policy.lexical, settings.zone)
-        self.meaning = Meaning(settings, settings.embeddings) if settings.embeddings else None
+        self._lexical = Bm25Index(settings.policy.lexical, settings.zone)
+        self.meaning = SemanticIndex(settings, settings.embeddings) if settings.embeddings else None
         self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
         self.forgotten = Forgotten()
         self._pending: dict[str, FiledTurn] = {}
@@ -128,14 +129,14 @@ class Index:
             self._untold += turns
 
     @property
-    def lexical(self) -> Lexical:
+    def lexical(self) -> Bm25Index:
         """The lexical index, with every turn that waits."""
         if not self._untold:
             return self._lexical
         with self._following:
             return self._told()
 
-    def _told(self) -> Lexical:
+    def _told(self) -> Bm25Index:
         if self._untold:
             self._lexical.add(map(_doc, self._untold))
             self._untold = []
@@ -154,7 +155,7 @@ class Index:
             if delta.mark == self._mark:
                 return
             if delta.fresh:
-                self._lexical = Lexical(self.settings.policy.lexical, self.settings.zone)
+                self._lexical = Bm25Index(self.settings.policy.lexical, self.settings.zone)
                 self._untold = list(self._pending.values())
             lexical = self._told()
             if removed := [key for key in delta.removed if key not in self._pending]:
@@ -162,7 +163,7 @@ class Index:
             lexical.add(filter(None, map(self._arrived, delta.added)))
             self._mark = delta.mark
 
-    def _arrived(self, unit: Unit) -> Doc | None:
+    def _arrived(self, unit: Unit) -> IndexedText | None:
         """What is to be told of a unit; nothing of a turn that stands in its file as it was told while it waited."""
         doc = _doc(unit)
         waited = self._pending.get(doc.key)
@@ -179,7 +180,7 @@ class Index:
 
     # -- questions ----------------------------------------------------------------------------------
 
-    def search(self, question: Question, where: Where, k: int) -> Found:
+    def search(self, question: Question, where: SearchFilter, k: int) -> SearchResult:
         """The `k` best units."""
         return self.lexical.search(question, where, k)
 
@@ -187,7 +188,7 @@ class Index:
         self,
         seeds: Mapping[str, float],
         stored: Callable[[Collection[str]], Iterable[Edge]],
-        where: Where,
+        where: SearchFilter,
         now: datetime,
     ) -> dict[str, float]:
         """The facts that the `seeds` lead to with their activation, 0–1, among those that may be found (`C34`).
@@ -196,7 +197,7 @@ class Index:
         """
         policy = self.settings.policy.links
 
-        def around(facts: Collection[str]) -> list[Way]:
+        def around(facts: Collection[str]) -> list[EdgeTuple]:
             ties = self.catalog.ties(facts, where.persona or "", policy) + graph.ways(stored(facts), now, policy)
             found = dict.fromkeys(ties)  # who share one entity often share another
             seen = self.lexical.allowed({way[0] for way in found} | {way[1] for way in found}, where)
@@ -212,11 +213,11 @@ class Index:
         enough = have and have >= wanted * self.meaning.policy.enough
         return "" if enough else f"{have} of {wanted} memories are embedded so far"
 
-    def near(self, vector: bytes, where: Where, k: int, also: Collection[str]) -> tuple[Near, ...]:
+    def near(self, vector: bytes, where: SearchFilter, k: int, also: Collection[str]) -> tuple[NearByMeaning, ...]:
         """What is near to a question by meaning, and how near the units of `also` are; () where nothing can be said."""
         return self.meaning.near(self.lexical, vector, where, k, also) if self.meaning else ()
 
-    def similar(self, vector: bytes, where: Where, k: int) -> list[tuple[str, float]]:
+    def similar(self, vector: bytes, where: SearchFilter, k: int) -> list[tuple[str, float]]:
         """The `k` units whose text is nearest to `vector`, with raw cosines; `meaning.scale` reads them."""
         return self.meaning.similar(self.lexical, vector, where, k) if self.meaning else []
 
@@ -379,11 +380,11 @@ class Index:
         return self.catalog.counts() | {"waiting": len(self._pending)}
 
 
-def _doc(unit: Unit) -> Doc:
+def _doc(unit: Unit) -> IndexedText:
     """What the lexical index is told of a unit."""
     if isinstance(unit, FiledTurn):
         turn = unit.turn
-        return Doc(
+        return IndexedText(
             unit.key,
             "turn",
             own_words(turn.text),
@@ -395,7 +396,7 @@ def _doc(unit: Unit) -> Doc:
             persona=turn.persona or "",
         )
     if isinstance(unit, Fact):
-        return Doc(
+        return IndexedText(
             unit.id,
             "fact",
             unit.text,
@@ -407,7 +408,7 @@ def _doc(unit: Unit) -> Doc:
             created=_stamp(unit.created),
         )
     text = f"{unit.title}\n{unit.text}"
-    return Doc(unit.path, "note", text, when=unit.changed.timestamp(), persona=unit.persona or "")
+    return IndexedText(unit.path, "note", text, when=unit.changed.timestamp(), persona=unit.persona or "")
 
 
 def _expiry(fact: Fact) -> float | None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engram.core import calibration
-from engram.core.ranking import Near
+from engram.core.ranking import NearByMeaning
 from engram.core.records import Stored
 from engram.errors import NotFoundError
 from engram.index import scoring
-from engram.index.bm25 import Where
+from engram.index.filters import SearchFilter
 from engram.index.vectors import Vectors, best, cosines, digest
 from engram.vault import disk
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings, Settings
     from engram.core.calibration import Scale
-    from engram.index.bm25 import Lexical, View
-    from engram.index.columns import Bools, Floats, Ints, Places, Rows
+    from engram.index.bm25 import Bm25Index, IndexView
+    from engram.index.columns import Bools, ColumnStore, Floats, Ints, Places
 
 CALIBRATION = "calibration.json"
 COLD = "cold.txt"
 """Beside the vectors, the ids of cold memories (`C29`); if it is lost they are hot until they are cold again."""
 
-SENT = Where(statuses=("active", "archived", "superseded", "invalidated"), persona=None)
+SENT = SearchFilter(statuses=("active", "archived", "superseded", "invalidated"), persona=None)
 """What is embedded: not what a person removed or has still to look at."""
 
 
-class Meaning:
+class SemanticIndex:
     """The vectors of the units of a lexical index. Every public method is safe to call from any thread."""
 
     def __init__(self, settings: Settings, model: EmbeddingSettings) -> None:
@@ -53,18 +53,18 @@ class Meaning:
         self._tiers = settings.cache / "vectors" / COLD
         self._cold = self._known_cold()
         self.refused: set[int] = set()  # digests of texts that the model does not take
-        self._rows: weakref.ref[Rows] | None = None
+        self._rows: weakref.ref[ColumnStore] | None = None
         self._stamp = (0, 0)
         self._places: Ints = np.zeros(0, np.int32)
 
     # -- what has a vector ------------------------------------------------------------------------------
 
-    def covered(self, lexical: Lexical) -> tuple[int, int]:
+    def covered(self, lexical: Bm25Index) -> tuple[int, int]:
         """How many units have a vector, and how many there are."""
         view = lexical.view(SENT)
         return int((self._known(view)[0] & view.allowed).sum()), int(view.allowed.sum())
 
-    def wanting(self, lexical: Lexical) -> Iterator[str]:
+    def wanting(self, lexical: Bm25Index) -> Iterator[str]:
         """The keys of units without a vector, or with a worn one: facts first, then the latest."""
         view = lexical.view(SENT)
         with self.vectors.lock:
@@ -78,7 +78,7 @@ class Meaning:
         """These texts have these vectors."""
         self.vectors.put({digest(text): vector for text, vector in pairs})
 
-    def tidy(self, lexical: Lexical) -> None:
+    def tidy(self, lexical: Bm25Index) -> None:
         """Let go of vectors whose text is in no unit any more, and, once all have one, of other models' vectors."""
         view = lexical.view(SENT)
         columns = view.columns
@@ -89,7 +89,7 @@ class Meaning:
         if have == wanted > 0:
             self.vectors.drop_others()
 
-    def stored(self, lexical: Lexical) -> dict[str, Stored]:
+    def stored(self, lexical: Bm25Index) -> dict[str, Stored]:
         """How the vectors of facts are kept (rows C29, D12); a text that something else says too is nobody's own."""
         view = lexical.view(replace(SENT, kinds=("fact",)))
         columns = view.columns.part(slice(view.size))
@@ -105,7 +105,7 @@ class Meaning:
             for key, many in zip(keys, bits[places[rows]].tolist(), strict=True)
         }
 
-    def store(self, lexical: Lexical, wanted: Mapping[str, Stored]) -> None:
+    def store(self, lexical: Bm25Index, wanted: Mapping[str, Stored]) -> None:
         """Keep the vectors of these facts like that; one that lost what it is to have again is embedded anew."""
         view = lexical.view(SENT)
         rows = [(row, key) for key in wanted if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
@@ -124,7 +124,9 @@ class Meaning:
 
     # -- what is near -----------------------------------------------------------------------------------
 
-    def near(self, lexical: Lexical, vector: bytes, where: Where, k: int, also: Collection[str]) -> tuple[Near, ...]:
+    def near(
+        self, lexical: Bm25Index, vector: bytes, where: SearchFilter, k: int, also: Collection[str]
+    ) -> tuple[NearByMeaning, ...]:
         """The `k` units nearest to a question and those of `also`, each with what the turns around it add.
 
         worth = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c is the unit's cosine,
@@ -144,14 +146,14 @@ class Meaning:
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[asked] = True
         return tuple(
-            Near(view.rows.keys[row], calibration.nominal(float(cosine[row]), self.scale), float(value))
+            NearByMeaning(view.rows.keys[row], calibration.nominal(float(cosine[row]), self.scale), float(value))
             if known[row]
-            else Near(view.rows.keys[row], None, None)
+            else NearByMeaning(view.rows.keys[row], None, None)
             for row, value in zip(rows.tolist(), worth.tolist(), strict=True)
             if chosen[row]
         )
 
-    def similar(self, lexical: Lexical, vector: bytes, where: Where, k: int) -> list[tuple[str, float]]:
+    def similar(self, lexical: Bm25Index, vector: bytes, where: SearchFilter, k: int) -> list[tuple[str, float]]:
         """The `k` units whose own text is nearest, with their raw cosines, best first, ties by key."""
         view = lexical.view(where)
         found = self._cosines(view, vector)
@@ -162,7 +164,7 @@ class Meaning:
         pairs = [(view.rows.keys[row], float(cosine[row])) for row in rows]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
-    def _with_neighbours(self, view: View, rows: Places) -> Places:
+    def _with_neighbours(self, view: IndexView, rows: Places) -> Places:
         found = [rows]
         for direction in ("before", "after"):
             step = rows
@@ -173,7 +175,7 @@ class Meaning:
         near = near[view.allowed[near]]
         return np.union1d(near, rows)
 
-    def _worth(self, view: View, rows: Places, cosine: Floats, known: Bools) -> Floats:
+    def _worth(self, view: IndexView, rows: Places, cosine: Floats, known: Bools) -> Floats:
         links = scoring.links(view.columns, rows, self._window, view.allowed & known)
         total, weights = cosine[rows], np.ones(len(rows))
         np.add.at(total, links.places, links.weights * cosine[links.rows])
@@ -182,7 +184,7 @@ class Meaning:
         worth: Floats = total / weights + self.policy.session * session
         return worth
 
-    def _cosines(self, view: View, vector: bytes) -> tuple[Bools, Floats] | None:
+    def _cosines(self, view: IndexView, vector: bytes) -> tuple[Bools, Floats] | None:
         """Which rows have a vector, and the cosine of each to `vector`; None where it has another dimension."""
         with self.vectors.lock:
             if not self.vectors.fits(vector):
@@ -194,7 +196,7 @@ class Meaning:
         found[known] = cosines(parts, vector)[places[known]]
         return known, found
 
-    def _known(self, view: View) -> tuple[Bools, Ints]:
+    def _known(self, view: IndexView) -> tuple[Bools, Ints]:
         """Which rows have a vector, and its place: looked up once for each row, again for those that lacked it."""
         places = np.full(view.columns.room, -1, np.int32)
         with self.vectors.lock:
@@ -219,12 +221,12 @@ class Meaning:
         own = self._saved.get("model") == self._model and self._saved.get("dimension") == self.vectors.dimension
         return calibration.Scale(tuple(self._saved["points"]), calibrated=True) if own else calibration.Scale()
 
-    def calibrate(self, lexical: Lexical) -> dict[str, Any]:
+    def calibrate(self, lexical: Bm25Index) -> dict[str, Any]:
         """Compare the user's own active facts with each other and keep the scale that follows (model §3).
 
         What is found out is told: `facts` compared, `pairs`, whether `calibrated`, and the `points` of the scale.
         """
-        view = lexical.view(Where(kinds=("fact",), persona=None))
+        view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
         rows = sorted(np.flatnonzero(view.allowed & self._known(view)[0]).tolist(), key=view.rows.keys.__getitem__)
         step = max(1, -(-len(rows) // self._similarity.most_facts))
         matrix = self.vectors.matrix(dict.fromkeys(view.columns["digest"][rows[::step]].tolist()))

@@ -72,7 +72,7 @@ def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
 
 
 @dataclass(slots=True, eq=False)
-class _Block:
+class _VectorBlock:
     """The file `number`: places from `first` on, each with its key and its vector, in so many bits a number."""
 
     number: int
@@ -140,7 +140,7 @@ class Vectors:
         with self.lock:
             self._sweep()
 
-    def _store(self, block: _Block, wanted: Mapping[int, int]) -> None:
+    def _store(self, block: _VectorBlock, wanted: Mapping[int, int]) -> None:
         rows: dict[int, list[int]] = {}
         for row, key in enumerate(block.keys.tolist()):
             bits = wanted.get(key, 0)
@@ -232,14 +232,14 @@ class Vectors:
             self._write(block)
             keys, rows = keys[room:], rows[room:]
 
-    def _growing(self, bits: int) -> _Block:
+    def _growing(self, bits: int) -> _VectorBlock:
         """The block of this precision that has most room."""
         block = min((one for one in self._blocks if one.bits == bits), key=lambda one: len(one.keys), default=None)
         if block is None or len(block.keys) == EACH:
             number = max((one.number for one in self._blocks), default=-1) + 1
             size = quantize.size(self.dimension, bits)
             rows = np.zeros((0, size), np.uint8) if bits != WHOLE else np.zeros((0, self.dimension), _FLOAT)
-            block = _Block(number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows)
+            block = _VectorBlock(number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows)
             self._blocks.append(block)
         return block
 
@@ -254,7 +254,7 @@ class Vectors:
             self.worn.pop(key, None)
         self._sweep()
 
-    def _keep_rows(self, block: _Block, rows: NDArray[Any]) -> None:
+    def _keep_rows(self, block: _VectorBlock, rows: NDArray[Any]) -> None:
         """Let go of the other rows of a block; it is mapped again."""
         self.generation += 1
         block.keys, block.rows = block.keys[rows], block.rows[rows]
@@ -284,7 +284,7 @@ class Vectors:
         """Take up what the files of this dimension hold; what stands in two of them, after a crash, once."""
         self.dimension = dimension
         self.worn: dict[int, int] = {}
-        self._blocks: list[_Block] = []
+        self._blocks: list[_VectorBlock] = []
         known: set[int] = set()
         names = (_NAME.fullmatch(path.name) for path in self._folder.iterdir())
         own = (name for name in names if name and name.group(1, 2) == (self._stem, str(dimension)))
@@ -311,18 +311,18 @@ class Vectors:
                 zip(block.keys.tolist(), range(block.first, block.first + len(block.keys)), strict=True)
             )
 
-    def _write(self, block: _Block) -> None:
+    def _write(self, block: _VectorBlock) -> None:
         """Write the block's file; a full block is mapped from it and leaves the memory."""
         arrays: dict[str, NDArray[Any]] = {"keys": block.keys, "vectors": block.rows.reshape(-1)}
         disk.write_derived(self._path(block.number, block.bits), pack(self._version(block.bits), {}, arrays))
         if len(block.keys) == EACH:
             block.rows = self._read(block.number, block.bits).rows
 
-    def _read(self, number: int, bits: int) -> _Block:
+    def _read(self, number: int, bits: int) -> _VectorBlock:
         """The block as its file holds it; DamagedError."""
         _, arrays = unpack(self._path(number, bits), self._version(bits))
         width = self.dimension if bits == WHOLE else quantize.size(self.dimension, bits)
-        return _Block(number, bits, 0, arrays["keys"], arrays["vectors"].reshape(-1, width))
+        return _VectorBlock(number, bits, 0, arrays["keys"], arrays["vectors"].reshape(-1, width))
 
     def _drop(self, number: int, bits: int) -> None:
         disk.remove(self._path(number, bits))

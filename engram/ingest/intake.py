@@ -1,6 +1,6 @@
 """The front half of the path: turn → redact → journal (then acknowledge) → signals → backlog.
 
-The back half, from a batch to files, is `filing.py`.
+The back half, from a batch to files, is `note_writer.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engram.core.language.triggers import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, BusyError, ConflictError, StorageError, UnavailableError
-from engram.ingest.queue import RESTARTED, Backlog, Batch
+from engram.ingest.queue import RESTARTED, Batch, TurnQueue
 from engram.vault import sessions
 from engram.vault.formats import plain_text
 
@@ -147,7 +147,7 @@ class Intake:
         self.settings = settings
         self.faults = faults
         self.patterns = table(settings.patterns)
-        self.backlog = Backlog(settings.policy)
+        self.queue = TurnQueue(settings.policy)
         self._lock = threading.Lock()
         self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}  # session → id → not in the vault yet
         self._ahead: Counter[str] = Counter()  # how many of them belong to a session file
@@ -247,7 +247,7 @@ class Intake:
             ticket.set_exception(fault)
             raise
         self.index.add_turns(placed)
-        self.backlog.add([self._waiting(seq, filed, now) for seq, filed in zip(seqs, placed, strict=True)])
+        self.queue.add([self._waiting(seq, filed, now) for seq, filed in zip(seqs, placed, strict=True)])
         ticket.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> Waiting:
@@ -333,15 +333,15 @@ class Intake:
         done.set_result(None)
         held = {seq: Waiting(seq, filed, "none", now, left_over=True) for seq, filed in left.turns}
         free = held.keys() - {seq for park in left.parked for seq in park.seqs}
-        self.backlog.add((held[seq] for seq in sorted(free)), RESTARTED)
+        self.queue.add((held[seq] for seq in sorted(free)), RESTARTED)
         latest = now + timedelta(seconds=self.settings.policy.model.retry_most_seconds)
         for park in left.parked:
             batch = Batch(tuple(held[seq] for seq in park.seqs), RESTARTED, park.attempts, park.filed)
             until = min(park.retry_at, latest)  # a time far away is one that a wrong clock wrote
-            self.backlog.put(batch, "parked", until=until, reason=park.reason)
+            self.queue.put(batch, "parked", until=until, reason=park.reason)
         for letter in left.dead:
             items = tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns)
-            self.backlog.put(Batch(items, RESTARTED, letter.attempts, filed=True), "dead", reason=letter.reason)
+            self.queue.put(Batch(items, RESTARTED, letter.attempts, filed=True), "dead", reason=letter.reason)
         with self._lock:
             for _, filed in left.turns:
                 self._hold(filed, done)
@@ -357,7 +357,7 @@ class Intake:
         batch = replace(batch, waiting=items, attempts=batch.attempts + 1)
         with suppress(StorageError):  # a disk that refuses is no reason to hold the batch back: filing it will tell
             self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart", filed=batch.filed)
-        self.backlog.put(batch, "taken")
+        self.queue.put(batch, "taken")
         return batch
 
     def placed(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
@@ -370,7 +370,7 @@ class Intake:
                     self._places.pop((session, filed.turn.persona), None)
         pairs = zip(batch.waiting, turns, strict=True)
         batch = replace(batch, waiting=tuple(replace(item, filed=filed) for item, filed in pairs), filed=True)
-        self.backlog.put(batch, "taken")
+        self.queue.put(batch, "taken")
         return batch
 
     def still_said(self, batch: Batch) -> list[Batch]:
@@ -388,19 +388,19 @@ class Intake:
         """The batch is in the vault: let the journal and the backlog go of it."""
         self.journal.settle(batch.seqs)
         self._in_the_vault(batch)
-        self.backlog.drop(batch)
+        self.queue.drop(batch)
 
     def parked(self, batch: Batch, until: datetime, reason: str, *, durable: bool = True) -> None:
         """The batch waits until `until`; with `durable` its count of tries is kept across a restart."""
         if durable:
             self.journal.park(batch.seqs, batch.attempts, until, reason, filed=batch.filed)
-        self.backlog.put(batch, "parked", until=until, reason=reason)
+        self.queue.put(batch, "parked", until=until, reason=reason)
 
     def buried(self, batch: Batch, reason: str) -> None:
         """The batch is a dead letter: nobody tries it again until somebody asks for it."""
         self.journal.bury(batch.seqs, batch.attempts, reason)
         self._in_the_vault(batch)
-        self.backlog.put(batch, "dead", reason=reason)
+        self.queue.put(batch, "dead", reason=reason)
 
     def _in_the_vault(self, batch: Batch) -> None:
         with self._lock:

@@ -72,7 +72,7 @@ class Batch:
 
 
 @dataclass(slots=True, eq=False)
-class _Lot:
+class QueuedBatch:
     """A batch, or one that still grows, and its state: until when it is parked, or why it is dead."""
 
     batch: Batch
@@ -81,13 +81,13 @@ class _Lot:
     reason: str = ""
 
 
-class Backlog:
+class TurnQueue:
     """The lot of every turn that is not settled, by the turn's number in the journal. Safe from any thread."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._lots: dict[int, _Lot] = {}
-        self._growing: dict[str, _Lot] = {}  # by session file: where its next turn waits
+        self._lots: dict[int, QueuedBatch] = {}
+        self._growing: dict[str, QueuedBatch] = {}  # by session file: where its next turn waits
         self._changed = threading.Condition()
         self._closed = False
 
@@ -97,14 +97,14 @@ class Backlog:
         """New turns wait with those of their session file; with `why` they are due at once."""
         with self._changed:
             for item in items:
-                lot = self._growing.setdefault(item.filed.note, _Lot(Batch((), why), "waiting"))
+                lot = self._growing.setdefault(item.filed.note, QueuedBatch(Batch((), why), "waiting"))
                 lot.batch = replace(lot.batch, waiting=(*lot.batch.waiting, item))
                 self._lots[item.seq] = lot
 
     def put(self, batch: Batch, state: State, *, until: datetime = LONG_AGO, reason: str = "") -> None:
         """The batch is in this state from now on."""
         with self._changed:
-            self._lots.update(dict.fromkeys(batch.seqs, _Lot(batch, state, until, reason)))
+            self._lots.update(dict.fromkeys(batch.seqs, QueuedBatch(batch, state, until, reason)))
             self._changed.notify_all()
 
     def drop(self, batch: Batch) -> None:
@@ -211,11 +211,11 @@ class Backlog:
             "dead_turns": number["dead"],
         }
 
-    def _all(self) -> Iterable[_Lot]:
+    def _all(self) -> Iterable[QueuedBatch]:
         """Each lot once."""
         return dict.fromkeys(self._lots.values())
 
-    def _due(self, lot: _Lot, now: datetime) -> str | None:
+    def _due(self, lot: QueuedBatch, now: datetime) -> str | None:
         """Why the lot is due, or None."""
         if lot.state == "waiting":
             return lot.batch.why or buffer.due(lot.batch.waiting, now, self._policy.buffer)

@@ -75,7 +75,7 @@ def _object(reply: str) -> Mapping[str, Any]:
     return said
 
 
-class Answers(dict[str, "Answer"]):
+class AnswerCache(dict[str, "Answer"]):
     """The answers of the past, kept in the file `path`: the latest `most`. Belongs to one thread at a time."""
 
     def __init__(self, path: Path, most: int) -> None:

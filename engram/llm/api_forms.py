@@ -65,7 +65,7 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ApiForm:
     """One rung of the ladder: the route, and how the shape of the answer is asked for."""
 
     route: Literal["responses", "chat"]
@@ -75,11 +75,16 @@ class Form:
         return f"{self.route}/{self.shape}"
 
 
-LADDER = (Form("responses", "schema"), Form("chat", "schema"), Form("chat", "object"), Form("chat", "plain"))
+LADDER = (
+    ApiForm("responses", "schema"),
+    ApiForm("chat", "schema"),
+    ApiForm("chat", "object"),
+    ApiForm("chat", "plain"),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelRequest:
     """What a task asks. `task` is one word for the server and for errors; `schema` is a closed JSON schema."""
 
     task: str
@@ -90,7 +95,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelResponse:
     """What came back: the text, why the model stopped, the words of a refusal, and the server's own count."""
 
     text: str
@@ -99,7 +104,7 @@ class Answer:
     tokens: tuple[int, int] | None
 
 
-def request(form: Form, question: Question, model: str, *, warm: bool) -> dict[str, Any]:
+def request(form: ApiForm, question: ModelRequest, model: str, *, warm: bool) -> dict[str, Any]:
     """The arguments of the call; `warm` False leaves the temperature out for models that take none."""
     body: dict[str, Any] = {"model": model} | ({"temperature": question.temperature} if warm else {})
     described = {"name": question.task, "schema": question.schema, "strict": True}
@@ -120,7 +125,7 @@ def request(form: Form, question: Question, model: str, *, warm: bool) -> dict[s
     return body | {"messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}]}
 
 
-def next_form(form: Form, status: int, said: str) -> Form | None:
+def next_form(form: ApiForm, status: int, said: str) -> ApiForm | None:
     """The form to try after `form` was refused, or None where another form would not help."""
     lower = LADDER[LADDER.index(form) + 1 :]
     no_route = form.route == "responses" and status in {404, 405} and not _MODEL_WORDS.search(said)
@@ -133,7 +138,7 @@ def refuses_temperature(status: int, said: str) -> bool:
     return status in {400, 422} and "temperature" in said.casefold()
 
 
-def read(form: Form, raw: bytes) -> Answer:
+def read(form: ApiForm, raw: bytes) -> ModelResponse:
     """The parts of a reply that count. Raises ModelError where it is no reply of this form."""
     try:
         body = json.loads(raw)
@@ -179,12 +184,12 @@ def status_fault(status: int, words: str, section: str) -> ModelError:
     )
 
 
-def _completion(body: object) -> Answer | None:
+def _completion(body: object) -> ModelResponse | None:
     choices = _part(body, "choices")
     message = _part(choices[0], "message") if isinstance(choices, list) and choices else None
     if not isinstance(message, dict):
         return None
-    return Answer(
+    return ModelResponse(
         _text(message.get("content")),
         _text(_part(choices[0], "finish_reason")),
         _text(message.get("refusal")),
@@ -192,14 +197,14 @@ def _completion(body: object) -> Answer | None:
     )
 
 
-def _response(body: object) -> Answer | None:
+def _response(body: object) -> ModelResponse | None:
     output = _part(body, "output")
     if not isinstance(output, list):
         return None
     contents = [_part(item, "content") for item in output if _part(item, "type") == "message"]
     parts = [part for content in contents if isinstance(content, list) for part in content]
     reason = _text(_part(_part(body, "incomplete_details"), "reason"))
-    return Answer(
+    return ModelResponse(
         "".join(_text(_part(part, "text")) for part in parts),
         "length" if reason == "max_output_tokens" else reason,
         " ".join(_text(_part(part, "refusal")) for part in parts).strip(),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class DailySpend:
     """What one day has cost so far; `date` is the clock's own ISO date."""
 
     date: str = ""
@@ -34,7 +34,7 @@ class Day:
         return self.tokens_in + self.tokens_out
 
 
-class Spend:
+class Budget:
     """The ledger of today, shared by all threads that ask a model.
 
     `load` gives the mapping that `save` was handed last (or an empty one); a ledger that cannot be read
@@ -50,7 +50,7 @@ class Spend:
         self._day = _day_from(load() if load else {})
         self._lock = threading.Lock()
 
-    def today(self, now: datetime) -> Day:
+    def today(self, now: datetime) -> DailySpend:
         """The figures of `now`'s date."""
         with self._lock:
             return self._at(now)
@@ -86,17 +86,17 @@ class Spend:
             day = self._at(now)
             self._put(replace(day, failures=day.failures + 1))
 
-    def _at(self, now: datetime) -> Day:
+    def _at(self, now: datetime) -> DailySpend:
         date = now.date().isoformat()
-        return self._day if self._day.date == date else Day(date)
+        return self._day if self._day.date == date else DailySpend(date)
 
-    def _put(self, day: Day) -> None:
+    def _put(self, day: DailySpend) -> None:
         self._day = day
         if self._save:
             self._save(asdict(day))
 
 
-def ledger(path: Path) -> Spend:
+def ledger(path: Path) -> Budget:
     """The ledger in the file `path`; all that ask a model on one day share it."""
 
     def load() -> dict[str, Any]:
@@ -106,7 +106,7 @@ def ledger(path: Path) -> Spend:
             return {}
         return saved if isinstance(saved, dict) else {}
 
-    return Spend(load, lambda day: disk.write_derived(path, json.dumps(day).encode()))
+    return Budget(load, lambda day: disk.write_derived(path, json.dumps(day).encode()))
 
 
 def _spent(what: str, key: str) -> BudgetSpentError:
@@ -115,7 +115,11 @@ def _spent(what: str, key: str) -> BudgetSpentError:
     )
 
 
-def _day_from(saved: Mapping[str, Any]) -> Day:
-    counts = {item.name: saved.get(item.name) for item in fields(Day) if item.name != "date"}
+def _day_from(saved: Mapping[str, Any]) -> DailySpend:
+    counts = {item.name: saved.get(item.name) for item in fields(DailySpend) if item.name != "date"}
     sound = all(type(count) is int and count >= 0 for count in counts.values())
-    return Day(**saved) if sound and isinstance(saved.get("date"), str) and len(saved) == len(counts) + 1 else Day()
+    return (
+        DailySpend(**saved)
+        if sound and isinstance(saved.get("date"), str) and len(saved) == len(counts) + 1
+        else DailySpend()
+    )

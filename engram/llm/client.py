@@ -11,7 +11,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import ModelError
-from engram.llm.api_forms import LADDER, Answer, Form, Question, bare, next_form, read, refuses_temperature, request
+from engram.llm.api_forms import (
+    LADDER,
+    ApiForm,
+    ModelRequest,
+    ModelResponse,
+    bare,
+    next_form,
+    read,
+    refuses_temperature,
+    request,
+)
 from engram.llm.endpoint import Endpoint, Limits, encodable
 
 if TYPE_CHECKING:
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
 
     from engram.config import ModelSettings
     from engram.core.policy import ModelPolicy
-    from engram.llm.budget import Day, Spend
+    from engram.llm.budget import Budget, DailySpend
     from engram.llm.endpoint import Reply
 
 
@@ -31,7 +41,7 @@ class Model:
     """
 
     def __init__(
-        self, settings: ModelSettings, policy: ModelPolicy, spend: Spend, clock: Callable[[], datetime]
+        self, settings: ModelSettings, policy: ModelPolicy, spend: Budget, clock: Callable[[], datetime]
     ) -> None:
         self._endpoint = Endpoint(settings, policy, spend, clock)
         self._settings = settings
@@ -46,12 +56,12 @@ class Model:
         return self._endpoint.host
 
     @property
-    def form(self) -> Form:
+    def form(self) -> ApiForm:
         """The form of the API in use."""
         return self._form
 
     @property
-    def spent(self) -> Day:
+    def spent(self) -> DailySpend:
         """Calls, tokens and failures of today."""
         return self._endpoint.spent
 
@@ -61,7 +71,7 @@ class Model:
         `task` is one word for the server and for errors; `schema` is a closed JSON schema.
         Raises ModelError for every fault of the endpoint, BudgetSpentError when the day's budget is spent.
         """
-        question = Question(task, encodable(system), encodable(user), schema, temperature)
+        question = ModelRequest(task, encodable(system), encodable(user), schema, temperature)
         while True:
             form, warm = self._form, self._warm
             body = request(form, question, self._settings.name, warm=warm)
@@ -84,7 +94,7 @@ class Model:
         """The bytes are those of the longest text, each character at worst escaped as six, and its frame."""
         return Limits(self._policy.timeout_seconds, 6 * self._policy.max_reply_chars + 65536, "model.timeout")
 
-    def _text(self, form: Form, reply: Reply, reserved: int) -> str:
+    def _text(self, form: ApiForm, reply: Reply, reserved: int) -> str:
         answer = read(form, reply.raw)
         tokens = answer.tokens or (reserved, self._endpoint.estimate(answer.text))
         self._endpoint.used(reserved, *tokens)
@@ -92,14 +102,14 @@ class Model:
         return bare(answer.text)
 
 
-def _creation(form: Form, body: dict[str, Any]) -> Callable[[Any], Awaitable[Any]]:
+def _creation(form: ApiForm, body: dict[str, Any]) -> Callable[[Any], Awaitable[Any]]:
     """What makes the request out of the client."""
     if form.route == "responses":
         return lambda client: client.responses.create(**body)
     return lambda client: client.chat.completions.create(**body)
 
 
-def _accept(answer: Answer, policy: ModelPolicy) -> None:
+def _accept(answer: ModelResponse, policy: ModelPolicy) -> None:
     """Raises ModelError where the model gave no whole answer."""
     if answer.refusal or answer.finish == "content_filter":
         raise ModelError("The model refused to answer", retryable=False, fix="Another model may take this text.")

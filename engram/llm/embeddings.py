@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings
     from engram.core.policy import Policy
-    from engram.llm.budget import Spend
+    from engram.llm.budget import Budget
 
 _NUMBER_BYTES = 32
 
@@ -34,7 +34,7 @@ class Embedder:
     """
 
     def __init__(
-        self, settings: EmbeddingSettings, policy: Policy, spend: Spend, clock: Callable[[], datetime]
+        self, settings: EmbeddingSettings, policy: Policy, spend: Budget, clock: Callable[[], datetime]
     ) -> None:
         share = policy.vectors.budget_share
         model = policy.model

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings, ModelSettings
     from engram.core.policy import ModelPolicy
-    from engram.llm.budget import Day, Spend
+    from engram.llm.budget import Budget, DailySpend
 
 DEFAULT_URL = "https://api.openai.com/v1"
 _METADATA = {"metadata", "metadata.google.internal", "metadata.goog", "100.100.100.200", "fd00:ec2::254"}
@@ -76,7 +76,7 @@ class Endpoint:
         self,
         settings: ModelSettings | EmbeddingSettings,
         policy: ModelPolicy,
-        spend: Spend,
+        spend: Budget,
         clock: Callable[[], datetime],
     ) -> None:
         self.host = checked_host(settings)
@@ -92,7 +92,7 @@ class Endpoint:
         return (self._settings.base_url or DEFAULT_URL).rstrip("/") == DEFAULT_URL
 
     @property
-    def spent(self) -> Day:
+    def spent(self) -> DailySpend:
         """Calls, tokens and failures of today."""
         return self._spend.today(self._clock())
 

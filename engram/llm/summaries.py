@@ -26,7 +26,7 @@ SECTIONS = ("profile", "projects", "people", "open_loops")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ReplyShape:
     """The parts of an answer: texts with their greatest length, lists with that of an item.
 
     `wanted` is the part that must say something.
@@ -81,15 +81,15 @@ def _named(line: str, material: Any) -> bool:
     return bool(first) and first in fold(str(material))
 
 
-ROLLING = Form({"summary": _LIMITS.rolling_chars}, wanted="summary")
-EPISODE = Form({"summary": _LIMITS.episode_chars})
-SESSION = Form(
+ROLLING = ReplyShape({"summary": _LIMITS.rolling_chars}, wanted="summary")
+EPISODE = ReplyShape({"summary": _LIMITS.episode_chars})
+SESSION = ReplyShape(
     {"one_liner": _LIMITS.line_chars, "tone": _LIMITS.tone_chars},
     dict.fromkeys(LISTS, _LIMITS.item_chars),
     _LIMITS.items,
     wanted="one_liner",
 )
-SPINE = Form({}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items)
+SPINE = ReplyShape({}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items)
 
 for _name, _form in (("rolling", ROLLING), ("session", SESSION), ("episode", EPISODE), ("spine", SPINE)):
     TASKS[_name] = Task(_form.schema, _form.read, small="never" if _name == "spine" else "always")

@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from engram.maintenance.passes import Case
-    from engram.pipeline.write import Filing
+    from engram.maintenance.passes import NewCase
+    from engram.pipeline.write import NoteWriter
 
 
-class Births:
+class NoteDrafts:
     """Puts what passes conclude into the form of notes. Writes nothing."""
 
-    def __init__(self, filing: Filing) -> None:
-        self.filing = filing
+    def __init__(self, note_writer: NoteWriter) -> None:
+        self.note_writer = note_writer
 
     def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
         """A new memory with the path of its note; `taken` are paths that are planned for others."""
-        return replace(fact, path=self.filing.path_of(fact, taken))
+        return replace(fact, path=self.note_writer.path_of(fact, taken))
 
     def note(self, fact: Fact, why: str) -> Create:
         """The note of a new memory."""
-        zone = self.filing.settings.zone
+        zone = self.note_writer.settings.zone
         return Create(fact.path, facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source), why)
 
-    def case(self, case: Case, now: datetime) -> Create | None:
+    def case(self, case: NewCase, now: datetime) -> Create | None:
         """The note that asks about two memories; None where it was asked or decided before."""
-        zone = self.filing.settings.zone
-        if self.filing.told("decide", reviews.case_id(case.new.id, case.old.id)):
+        zone = self.note_writer.settings.zone
+        if self.note_writer.told("decide", reviews.case_id(case.new.id, case.old.id)):
             return None
         asked = reviews.conflict(case.new, case.old, case.why, now, zone)
-        return None if self.filing.index.holds(asked.path) else asked
+        return None if self.note_writer.index.holds(asked.path) else asked

@@ -32,7 +32,7 @@ def boottime() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-class Clockwatch:
+class ClockGuard:
     """Readings of the two clocks, the last day of them, in a file of the state folder. Belongs to the one writer.
 
     A doubt stands in `faults`. The file may be lost: then a jump from before is not known.

@@ -27,7 +27,7 @@ WAITING = "git-waiting.jsonl"
 LATE = ("late", "what had to wait")
 
 
-class Commits:
+class CommitLog:
     """What the operations of one process did. Belongs to the one writer; what is degraded stands in `faults`.
 
     `alone` says whether nobody calls `settle` between operations. Without a repository nothing is done; `repository`

@@ -11,12 +11,12 @@ from engram.core.records import Vitals
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.maintenance.passes import Living, View
+    from engram.maintenance.passes import MemoryState, PassView
 
 _SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
 
 
-def forecast(view: View, now: datetime, days: int, points: int = 0) -> list[dict[str, Any]]:
+def forecast(view: PassView, now: datetime, days: int, points: int = 0) -> list[dict[str, Any]]:
     """What happens to memories within `days` days, one row each time, the soonest first (`X10`).
 
     With so many `points` each has the `curve` of what it will be worth: `1 − decay` at equal steps from now on.
@@ -24,7 +24,7 @@ def forecast(view: View, now: datetime, days: int, points: int = 0) -> list[dict
     found: list[dict[str, Any]] = []
     for one in (one for one in view.active() if not one.foreign):  # no run takes those
 
-        def at(moment: datetime, one: Living = one) -> Vitals:
+        def at(moment: datetime, one: MemoryState = one) -> Vitals:
             feedback = view.feedback.get(one.fact.category, 0.0)
             return _SOUND if one.kept else decay.vitals(one.fact, one.usage, moment, one.trust, view.policy, feedback)
 

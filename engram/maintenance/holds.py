@@ -17,8 +17,8 @@ from engram.core import holds
 from engram.core.records import Create, Edit
 from engram.core.text import ulid
 from engram.errors import EngramError
-from engram.maintenance.passes import Mark
-from engram.maintenance.plan import Deed, Draft
+from engram.maintenance.passes import FileWrite
+from engram.maintenance.plan import Action, RunPlan
 from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
@@ -77,7 +77,7 @@ class Holds:
         names = waiting.keys() | rejected.keys()
         return {name: frozenset((*waiting.get(name, ()), *rejected.get(name, ()))) for name in names}
 
-    def bounded(self, plan: Callable[[Draft], None], draft: Draft, passes: Sequence[Pass]) -> Draft:
+    def bounded(self, plan: Callable[[RunPlan], None], draft: RunPlan, passes: Sequence[Pass]) -> RunPlan:
         """The run as `plan` makes it, without what is beyond its bounds, and with the notes that ask for that.
 
         `draft` is empty; `plan` fills it, and others like it.
@@ -85,7 +85,7 @@ class Holds:
         plan(draft)
         if not self.ask:
             return draft
-        held, proposed = dict[str, tuple[str, tuple[Deed, ...]]](), dict[str, dict[str, Deed]]()
+        held, proposed = dict[str, tuple[str, tuple[Action, ...]]](), dict[str, dict[str, Action]]()
         limit = holds.bounds(draft.active, draft.notes, draft.view.policy.consolidation)
         for _ in passes:
             proposed |= draft.proposed
@@ -108,7 +108,7 @@ class Holds:
         self._asked(draft, held, asked)
         return draft
 
-    def _asked(self, draft: Draft, held: Mapping[str, tuple[str, tuple[Deed, ...]]], asked: set[str]) -> None:
+    def _asked(self, draft: RunPlan, held: Mapping[str, tuple[str, tuple[Action, ...]]], asked: set[str]) -> None:
         """Plan the notes that ask, one for a pass: what is held besides what one asks already is added to it."""
         (waiting, rejected), later = self._unanswered(), self._state("later")
         for name, (why, deeds) in held.items():
@@ -119,7 +119,7 @@ class Holds:
             later[name] = sorted(draft.later.get(name, ()))
         later = {name: ids for name, ids in later.items() if ids}
         if raw := _state({"waiting": waiting, "rejected": rejected, "later": later}, self.vault):
-            draft.add("hold", Mark(STATE, raw, "what is held"))
+            draft.add("hold", FileWrite(STATE, raw, "what is held"))
 
     def _unanswered(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         """What waits and what was rejected, by pass; a question whose note a person deleted is rejected."""
@@ -128,7 +128,7 @@ class Holds:
             rejected[name] = sorted({*rejected.get(name, ()), *waiting.pop(name)})
         return waiting, rejected
 
-    def _note(self, name: str, why: str, deeds: Sequence[Deed], now: datetime) -> Create | Edit | None:
+    def _note(self, name: str, why: str, deeds: Sequence[Action], now: datetime) -> Create | Edit | None:
         """The note about a held pass, or its new words; None where a person ticked a box in it."""
         path, lines = path_of(name), [_line(one) for one in deeds]
         if not self.vault.exists(path):
@@ -163,8 +163,8 @@ def path_of(name: str) -> str:
 
 
 def _with_proposed(
-    held: Mapping[str, tuple[str, tuple[Deed, ...]]], proposed: Mapping[str, Mapping[str, Deed]]
-) -> dict[str, tuple[str, tuple[Deed, ...]]]:
+    held: Mapping[str, tuple[str, tuple[Action, ...]]], proposed: Mapping[str, Mapping[str, Action]]
+) -> dict[str, tuple[str, tuple[Action, ...]]]:
     """What to ask about each pass of `proposed`: why, and what it would do, with what is `held` of it besides."""
     found = {}
     for name, deeds in proposed.items():
@@ -189,7 +189,7 @@ def _keys(name: str, why: str, now: datetime, zone: tzinfo) -> dict[str, object]
     }
 
 
-def _line(one: Deed) -> str:
+def _line(one: Action) -> str:
     return f"- [[{one.path.rpartition('/')[2].removesuffix('.md')}]]: {one.why}"
 
 

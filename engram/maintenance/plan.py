@@ -11,12 +11,25 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.core.holds import PORTIONED
-from engram.core.records import Amend, Create, Edit, Move
+from engram.core.records import BlockEdit, Create, Edit, Move
 from engram.errors import ConflictError, EngramError, unexpected
-from engram.maintenance.passes import FOREIGN, TRASH, Ask, Bundle, Case, Faded, Kept, Made, Mark, Tie, Told, View
+from engram.maintenance.passes import (
+    FOREIGN,
+    TRASH,
+    ChangeGroup,
+    EdgeUpdate,
+    FileWrite,
+    Finding,
+    ModelQuestion,
+    NewCase,
+    NewEdge,
+    NewMemory,
+    PassView,
+    VectorPrecision,
+)
 from engram.vault import blocks, disk, facts, frontmatter
 from engram.vault.edges import EDGES, edge_id
-from engram.vault.undo import Step, cost
+from engram.vault.undo import FileStep, cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,10 +37,10 @@ if TYPE_CHECKING:
 
     from engram.core.actions import Proposal
     from engram.core.records import Change, Edge, Fact, Stored, Usage
-    from engram.maintenance.births import Births
-    from engram.maintenance.passes import Living, Pass
+    from engram.maintenance.births import NoteDrafts
+    from engram.maintenance.passes import MemoryState, Pass
     from engram.maintenance.passes import Step as Planned
-    from engram.vault.edges import Edges
+    from engram.vault.edges import EdgeStore
     from engram.vault.store import Vault
 
 ROUNDS = 8
@@ -43,7 +56,7 @@ ASKED_FOR = frozenset({"ticked"})
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class Action:
     """One thing that a pass does, with which memory or file, and why; `to` is where a note goes."""
 
     name: str
@@ -67,14 +80,14 @@ class Report:
     cadence: str
     started: datetime
     ended: datetime
-    deeds: tuple[Deed, ...] = ()
+    deeds: tuple[Action, ...] = ()
     put_off: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     unasked: Mapping[str, int] = field(default_factory=dict)
-    findings: tuple[Deed, ...] = ()
+    findings: tuple[Action, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
-    holding: tuple[Deed, ...] = ()
+    holding: tuple[Action, ...] = ()
     frozen: str = ""
     dry_run: bool = False
 
@@ -85,21 +98,21 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class PlannedWrite:
     """One file as it is to be: the step, the bytes it replaces and those it puts there, and the change to a note.
 
     `together` are the keys of what is written with it or not at all.
     """
 
     key: str
-    step: Step
+    step: FileStep
     raw: bytes
     new: bytes
     change: Change | None = None
     together: frozenset[str] = frozenset()
 
 
-class Draft:
+class RunPlan:
     """A run's changes in the making, on a view of the vault. Nothing is written.
 
     `ended` and `rewritten` name by memory the pass that ends or rewrites it. The passes of `skip` are not asked; at
@@ -108,27 +121,27 @@ class Draft:
     """
 
     def __init__(
-        self, view: View, now: datetime, vault: Vault, quiet: Callable[[str], str | None], births: Births
+        self, view: PassView, now: datetime, vault: Vault, quiet: Callable[[str], str | None], births: NoteDrafts
     ) -> None:
         self.view = view
         self.now = now
         self.vault = vault
         self.quiet = quiet
         self.births = births
-        self.deeds: list[Deed] = []
-        self.told: dict[tuple[str, str, str], Deed] = {}
+        self.deeds: list[Action] = []
+        self.told: dict[tuple[str, str, str], Action] = {}
         self.refused: dict[tuple[str, str], Proposal] = {}
         self.anchors: dict[str, Usage] = {}
         self.reweighed: dict[str, Fact] = {}
         self.put_off: dict[str, str] = {}
         self.failures: dict[str, str] = {}
         self.left: Counter[str] = Counter()
-        self.questions: dict[str, Ask] = {}
+        self.questions: dict[str, ModelQuestion] = {}
         self._changes: dict[str, Change] = {}
         self._bundles: dict[str, set[str]] = {}
         self._targets: set[str] = set()
-        self._marks: dict[str, Mark] = {}
-        self._amended: dict[str, list[Amend]] = {}
+        self._marks: dict[str, FileWrite] = {}
+        self._amended: dict[str, list[BlockEdit]] = {}
         self._faded: dict[str, Edge] = {}
         self.stored: dict[str, Stored] = {}
         self.active = len(view.active())
@@ -138,20 +151,20 @@ class Draft:
         self.skip: Collection[str] = ()
         self.portion: int | None = None
         self.later: dict[str, set[str]] = {}
-        self.proposed: dict[str, dict[str, Deed]] = {}
+        self.proposed: dict[str, dict[str, Action]] = {}
         self.held: dict[str, str] = {}
-        self.holding: list[Deed] = []
+        self.holding: list[Action] = []
         self._begun = view
         self._checked: dict[str, str | None] = {}
         self._passed: set[tuple[str, str]] = set()
 
-    def anew(self) -> Draft:
+    def anew(self) -> RunPlan:
         """An empty draft on what this one began with."""
-        return Draft(self._begun, self.now, self.vault, self.quiet, self.births)
+        return RunPlan(self._begun, self.now, self.vault, self.quiet, self.births)
 
-    def add(self, name: str, step: Change | Mark) -> None:
+    def add(self, name: str, step: Change | FileWrite) -> None:
         """Plan something that is no pass's idea; a person who is at the note comes first."""
-        if isinstance(step, Mark):
+        if isinstance(step, FileWrite):
             self._beside_notes(name, step)
         elif not self._refused(name, step.path, step):
             self._put(name, step.path, step)
@@ -162,7 +175,7 @@ class Draft:
         They are asked again until none has anything new to say, but none that would see what it saw before.
         """
         asked = [one for one in passes if one.__name__ not in self.skip]
-        seen = dict[str, tuple[View, frozenset[str]]]()
+        seen = dict[str, tuple[PassView, frozenset[str]]]()
         for _ in range(ROUNDS):
             before = len(self.deeds)
             for one in tuple(asked):
@@ -186,17 +199,17 @@ class Draft:
         """Plan what a pass found, except what is a person's for now or for good."""
         taken: list[Planned] = []
         for step in found:
-            if isinstance(step, Ask | Told | Case):
+            if isinstance(step, ModelQuestion | Finding | NewCase):
                 self._noted(name, step)
-            elif isinstance(step, Bundle | Made):
-                taken += self._bundled(name, step.steps if isinstance(step, Bundle) else (step,))
-            elif isinstance(step, Faded | Tie | Mark | Kept):
+            elif isinstance(step, ChangeGroup | NewMemory):
+                taken += self._bundled(name, step.steps if isinstance(step, ChangeGroup) else (step,))
+            elif isinstance(step, EdgeUpdate | NewEdge | FileWrite | VectorPrecision):
                 self._beside_notes(name, step)
                 taken.append(step)
-            elif isinstance(step, Amend):
+            elif isinstance(step, BlockEdit):
                 if not self._held(step.path) and self._may_amend(step.path):
                     self._amended.setdefault(step.path, []).append(step)
-                    self.deeds.append(Deed(name, step.path, step.path, step.path, step.why))
+                    self.deeds.append(Action(name, step.path, step.path, step.path, step.why))
                     taken.append(step)
             elif not self._refused(name, key := self.view.at.get(step.path, step.path), step):
                 self._put(name, key, step)
@@ -204,43 +217,43 @@ class Draft:
         if taken:
             self.view = self.view.after(taken)
 
-    def _noted(self, name: str, step: Ask | Told | Case) -> None:
+    def _noted(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
         """What a pass asks, tells, or has a person asked."""
-        if isinstance(step, Case):
+        if isinstance(step, NewCase):
             self._case(name, step)
-        elif isinstance(step, Told):
-            self.told[name, step.memory, step.why] = Deed(name, step.memory, step.path, "", step.why)
+        elif isinstance(step, Finding):
+            self.told[name, step.memory, step.why] = Action(name, step.memory, step.path, "", step.why)
             if step.refused:
                 self.refused[step.memory, step.refused.action] = step.refused
         elif step.key not in self.view.answers:
             self.questions[step.key] = step
 
-    def _beside_notes(self, name: str, step: Faded | Tie | Mark | Kept) -> None:
-        if isinstance(step, Kept):
+    def _beside_notes(self, name: str, step: EdgeUpdate | NewEdge | FileWrite | VectorPrecision) -> None:
+        if isinstance(step, VectorPrecision):
             self.stored |= step.stored
-            self.deeds.append(Deed(name, "", "", "", step.why))
-        elif isinstance(step, Faded | Tie):
+            self.deeds.append(Action(name, "", "", "", step.why))
+        elif isinstance(step, EdgeUpdate | NewEdge):
             self._faded[edge_id(step.edge)] = step.edge
-            self.deeds.append(Deed(name, "", EDGES, EDGES, step.why))
+            self.deeds.append(Action(name, "", EDGES, EDGES, step.why))
         else:
             self._marks[step.path] = step
-            self.deeds.append(Deed(name, "", step.path, "" if step.content is None else step.path, step.why))
+            self.deeds.append(Action(name, "", step.path, "" if step.content is None else step.path, step.why))
 
     def _put(self, name: str, key: str, step: Change) -> None:
         to = step.to if isinstance(step, Move) else step.path
         if "confidence" in step.keys and (one := self.view.memories.get(key)):
             self.reweighed.setdefault(key, one.fact)
-        self.deeds.append(Deed(name, key, step.path, to, step.why))
+        self.deeds.append(Action(name, key, step.path, to, step.why))
         if not isinstance(step, Create) and key in self.view.memories:
             (self.ended if _ends(step) else self.rewritten).setdefault(key, name)
         self._changes[key] = _joined(self._changes.get(key), step)
         self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}
 
-    def _bundled(self, name: str, steps: Iterable[Edit | Move | Made]) -> list[Planned]:
+    def _bundled(self, name: str, steps: Iterable[Edit | Move | NewMemory]) -> list[Planned]:
         """Plan all steps of a bundle, or none of them where one is refused; the steps as the view takes them."""
-        planned: list[tuple[str, Change, Edit | Move | Made]] = []
+        planned: list[tuple[str, Change, Edit | Move | NewMemory]] = []
         for step in steps:
-            if not isinstance(step, Made):
+            if not isinstance(step, NewMemory):
                 planned.append((self.view.at.get(step.path, step.path), step, step))
             elif step.fact.id in self._changes:  # planned in the round before
                 return []
@@ -254,11 +267,11 @@ class Draft:
         for key, change, done in planned:
             self._put(name, key, change)
             self._bundles.setdefault(key, set()).update(together)
-            if isinstance(done, Made):
+            if isinstance(done, NewMemory):
                 self.anchors[key] = done.usage
         return [done for *_, done in planned]
 
-    def _case(self, name: str, case: Case) -> None:
+    def _case(self, name: str, case: NewCase) -> None:
         """Plan the note that asks, unless the pair was asked about or decided."""
         note_of = self.births.case(case, self.now)
         if note_of and not self._refused(name, note_of.path, note_of):
@@ -287,7 +300,7 @@ class Draft:
             self.put_off[step.path] = why
         return bool(why)
 
-    def _may_touch(self, name: str, one: Living) -> bool:
+    def _may_touch(self, name: str, one: MemoryState) -> bool:
         """Whether a pass may change a memory that is a person's or that engram did not write."""
         if one.proposable and one.fact.id in (self.view.approved or ()):
             return True
@@ -300,7 +313,7 @@ class Draft:
             return
         if key not in proposed and not self._impossible(key, step):
             to = step.to if isinstance(step, Move) else step.path
-            proposed[key] = Deed(name, key, step.path, to, step.why)
+            proposed[key] = Action(name, key, step.path, to, step.why)
 
     def _impossible(self, key: str, step: Change) -> str | None:
         """Why a change cannot be made now, by a look at the disk and at what else is planned."""
@@ -377,15 +390,15 @@ class Draft:
 
     # -- the result ---------------------------------------------------------------------------------
 
-    def writes(self, edges: Edges, most: int) -> list[Write]:
+    def writes(self, edges: EdgeStore, most: int) -> list[PlannedWrite]:
         """The files as they are to be, state before notes; what would change nothing is left out.
 
         What does not fit into `most` replaced bytes is put off: it could not be taken back.
         """
-        found: list[Write] = []
+        found: list[PlannedWrite] = []
         try:
             if self._faded:
-                self._marks[EDGES] = Mark(EDGES, edges.anew(self._faded.values()), "")
+                self._marks[EDGES] = FileWrite(EDGES, edges.anew(self._faded.values()), "")
             found += [write for mark in self._marks.values() if (write := self._marked(mark))]
         except EngramError as fault:
             self.failures["state"] = str(fault)
@@ -412,27 +425,27 @@ class Draft:
         self.deeds = [deed for deed in self.deeds if (deed.memory or deed.path) in done]
         return kept
 
-    def _marked(self, mark: Mark) -> Write | None:
+    def _marked(self, mark: FileWrite) -> PlannedWrite | None:
         there = self.vault.exists(mark.path)
         raw = self.vault.read(mark.path) if there else b""
         new = mark.content or b""
         before, after = mark.path if there else "", "" if mark.content is None else mark.path
         if (before, raw) == (after, new) or not (before or after):
             return None
-        return Write(mark.path, _step(before, after, raw, new), raw, new)
+        return PlannedWrite(mark.path, _step(before, after, raw, new), raw, new)
 
-    def _told(self, path: str, steps: Iterable[Amend]) -> list[Write]:
+    def _told(self, path: str, steps: Iterable[BlockEdit]) -> list[PlannedWrite]:
         there = self.vault.exists(path)
         raw = new = self.vault.read(path) if there else b""
         for step in steps:
             new = blocks.amended(new, step, self.view.policy.files)
-        return [] if new == raw else [Write(path, _step(path if there else "", path, raw, new), raw, new)]
+        return [] if new == raw else [PlannedWrite(path, _step(path if there else "", path, raw, new), raw, new)]
 
-    def _changed(self, key: str, change: Change) -> list[Write]:
+    def _changed(self, key: str, change: Change) -> list[PlannedWrite]:
         together = frozenset(self._bundles.get(key, ()))
         if isinstance(change, Create):
             new = frontmatter.emit(change.keys, change.body)
-            return [Write(key, _step("", change.path, b"", new), b"", new, change, together)]
+            return [PlannedWrite(key, _step("", change.path, b"", new), b"", new, change, together)]
         raw = self.vault.read(change.path)
         if disk.sha256(raw) != change.sha:
             raise ConflictError("it changed since it was last looked at", where=change.path)
@@ -440,7 +453,7 @@ class Draft:
         after = change.to if isinstance(change, Move) else change.path
         if (after, new) == (change.path, raw):
             return []
-        return [Write(key, _step(change.path, after, raw, new), raw, new, change, together)]
+        return [PlannedWrite(key, _step(change.path, after, raw, new), raw, new, change, together)]
 
 
 def _ends(step: Edit | Move) -> bool:
@@ -449,15 +462,15 @@ def _ends(step: Edit | Move) -> bool:
     return gone or step.keys.get("status", "active") != "active"
 
 
-def _step(before: str, after: str, raw: bytes, new: bytes) -> Step:
+def _step(before: str, after: str, raw: bytes, new: bytes) -> FileStep:
     was, now = disk.sha256(raw) if before else "", disk.sha256(new) if after else ""
-    return Step(before, after, was, now, len(new))
+    return FileStep(before, after, was, now, len(new))
 
 
-def _within(found: Iterable[Write], most: int) -> tuple[list[Write], list[Write]]:
+def _within(found: Iterable[PlannedWrite], most: int) -> tuple[list[PlannedWrite], list[PlannedWrite]]:
     """What fits into so many bytes, in order, and what would have gone beyond them."""
-    kept: list[Write] = []
-    over: list[Write] = []
+    kept: list[PlannedWrite] = []
+    over: list[PlannedWrite] = []
     for write in found:
         size = cost(write.step, write.raw)
         (kept if size <= most else over).append(write)
@@ -477,6 +490,6 @@ def _joined(first: Change | None, then: Change) -> Change:
     return Move(first.path, first.sha, to, keys, then.why, body)
 
 
-def counts(deeds: Iterable[Deed]) -> dict[str, int]:
+def counts(deeds: Iterable[Action]) -> dict[str, int]:
     """How many deeds of each pass."""
     return dict(Counter(one.name for one in deeds))

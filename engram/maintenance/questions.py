@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.extraction.extract import Extractor
-    from engram.maintenance.passes import Ask
+    from engram.maintenance.passes import ModelQuestion
     from engram.maintenance.plan import Report
-    from engram.maintenance.run import Consolidation
-    from engram.maintenance.schedule import Agenda, Cadence
+    from engram.maintenance.run import Maintenance
+    from engram.maintenance.schedule import Cadence, Schedule
 
     T = TypeVar("T")
 
@@ -37,7 +37,7 @@ POINTS = 31
 """Points of a curve, as many as fit beside each other on a terminal."""
 
 
-class Upkeep:
+class MaintenanceLoop:
     """The verbs about the vault as a whole. `consolidate` and `tend` may be called from any thread, not the writer's.
 
     `as_writer` has a job done by the one writer and gives its result.
@@ -45,14 +45,14 @@ class Upkeep:
 
     def __init__(
         self,
-        order: Consolidation,
-        agenda: Agenda,
+        order: Maintenance,
+        schedule: Schedule,
         extractor: Extractor,
         settings: Settings,
         clock: Callable[[], datetime],
     ) -> None:
         self.order = order
-        self.agenda = agenda
+        self.schedule = schedule
         self.extractor = extractor
         self.settings = settings
         self.clock = clock
@@ -87,7 +87,7 @@ class Upkeep:
     def _ran(self, cadence: Cadence, report: Report) -> None:
         """What was frozen is still due."""
         if not report.frozen:
-            self.as_writer(partial(self.agenda.ran, cadence, self.clock()))
+            self.as_writer(partial(self.schedule.ran, cadence, self.clock()))
 
     def next_due(self) -> datetime:
         """When a run may become due next by time alone: now, if one is due that was not made.
@@ -97,15 +97,15 @@ class Upkeep:
         now = self.clock()
         if self._due():
             return now
-        times = [self.agenda.next(now), self.agenda.rested(now), self.order.sight.talks.next_over(now)]
+        times = [self.schedule.next(now), self.schedule.rested(now), self.order.snapshot.talks.next_over(now)]
         times += [self._talks_after] if self._talks_after > now else []
         return min(filter(None, times))
 
     def _due(self) -> list[tuple[Cadence, str]]:
         now = self.clock()
         ready = now >= self._talks_after and self.order.index.known and not self.order.frozen()
-        self.agenda.events["talk"] = len(self.order.sight.talks.due(now)) if ready else 0
-        return self.agenda.due(now)
+        self.schedule.events["talk"] = len(self.order.snapshot.talks.due(now)) if ready else 0
+        return self.schedule.due(now)
 
     def _made(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
         """A run, one at a time. Its questions are answered first, as far as there is a model and a budget.
@@ -115,7 +115,7 @@ class Upkeep:
         with self._one:
             fault, asked, policy = "", set[str](), self.settings.policy.consolidation
             for _ in range(policy.rounds if self.settings.model else 0):
-                open_asks: Sequence[Ask] = self.as_writer(lambda: self.order.questions(cadence, only))
+                open_asks: Sequence[ModelQuestion] = self.as_writer(lambda: self.order.questions(cadence, only))
                 asks = [ask for ask in open_asks if ask.key not in asked][: policy.questions]
                 if not asks or fault not in {"", UNREAD}:
                     break
@@ -134,7 +134,7 @@ class Upkeep:
         left = max(0, policy.model.tokens_per_day - self.extractor.spend.today(self.clock()).tokens)
         return actions.ruling("summarize_node", Eligibility(), policy.actions, tokens=left)[1]
 
-    def _answered(self, asks: Sequence[Ask]) -> str:
+    def _answered(self, asks: Sequence[ModelQuestion]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
         from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
         from engram.llm.answers import answer, is_small
@@ -146,20 +146,20 @@ class Upkeep:
                 said = answer(model, ask.task, ask.material, policy)
             except ModelError as fault:
                 if not fault.retryable:  # it will never have the form
-                    self.as_writer(partial(self.order.sight.failed.__setitem__, ask.key, fault.what))
+                    self.as_writer(partial(self.order.snapshot.failed.__setitem__, ask.key, fault.what))
                     unread = True
                     continue
                 failed += 1
                 if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
                     return str(fault)
                 continue
-            self.as_writer(partial(self.order.sight.answers.keep, ask.key, said))
+            self.as_writer(partial(self.order.snapshot.answers.keep, ask.key, said))
         return "some questions were not answered" if failed else UNREAD if unread else ""
 
     def _told(self, report: Report, fault: str) -> None:
         """What is degraded after a run stands in the faults until one succeeds."""
         words = "; ".join([*(f"{name}: {what}" for name, what in report.failures.items()), *filter(None, [fault])])
-        faults, name = self.order.filing.faults, "talks" if report.cadence == "talk" else "consolidation"
+        faults, name = self.order.note_writer.faults, "talks" if report.cadence == "talk" else "consolidation"
         if words:
             faults[name] = words
         else:
@@ -175,13 +175,13 @@ class Upkeep:
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:
-            self.order.filing.faults["consolidation"] = "; ".join(failures.values())
+            self.order.note_writer.faults["consolidation"] = "; ".join(failures.values())
 
     def runs(self, last: int) -> dict[str, Any]:
         """The latest runs, the last one first: what each did, and whether it can be taken back."""
         kept = set(self.order.history.runs())
         rows = []
-        for line in reversed(self.order.sight.read(RUNS).splitlines()):
+        for line in reversed(self.order.snapshot.read(RUNS).splitlines()):
             try:
                 row = json.loads(line)
             except ValueError:
@@ -204,7 +204,7 @@ class Upkeep:
         """Remove for good what was put aside in `.trash/`, or with `dry_run` list it; nothing else does (C16, X8)."""
         if not trash:
             raise BadRequestError("nothing was named that is to be purged", fix="Use --trash to empty `.trash/`.")
-        return purged(self.order.filing, self.clock(), dry_run=dry_run)
+        return purged(self.order.note_writer, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """What will become of memories that nobody touches, with `curve` how they fade until then (X10)."""

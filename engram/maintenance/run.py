@@ -18,12 +18,12 @@ from engram.core.records import Create
 from engram.core.text import ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
 from engram.maintenance import holds
-from engram.maintenance.births import Births
+from engram.maintenance.births import NoteDrafts
 from engram.maintenance.forecast import forecast
 from engram.maintenance.passes import entities, insight, lifecycle, merge, profiles, sessions, stories, todos, vectors
-from engram.maintenance.plan import TORN, Deed, Draft, Report, Write, counts
+from engram.maintenance.plan import TORN, Action, PlannedWrite, Report, RunPlan, counts
 from engram.maintenance.schedule import CADENCES
-from engram.maintenance.snapshot import RUNS, Sight
+from engram.maintenance.snapshot import RUNS, Snapshot
 from engram.pipeline.write import deed
 from engram.vault import disk, frontmatter, reviews
 from engram.vault import undo as vault_undo
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from engram.core.actions import Proposal
     from engram.core.policy import ConsolidationPolicy
     from engram.core.records import Stored
-    from engram.maintenance.passes import Ask, Pass
+    from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.schedule import Cadence
-    from engram.pipeline.entities import Entering
-    from engram.pipeline.usage import Using
-    from engram.pipeline.write import Filing
+    from engram.pipeline.entities import EntityWriter
+    from engram.pipeline.usage import UsageTracker
+    from engram.pipeline.write import NoteWriter
     from engram.vault.git import Git
 
 
@@ -118,7 +118,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Consolidation:
+class Maintenance:
     """Puts one vault in order and takes that back. Belongs to the one writer.
 
     `frozen` says why nothing may be believed gone or grown old just now, or ''; `git` is the vault's repository.
@@ -126,23 +126,23 @@ class Consolidation:
 
     def __init__(
         self,
-        filing: Filing,
-        using: Using,
-        entering: Entering,
+        note_writer: NoteWriter,
+        usage_tracker: UsageTracker,
+        entity_writer: EntityWriter,
         clock: Callable[[], datetime],
         frozen: Callable[[], str],
         git: Git | None = None,
     ) -> None:
-        self.filing = filing
-        self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
-        self.using = using
-        self.entering, self.edges = entering, entering.edges
+        self.note_writer = note_writer
+        self.vault, self.index, self.settings = note_writer.vault, note_writer.index, note_writer.settings
+        self.usage_tracker = usage_tracker
+        self.entity_writer, self.edges = entity_writer, entity_writer.edges
         self.clock = clock
         self.frozen = frozen
         self.git = git
-        self.sight = Sight(filing, using, entering)
+        self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer)
         self.holds = holds.Holds(self.vault, self.settings.zone, ask=self.settings.holds == "ask")
-        self.history = vault_undo.History(self.settings.state / "history", self._limits.history_bytes)
+        self.history = vault_undo.UndoHistory(self.settings.state / "history", self._limits.history_bytes)
 
     # -- a run --------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Consolidation:
         return self._done(draft, name, now, failures, dry_run=dry_run)
 
     def _done(
-        self, draft: Draft, name: str, now: datetime, failures: dict[str, str], *, dry_run: bool = False
+        self, draft: RunPlan, name: str, now: datetime, failures: dict[str, str], *, dry_run: bool = False
     ) -> Report:
         """What is planned, carried out under `name` unless it is a `dry_run`."""
         writes = draft.writes(self.edges, self._limits.history_bytes)
@@ -182,27 +182,27 @@ class Consolidation:
             failures |= self._carried_out(run, name, now, writes, draft.deeds, failures)
             failures |= self._stored(draft.stored)
             failures |= self._begun(draft, now)
-            self.filing.explain(list(self._refused(run, now, draft.refused)))
+            self.note_writer.explain(list(self._refused(run, now, draft.refused)))
         unasked = dict(Counter(ask.task for ask in draft.questions.values()))
         done = (tuple(draft.deeds), draft.put_off, dict(draft.left), failures)
         seen = (unasked, tuple(draft.told.values()), draft.held, tuple(draft.holding))
         return Report(run if writes else "", name, now, self.clock(), *done, *seen, dry_run=dry_run)
 
     @_uncollected()
-    def questions(self, cadence: Cadence, only: str | None = None) -> list[Ask]:
-        """What a run would ask a model now; the answers belong into `sight.answers`, and may lead to more questions."""
+    def questions(self, cadence: Cadence, only: str | None = None) -> list[ModelQuestion]:
+        """What a run would ask a model now; the answers belong into `snapshot.answers`, and may lead to more questions."""
         if self.frozen() or not self.index.known:
             return []
         return list(self._planned(cadence, _chosen(cadence, only), self.clock()).questions.values())
 
-    def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> Draft:
+    def _planned(self, cadence: Cadence, passes: Sequence[Pass], now: datetime) -> RunPlan:
         return self.holds.bounded(lambda draft: draft.plan(passes), self._draft(cadence, now), passes)
 
-    def _draft(self, cadence: Cadence, now: datetime, approved: Collection[str] | None = None) -> Draft:
+    def _draft(self, cadence: Cadence, now: datetime, approved: Collection[str] | None = None) -> RunPlan:
         """An empty draft; with `approved` on nothing but these memories, of which a person was asked."""
         closed = self.holds.closed() if approved is None else {}
-        view = replace(self.sight.view(now, cadence), closed=closed, approved=approved)
-        return Draft(view, now, self.vault, self.sight.quiet(now), Births(self.filing))
+        view = replace(self.snapshot.view(now, cadence), closed=closed, approved=approved)
+        return RunPlan(view, now, self.vault, self.snapshot.quiet(now), NoteDrafts(self.note_writer))
 
     @_uncollected()
     def settle(self, held: str, *, apply: bool) -> None:
@@ -223,15 +223,17 @@ class Consolidation:
                 raise ConflictError("; ".join(report.failures.values()), where=holds.path_of(held))
         self.holds.answered(held, rejected=not apply)
 
-    def _begun(self, draft: Draft, now: datetime) -> dict[str, str]:
+    def _begun(self, draft: RunPlan, now: datetime) -> dict[str, str]:
         """What the use of memories starts with that were made just now is written down; and what that of those is
         worth now whose confidence changed, by which salience fades (rows A10, B6).
         """
         try:
-            self.using.uses.note({name: usage for name, usage in draft.anchors.items() if self.index.fact(name)})
+            self.usage_tracker.usage_log.note(
+                {name: usage for name, usage in draft.anchors.items() if self.index.fact(name)}
+            )
             for fact in draft.reweighed.values():
-                self.using.anchored(fact, now)
-            self.using.flush()
+                self.usage_tracker.anchored(fact, now)
+            self.usage_tracker.flush()
         except EngramError as fault:
             return {"usage": str(fault)}
         return {}
@@ -239,10 +241,10 @@ class Consolidation:
     def _flushed(self, now: datetime, *, compact: bool) -> dict[str, str]:
         """What was seen of memories in use is written down first (`A19`)."""
         try:
-            self.using.flush()
-            self.using.refresh(now)
+            self.usage_tracker.flush()
+            self.usage_tracker.refresh(now)
             if compact:
-                self.using.compact(now)
+                self.usage_tracker.compact(now)
         except EngramError as fault:
             return {"usage": str(fault)}
         return {}
@@ -271,8 +273,8 @@ class Consolidation:
         run: str,
         cadence: str,
         now: datetime,
-        writes: Sequence[Write],
-        deeds: Sequence[Deed],
+        writes: Sequence[PlannedWrite],
+        deeds: Sequence[Action],
         failures: Mapping[str, str],
     ) -> dict[str, str]:
         """Keep what will be replaced, write, and record the run; what failed, by path."""
@@ -287,9 +289,9 @@ class Consolidation:
             met = self._written(run, now, writes, deeds)
             lost = (one for one in deeds if one.memory and one.path in met)
             failed = (deed(now, one.name, one.memory, met[one.path], by="engram") for one in lost)
-            self.filing.explain([row | {"outcome": "failed", "run": run} for row in failed])
-            self.filing.seed()
-            self.entering.wrote(path for write in writes for path in _paths(write))
+            self.note_writer.explain([row | {"outcome": "failed", "run": run} for row in failed])
+            self.note_writer.seed()
+            self.entity_writer.wrote(path for write in writes for path in _paths(write))
         if writes or failures:
             stands = [one for one in deeds if one.path not in met]
             met |= self._record(run, cadence, now, stands, {**failures, **met})
@@ -299,7 +301,9 @@ class Consolidation:
             met |= self._committed([path for write in writes for path in _paths(write)], f"{cadence}, {done}", run)
         return met
 
-    def _written(self, run: str, now: datetime, writes: Sequence[Write], deeds: Iterable[Deed]) -> dict[str, str]:
+    def _written(
+        self, run: str, now: datetime, writes: Sequence[PlannedWrite], deeds: Iterable[Action]
+    ) -> dict[str, str]:
         """State first, then the notes, some at a time; what failed, by path."""
         rows: dict[str, list[dict[str, object]]] = {}
         for write in writes:
@@ -322,24 +326,24 @@ class Consolidation:
                     failures |= met
         return failures
 
-    def _filed(self, some: Sequence[Write], rows: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
+    def _filed(self, some: Sequence[PlannedWrite], rows: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
         changes = [write.change for write in some if write.change is not None]
         told = [row for write in some for row in rows.get(write.key, ())]
-        self.filing.write(changes, told, {_place(write): write.new for write in some})
+        self.note_writer.write(changes, told, {_place(write): write.new for write in some})
 
-    def _alone(self, write: Write, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, str]:
+    def _alone(self, write: PlannedWrite, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, str]:
         try:
             held = vault_undo.settled(self.vault, [write.step])
             if held:
                 self.index.wrote(held)
-                self.filing.explain(list(rows.get(write.key, ())))
+                self.note_writer.explain(list(rows.get(write.key, ())))
             else:
                 self._filed([write], rows)
         except EngramError as fault:
             return {_place(write): str(fault)}
         return {}
 
-    def _put(self, writes: Sequence[Write]) -> dict[str, str]:
+    def _put(self, writes: Sequence[PlannedWrite]) -> dict[str, str]:
         """Write files as they are to be, some at a time, durably; what failed, by path."""
         failures: dict[str, str] = {}
         for some in self._together(writes):
@@ -352,14 +356,14 @@ class Consolidation:
                     held |= (stands := vault_undo.settled(self.vault, [write.step]))  # must be known all the same
                     if not isinstance(fault, ConflictError):  # a person's edit is for a rescan to tell
                         unsure += [path for path in _paths(write) if path not in stands]
-            for finish in (partial(disk.sync, pending), partial(self.filing.took, held, unsure)):
+            for finish in (partial(disk.sync, pending), partial(self.note_writer.took, held, unsure)):
                 try:
                     finish()
                 except EngramError as fault:
                     failures = dict.fromkeys(map(_place, some), str(fault)) | failures
         return failures
 
-    def _together(self, writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
+    def _together(self, writes: Sequence[PlannedWrite]) -> Iterator[Sequence[PlannedWrite]]:
         """So many at a time that their folders are made durable once, and the index told."""
         size = self._limits.together
         return (writes[start : start + size] for start in range(0, len(writes), size))
@@ -373,7 +377,7 @@ class Consolidation:
         return {}
 
     def _record(
-        self, run: str, cadence: str, now: datetime, deeds: Sequence[Deed], failures: Mapping[str, str]
+        self, run: str, cadence: str, now: datetime, deeds: Sequence[Action], failures: Mapping[str, str]
     ) -> dict[str, str]:
         """One line about the run; what this met, if anything."""
         at, ended = (when.isoformat(timespec="seconds") for when in (now, self.clock()))
@@ -389,7 +393,9 @@ class Consolidation:
         if self.git is None:
             return {}
         try:
-            self.git.commit([*paths, ACTIONS, RUNS, HASHES, self.using.uses.path], subject, "consolidate", run)
+            self.git.commit(
+                [*paths, ACTIONS, RUNS, HASHES, self.usage_tracker.usage_log.path], subject, "consolidate", run
+            )
         except EngramError as fault:
             return {"git": str(fault)}
         return {}
@@ -403,7 +409,7 @@ class Consolidation:
             try:
                 self.index.wrote(vault_undo.settled(self.vault, self.history.load(run).steps))
             except EngramError as fault:
-                self.filing.faults["history"] = str(fault)
+                self.note_writer.faults["history"] = str(fault)
             self._record(run, "", self.clock(), (), {"run": "it was cut short"})
             self.history.finished(run)
 
@@ -419,12 +425,12 @@ class Consolidation:
         way = vault_undo.back(self.vault, kept)
         run = self._id(now, "undo")
         writes = [
-            Write(_id_in(new or raw), step, raw, new)
+            PlannedWrite(_id_in(new or raw), step, raw, new)
             for step, new in way.steps
             for raw in [way.replaced.get(step.was, b"")]
         ]
         deeds = [
-            Deed("undo", write.key, write.step.before, write.step.after, f"a person took back run {kept.run}")
+            Action("undo", write.key, write.step.before, write.step.after, f"a person took back run {kept.run}")
             for write in writes
         ]
         failures: dict[str, str] = {}
@@ -433,15 +439,15 @@ class Consolidation:
             failures |= self._put(writes)
             back = {write.key for write in writes if _returned(write)}
             stood = [one for one in deeds if one.memory and one.path not in failures]
-            self.filing.explain([_told(now, one, run, back) for one in stood])
-            self.filing.seed()
+            self.note_writer.explain([_told(now, one, run, back) for one in stood])
+            self.note_writer.seed()
             failures |= self._record(run, "undo", now, deeds, failures)
             self.history.finished(run)
             failures |= self._committed([path for write in writes for path in _paths(write)], f"undo {kept.run}", run)
         ended = self.clock()
         return Report(run if writes else "", "undo", now, ended, tuple(deeds), way.stays, {}, failures, dry_run=dry_run)
 
-    def _kept_run(self, name: str) -> vault_undo.Kept:
+    def _kept_run(self, name: str) -> vault_undo.RecordedRun:
         """The run from the history, or from git where it is no longer kept."""
         try:
             return self.history.load(self.history.find(name))
@@ -455,7 +461,7 @@ class Consolidation:
     def forecast(self, days: int, points: int = 0) -> list[dict[str, Any]]:
         """What will become of memories within `days` days if nobody touches them, the soonest first (`X10`)."""
         now = self.clock()
-        return forecast(self.sight.view(now), now, days, points)
+        return forecast(self.snapshot.view(now), now, days, points)
 
     @property
     def _limits(self) -> ConsolidationPolicy:
@@ -472,12 +478,12 @@ def _chosen(cadence: Cadence, only: str | None) -> tuple[Pass, ...]:
     return (known[only],)
 
 
-def _place(write: Write) -> str:
+def _place(write: PlannedWrite) -> str:
     """Where a file stands before it is written, or else afterwards."""
     return write.step.before or write.step.after
 
 
-def _paths(write: Write) -> list[str]:
+def _paths(write: PlannedWrite) -> list[str]:
     return [path for path in dict.fromkeys((write.step.before, write.step.after)) if path]
 
 
@@ -487,7 +493,7 @@ def _id_in(raw: bytes) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _returned(write: Write) -> bool:
+def _returned(write: PlannedWrite) -> bool:
     """Whether a memory comes back from where it was put, or out of the tie to what took its place."""
     if not write.step.after or write.step.before != write.step.after:
         return bool(write.step.after)
@@ -495,6 +501,6 @@ def _returned(write: Write) -> bool:
     return any(was.get(key) != now.get(key) for key in ("status", "supersedes", "superseded_by"))
 
 
-def _told(now: datetime, one: Deed, run: str, back: Collection[str]) -> dict[str, object]:
+def _told(now: datetime, one: Action, run: str, back: Collection[str]) -> dict[str, object]:
     """The row of the action log; where a memory comes `back`, that is a person's word on it."""
     return deed(now, "edit" if one.memory in back else "undo", one.memory, one.why) | {"run": run}

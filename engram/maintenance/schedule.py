@@ -75,7 +75,7 @@ def _turn(
     return datetime.combine(day + ahead, time(hour), zone).astimezone(UTC)
 
 
-class Agenda:
+class Schedule:
     """What is due, kept in the file `path` across restarts. Belongs to the one writer."""
 
     def __init__(self, path: Path, zone: tzinfo, policy: ConsolidationPolicy) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from engram.core import todos, trust
 from engram.core.sessions import SPINE, over
 from engram.errors import EngramError, NotFoundError
-from engram.index.conversations import Conversations
-from engram.llm.answers import Answers
-from engram.maintenance.passes import FOREIGN, Living, Looking, View
-from engram.pipeline.neighbours import Around, Beside
+from engram.index.conversations import SessionReader
+from engram.llm.answers import AnswerCache
+from engram.maintenance.passes import FOREIGN, MemoryState, PassView, VaultReader
+from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
 from engram.vault import disk as vault_disk
 from engram.vault import frontmatter
 from engram.vault.blocks import page_from
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from engram.core.dedup import Neighbour
     from engram.core.records import Entity, Fact, Page
     from engram.maintenance.schedule import Cadence
-    from engram.pipeline.entities import Entering
-    from engram.pipeline.usage import Using
-    from engram.pipeline.write import Filing
+    from engram.pipeline.entities import EntityWriter
+    from engram.pipeline.usage import UsageTracker
+    from engram.pipeline.write import NoteWriter
 
 RUNS = "state/runs.jsonl"
 ANSWERS = "answers.jsonl"
@@ -36,25 +36,25 @@ _CHUNK = 1000
 _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
-class Sight(Looking):
+class Snapshot(VaultReader):
     """Looks at one vault for the passes. Belongs to the one writer; `answers` are what a model said before."""
 
-    def __init__(self, filing: Filing, using: Using, entering: Entering) -> None:
+    def __init__(self, note_writer: NoteWriter, usage_tracker: UsageTracker, entity_writer: EntityWriter) -> None:
         super().__init__()
-        self.filing = filing
-        self.around = Around(Beside(filing.index, filing.settings))
-        self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
-        self.using = using
-        self.entering = entering
-        self.edges = entering.edges
-        self.talks = Conversations(self.vault, self.index, self.settings)
+        self.note_writer = note_writer
+        self.around = NeighbourCache(NeighbourSearch(note_writer.index, note_writer.settings))
+        self.vault, self.index, self.settings = note_writer.vault, note_writer.index, note_writer.settings
+        self.usage_tracker = usage_tracker
+        self.entity_writer = entity_writer
+        self.edges = entity_writer.edges
+        self.talks = SessionReader(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
         self._voices: dict[str, trust.Voice] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
-        self.answers = Answers(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
+        self.answers = AnswerCache(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
 
-    def view(self, now: datetime, cadence: Cadence | None = None) -> View:
+    def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
         """What the passes see at `now`: by day and night without what only fading asks for, whose source a memory has.
 
         A talk that goes on needs no memories but promises.
@@ -68,13 +68,13 @@ class Sight(Looking):
         facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         if not few:
             self.around.follow(facts)
-        self.using.meet(facts, self.filing.births(), now, self.settings.zone)
+        self.usage_tracker.meet(facts, self.note_writer.births(), now, self.settings.zone)
         self.edges.refresh()
-        self._entities = self.entering.known()
+        self._entities = self.entity_writer.known()
         self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
         self._voices = {}
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
-        return View(
+        return PassView(
             self.settings.policy,
             self.settings.zone,
             memories,
@@ -86,7 +86,7 @@ class Sight(Looking):
             whole=whole,
             buried=self.index.tombstones,
             forgotten=self.index.forgotten,
-            feedback=self.using.feedback(self.read(ACTIONS), now) if whole else {},
+            feedback=self.usage_tracker.feedback(self.read(ACTIONS), now) if whole else {},
             roots=self.settings.drift_roots,
             talks=talks,
             messages=self.talks.messages() if telling else {},
@@ -125,18 +125,20 @@ class Sight(Looking):
                 return b""
         return b""
 
-    def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[Living]:
+    def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[MemoryState]:
         if whole:  # in order, as they lie on the disk
             keys = sorted({key for fact in facts for key in (fact.source, *fact.also) if key})
             for start in range(0, len(keys), _CHUNK):
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
-        births = self.filing.births()
+        births = self.note_writer.births()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
-            kept = self.filing.kept(fact) or (FOREIGN if foreign else None)
-            yield Living(fact, self.using.of(fact.id), believed[source], barred[source], kept, source, foreign)
+            kept = self.note_writer.kept(fact) or (FOREIGN if foreign else None)
+            yield MemoryState(
+                fact, self.usage_tracker.of(fact.id), believed[source], barred[source], kept, source, foreign
+            )
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.ingest.queue import Backlog, State
+    from engram.ingest.queue import State, TurnQueue
 
 NOTICE = "notice"
 """The level of what is to be known and needs no mending."""
@@ -38,7 +38,7 @@ BATCHES: Mapping[State, tuple[str, str]] = {
 
 
 def findings(
-    settings: Settings, problems: Iterable[Problem], backlog: Backlog, faults: Mapping[str, str]
+    settings: Settings, problems: Iterable[Problem], queue: TurnQueue, faults: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Each problem with its level and code, where it is, and what to do about it; nothing when all is well.
 
@@ -64,7 +64,7 @@ def findings(
     if settings.vault.stat().st_mode & 0o077:
         found.append({"level": "warning", "code": "mode", "where": str(settings.vault), "what": LAX})
     turns: Counter[tuple[str, State, str]] = Counter()
-    for state, batch, why in backlog.held_up:
+    for state, batch, why in queue.held_up:
         turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(batch.waiting)
     for (where, state, why), number in turns.items():
         (code, fix), what = BATCHES[state], f"{number} turn{'s' * (number > 1)}: {why}"

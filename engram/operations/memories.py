@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from engram.core.records import Candidate, Change, Turn
     from engram.index.diff import Edited
-    from engram.operations.review import Reviewing
-    from engram.pipeline.reconcile import Climb
-    from engram.pipeline.usage import Using
+    from engram.operations.review import ReviewQueue
+    from engram.pipeline.reconcile import Reconciler
+    from engram.pipeline.usage import UsageTracker
 
 
 YOU_ASKED = "the user asked"
@@ -42,7 +42,7 @@ _ACTIVE: dict[str, object] = {"status": "active", "end_reason": None}
 REWORDED = "the first turn was said before the statement was put in these words"
 
 
-class Deeds:
+class MemoryOperations:
     """The operations on single memories. `show` and `why` may be called from any thread, the rest by the writer.
 
     `look` takes in what changed at some paths.
@@ -50,19 +50,24 @@ class Deeds:
 
     def __init__(
         self,
-        climb: Climb,
-        reviewing: Reviewing,
-        using: Using,
+        reconciler: Reconciler,
+        review_queue: ReviewQueue,
+        usage_tracker: UsageTracker,
         intake: ingest_intake.Intake,
         clock: Callable[[], datetime],
         look: Callable[[Collection[Path]], object],
     ) -> None:
-        self.climb = climb
-        self.reviewing = reviewing
-        self.using = using
+        self.reconciler = reconciler
+        self.review_queue = review_queue
+        self.usage_tracker = usage_tracker
         self.intake = intake
-        self.forgetting = climb.forgetting
-        self.filing, self.vault, self.index, self.settings = climb.filing, climb.vault, climb.index, climb.settings
+        self.forgetting = reconciler.forgetting
+        self.note_writer, self.vault, self.index, self.settings = (
+            reconciler.note_writer,
+            reconciler.vault,
+            reconciler.index,
+            reconciler.settings,
+        )
         self.clock = clock
         self.look = look
 
@@ -91,10 +96,10 @@ class Deeds:
         if trust.source_class(turn) != "user" and self.index.forgotten.hides(turn.text, Spoken(now)):
             raise ForbiddenError(FORGOTTEN, fix="Let the user say it.")
         until = None if expires is None else ingest_intake.moment(expires, self.settings.zone, end=True)
-        if known := self.filing.twin(turn.text, turn.persona, now):
-            keys = self.filing.confirmed(known)
+        if known := self.note_writer.twin(turn.text, turn.persona, now):
+            keys = self.note_writer.confirmed(known)
             changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
-            self.filing.write(changes, [deed(now, "confirm", known.id, "same statement")])
+            self.note_writer.write(changes, [deed(now, "confirm", known.id, "same statement")])
             return self._again(known.id, KNOWN, turn, pinned=pinned)
         guess = self._guess(turn)
         category = category or (guess.category if guess else "fact")
@@ -102,7 +107,7 @@ class Deeds:
         tags = _written(tags)
         policy = self.settings.policy.importance
         with self.intake.place(turn) as place:
-            (evidence,) = self.filing.file_turns([place])
+            (evidence,) = self.note_writer.file_turns([place])
         fact = Fact(
             id=ulid(now, evidence.key),
             text=turn.text,
@@ -112,7 +117,7 @@ class Deeds:
             importance=classify.importance_of(turn.text, category, tags, policy)[0]
             if importance is None
             else importance,
-            about=self.climb.entering.linked(redact(name, self.settings.redact).text for name in named),
+            about=self.reconciler.entity_writer.linked(redact(name, self.settings.redact).text for name in named),
             tags=tuple(redact(tag, self.settings.redact).text for tag in tags),
             source=evidence.key,
             origin="user",
@@ -121,7 +126,7 @@ class Deeds:
             persona=turn.persona,
         )
         self.forgetting.lift([evidence], now, asked=True)
-        verdict, asked = self.climb.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
+        verdict, asked = self.reconciler.keep(fact, turn, deed(now, "store", fact.id, "asked to remember"))
         if verdict.met:
             return self._again(verdict.met, verdict.why, turn, pinned=pinned)
         path = self.index.find(fact.id).path
@@ -149,24 +154,24 @@ class Deeds:
         raw = {"text": text, "session": REMEMBERED, "persona": fact.persona}
         turn = ingest_intake.turn_from(raw, now, self.settings, self._turn_id(text, now))
         with self.intake.place(turn) as place:
-            (evidence,) = self.filing.file_turns([place])
-        return self.reviewing.correct(fact, turn.text, now, evidence.key)
+            (evidence,) = self.note_writer.file_turns([place])
+        return self.review_queue.correct(fact, turn.text, now, evidence.key)
 
     def confirm(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """Say that it is so (A8, C24)."""
-        return self.reviewing.confirm(self._found(id), self.clock())
+        return self.review_queue.confirm(self._found(id), self.clock())
 
     def dispute(self, id: str) -> dict[str, Any]:  # noqa: A002  see show
         """Say that it is doubtful (C24)."""
-        return self.reviewing.dispute(self._found(id), self.clock())
+        return self.review_queue.dispute(self._found(id), self.clock())
 
     def review(self, id: str | None) -> dict[str, Any]:  # noqa: A002  see show
         """What waits for a person (X9)."""
-        return self.reviewing.listed(id)
+        return self.review_queue.listed(id)
 
     def decide(self, id: str, decision: str) -> dict[str, Any]:  # noqa: A002  see show
         """Answer a case (X9)."""
-        return self.reviewing.answer(id, decision, self.clock())
+        return self.review_queue.answer(id, decision, self.clock())
 
     def show(self, id: str) -> dict[str, Any]:  # noqa: A002  the operation's argument is called so everywhere
         """One memory with everything known of it."""
@@ -177,7 +182,7 @@ class Deeds:
         problems = [asdict(problem) for problem in self.index.problems(fact.path)]
         known = {"memory": formatting.plain(fact), "markdown": raw.decode(errors="replace"), "problems": problems}
         came = self._provenance(fact)
-        kept = {"protected": lifecycle.protected(fact, self.filing.kept(fact))}
+        kept = {"protected": lifecycle.protected(fact, self.note_writer.kept(fact))}
         standing = self._standing(fact, came["said_by"])
         return known | {**came, **kept, **standing, "related": self._related(fact.id)}
 
@@ -198,7 +203,7 @@ class Deeds:
         return {
             "memory": formatting.plain(fact),
             **staged,
-            "protected": lifecycle.protected(fact, self.filing.kept(fact)),
+            "protected": lifecycle.protected(fact, self.note_writer.kept(fact)),
             **came,
             **since,
             "turns": [formatting.plain_turn(turn, self.settings.policy.trust) for turn in self._said(fact)],
@@ -234,9 +239,9 @@ class Deeds:
         same = f"{why}: it says the same"
         refused = {fact.path: words for fact in along.values() if (words := self._refused(fact, ended, "forget", same))}
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
-        self.filing.explain([deed(now, "hide", named, why) | hides])
+        self.note_writer.explain([deed(now, "hide", named, why) | hides])
         self.forgetting.retell([named, *self._sources(unit), *hidden.turns])
-        self.filing.seed()
+        self.note_writer.seed()
         path = unit.path if isinstance(unit, Fact) else (self.index.places([named]).get(named) or ("",))[0]
         told: dict[str, Any] = {"id": named, "path": path, "status": "forgotten", "hides": hides}
         return told | ({"unchanged": refused} if refused else {})
@@ -259,7 +264,7 @@ class Deeds:
         """Take back what hides a memory, and what was forgotten along; the memory that says the same by now, if any."""
         for name in self.forgetting.restore(fact.id, now, YOU_ASKED):
             self._revive(name)
-        return self.reviewing.joined(fact, now)
+        return self.review_queue.joined(fact, now)
 
     def _restore_turn(self, turn: str, *, only: bool) -> dict[str, Any]:
         """Show a forgotten turn again, and bring back what was forgotten along with it."""
@@ -268,8 +273,8 @@ class Deeds:
         now = self.clock()
         for name in self.forgetting.restore(turn, now, YOU_ASKED):
             self._revive(name)
-        self.filing.explain([deed(now, "restore", turn, YOU_ASKED)])
-        self.filing.seed()
+        self.note_writer.explain([deed(now, "restore", turn, YOU_ASKED)])
+        self.note_writer.seed()
         return {"id": turn, "path": (self.index.places([turn]).get(turn) or ("",))[0], "changed": ["status"]}
 
     def _revive(self, name: str) -> None:
@@ -292,24 +297,24 @@ class Deeds:
             return self._restore_turn(unit.key, only=bool(status) and pinned is None and layer is None)
         fact = unit
         if status and fact.status != "active" and (known := self._lifted(fact, now)):
-            self.using.attested(known.id, now)
+            self.usage_tracker.attested(known.id, now)
             return {**self.update(known.id, pinned, status, layer), "verdict": "confirmed", "why": KNOWN}
         keys: dict[str, object] = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None
-            self.using.anchored(fact, now)
+            self.usage_tracker.anchored(fact, now)
         turned = {"up": lifecycle.raised, "down": lifecycle.lowered}[layer](fact) if layer else None
         if turned is not None:
             keys["layer"] = turned or None
         if status and fact.status != "active":
             keys |= _ACTIVE
         if keys:
-            deeds = {"restore": status, "pin": pinned, "unpin": pinned is False, "promote": layer == "up"}
-            action = next((name for name, done in deeds.items() if done), "demote")
+            memory_operations = {"restore": status, "pin": pinned, "unpin": pinned is False, "promote": layer == "up"}
+            action = next((name for name, done in memory_operations.items() if done), "demote")
             self._change(fact, keys, action, YOU_ASKED, home=bool(status))
             if status:
-                self.using.attested(fact.id, now)
-                self.filing.seed()
+                self.usage_tracker.attested(fact.id, now)
+                self.note_writer.seed()
         return {"id": fact.id, "path": self.index.find(fact.id).path, "changed": sorted(keys)}
 
     def settle(self, id: str, stage: str) -> dict[str, Any]:  # noqa: A002  the argument's name is shown to people
@@ -343,15 +348,15 @@ class Deeds:
             elif was and not is_now:
                 self.forgetting.restore(edit.after.id, now, "a person set the status")
             at = self.vault.edited_at(edit.after.path)
-            self.using.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
+            self.usage_tracker.attested(edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None)
         theirs = [edit.after.id for edit in edits if not dedup.is_own_change(edit.before, edit.after)]
-        self.filing.explain([deed(now, "edit", name, "a person edited the note") for name in theirs])
+        self.note_writer.explain([deed(now, "edit", name, "a person edited the note") for name in theirs])
 
     def gone(self, gone: Collection[Fact]) -> None:
         """A person deleted these notes: told before the catalogue forgets them, or a crash would forget the deed."""
         now = self.clock()
         self.forgetting.entomb(gone, now, "a person deleted the note", only="turns")
-        self.filing.explain([deed(now, "forget", fact.id, "a person deleted the note") for fact in gone])
+        self.note_writer.explain([deed(now, "forget", fact.id, "a person deleted the note") for fact in gone])
 
     def _said(self, fact: Fact) -> list[FiledTurn]:
         """The turns that a fact rests on, as far as they are in the vault, without what was forgotten."""
@@ -369,9 +374,9 @@ class Deeds:
 
     def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
         """How a memory was used and what it is worth now; none of it stands in the note (rows B4, C24, C30, D2)."""
-        policy, usage, now = self.settings.policy, self.using.of(fact.id), self.clock()
+        policy, usage, now = self.settings.policy, self.usage_tracker.of(fact.id), self.clock()
         believed = trust.trust(said_by, policy.trust)
-        feedback = self.using.feedback(self.vault.read(ACTIONS), now) if self.vault.exists(ACTIONS) else {}
+        feedback = self.usage_tracker.feedback(self.vault.read(ACTIONS), now) if self.vault.exists(ACTIONS) else {}
         felt = feedback.get(fact.category, 0.0)
         worth = decay.vitals(fact, usage, now, believed, policy, felt)
         use = core_importance.use_of(fact, usage, believed, lifecycle.layer_of(fact), now)
@@ -394,7 +399,7 @@ class Deeds:
                 "id": edge.target if edge.source == fact_id else edge.source,
                 "confidence": round(graph.effective(edge, now, policy), 2),
             }
-            for edge in self.climb.entering.edges.all()
+            for edge in self.reconciler.entity_writer.edges.all()
             if fact_id in {edge.source, edge.target}
         ]
 
@@ -418,14 +423,14 @@ class Deeds:
 
         def change(fact: Fact) -> Change:
             if home and fact.path.startswith("archive/"):
-                to = self.filing.path_of(replace(fact, status="active"), ())
+                to = self.note_writer.path_of(replace(fact, status="active"), ())
                 return Move(fact.path, fact.sha, to, keys, why)
             return Edit(fact.path, fact.sha, keys, why)
 
         try:
-            self.filing.write([change(fact)], [row])
+            self.note_writer.write([change(fact)], [row])
         except ConflictError:
-            self.filing.write([change(self._found(fact.id))], [row])
+            self.note_writer.write([change(self._found(fact.id))], [row])
 
     def _refused(self, fact: Fact, keys: dict[str, object], action: str, why: str, *, home: bool = False) -> str:
         """Change the note of a memory that nobody named; why that failed, '' where it did not.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engram.core import trust
     from engram.core.records import Change
     from engram.index.search import Index
-    from engram.pipeline.write import Filing
+    from engram.pipeline.write import NoteWriter
     from engram.vault.frontmatter import Note
     from engram.vault.store import Vault
 
@@ -43,7 +43,7 @@ _TICK = re.compile(rb"\[[xX]\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReviewCase:
     """A note that waits: a doubtful memory, a conflict of two (the newer first), a held run, or a file to be mended.
 
     `choices` are the answers it takes, `decision` the one that is ticked, `fault` why the ticks say nothing.
@@ -63,26 +63,26 @@ class Case:
     holds: str = ""
 
 
-class Reviewing:
+class ReviewQueue:
     """What waits for a person, and the carrying out of their word. Changes belong to the one writer."""
 
     def __init__(
         self,
         vault: Vault,
         index: Index,
-        filing: Filing,
+        note_writer: NoteWriter,
         settings: Settings,
         settle: Callable[[str, bool], object] | None = None,
     ) -> None:
         self.vault = vault
         self.index = index
-        self.filing = filing
+        self.note_writer = note_writer
         self.settings = settings
         self.settle = settle
 
     # -- the queue --------------------------------------------------------------------------------
 
-    def open_cases(self, paths: Collection[Path | str] | None = None, *, ticked: bool = False) -> list[Case]:
+    def open_cases(self, paths: Collection[Path | str] | None = None, *, ticked: bool = False) -> list[ReviewCase]:
         """Every note that waits, or those at and below `paths`, with `ticked` only such with a ticked box; by path."""
         cases = []
         for path in self._waiting(paths):
@@ -93,7 +93,7 @@ class Reviewing:
             cases += [case] if case else []
         return cases
 
-    def ticked(self, paths: Collection[Path | str] | None = None) -> list[Case]:
+    def ticked(self, paths: Collection[Path | str] | None = None) -> list[ReviewCase]:
         """The cases at and below `paths` in which a person ticked an answer."""
         return [case for case in self.open_cases(paths, ticked=True) if case.decision]
 
@@ -108,7 +108,7 @@ class Reviewing:
                 faults[case.path] = str(fault)
         return faults
 
-    def find(self, name: str) -> Case:
+    def find(self, name: str) -> ReviewCase:
         """The case with this id or path, or the only one whose id begins so; NotFoundError, ConflictError."""
         cases = self.open_cases()
         exact = [case for case in cases if name in {case.id, case.path}]
@@ -137,7 +137,7 @@ class Reviewing:
         self.decide(case, decision, now)
         return {"id": case.id, "decision": decision, "memories": [fact.id for fact in case.memories]}
 
-    def decide(self, case: Case, decision: str, now: datetime, by: str = "user") -> None:
+    def decide(self, case: ReviewCase, decision: str, now: datetime, by: str = "user") -> None:
         """Carry out a decision; one that is carried out already changes nothing.
 
         Raises BadRequestError (no answer to this case), ConflictError (a person was faster; nothing is lost).
@@ -158,14 +158,14 @@ class Reviewing:
             self._keep(fresh.memories[0], now, by)
         else:
             self._drop(fresh, now, by)
-        self.filing.seed()
+        self.note_writer.seed()
 
     def _keep(self, fact: Fact, now: datetime, by: str) -> None:
         """It is a memory like others from now on, also where it had been removed before."""
         fact = self.joined(fact, now, by) or fact
         self._lift([fact], now)
         row = deed(now, "keep", fact.id, "kept in review") | {"by": by}
-        self.filing.write([self._believed(fact, {}, now)], [row])
+        self.note_writer.write([self._believed(fact, {}, now)], [row])
 
     def joined(self, fact: Fact, now: datetime, by: str = "user") -> Fact | None:
         """Of what is to be believed again, and was said anew meanwhile, no second memory is made (`C5`).
@@ -173,7 +173,7 @@ class Reviewing:
         The one that states the same takes its place and gains its evidence; None where there is none, or where its
         note cannot be changed, as when a person broke its front matter: it holds the other one up no longer.
         """
-        known = self.filing.twin(fact.text, fact.persona, now)
+        known = self.note_writer.twin(fact.text, fact.persona, now)
         if known is None:
             return None
         self._lift([fact], now)
@@ -183,27 +183,27 @@ class Reviewing:
             keys["source"] = facts.fact_keys(replace(known, also=also), self.settings.zone)["source"]
         changes = [Edit(known.path, known.sha, keys, KNOWN), self._ended(fact, known, KNOWN, now)]
         try:
-            self.filing.write(changes, [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}])
+            self.note_writer.write(changes, [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}])
         except ConflictError:
             return None
         return self.index.fact(known.id)
 
-    def _drop(self, case: Case, now: datetime, by: str) -> None:
+    def _drop(self, case: ReviewCase, now: datetime, by: str) -> None:
         """It does not come back; its turn is buried with it only if it says so (`X8`)."""
         (fact,) = case.memories
         why = "dropped in review"
         self._bury([fact], now, why, turns=any(case.evidence))
-        self.filing.write([self._trashed(case, now, why)], [deed(now, "drop", fact.id, why) | {"by": by}])
+        self.note_writer.write([self._trashed(case, now, why)], [deed(now, "drop", fact.id, why) | {"by": by}])
 
-    def _settle(self, case: Case, decision: str, now: datetime, by: str) -> None:
+    def _settle(self, case: ReviewCase, decision: str, now: datetime, by: str) -> None:
         """A held run is carried out or let be; only then the note goes, so that a run cut short is made again."""
         if self.settle is None:
             raise ConflictError("nothing can be carried out here", where=case.path, fix="Start engram on this vault.")
         self.settle(case.holds, decision == "apply")
         row = deed(now, "decide", case.id, f"{case.holds}: {decision}") | {"by": by}
-        self.filing.write([self._trashed(case, now, "decided")], [row])
+        self.note_writer.write([self._trashed(case, now, "decided")], [row])
 
-    def _choose(self, case: Case, decision: str, now: datetime, by: str) -> None:
+    def _choose(self, case: ReviewCase, decision: str, now: datetime, by: str) -> None:
         """One of two memories ends, or neither; the note that asked goes last, so that all is done by then.
 
         The row of the action log that names the case is why nobody asks about this pair again.
@@ -228,8 +228,8 @@ class Reviewing:
         known = any(
             row.get("action") == "decide" and row.get("reason") == decision for row in self.vault.actions(case.id)
         )
-        self.filing.write(changes, [] if known else rows)
-        self.filing.write([self._trashed(case, now, "decided")], [])
+        self.note_writer.write(changes, [] if known else rows)
+        self.note_writer.write([self._trashed(case, now, "decided")], [])
 
     # -- corrections ------------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ class Reviewing:
             new_id = twin
         else:
             self._lift([new], now)
-            self.filing.keep(new, deed(now, "store", new.id, f"corrects {fact.id}"))
+            self.note_writer.keep(new, deed(now, "store", new.id, f"corrects {fact.id}"))
             new_id = new.id
         if fact.status in BELIEVED:
             try:
@@ -262,14 +262,14 @@ class Reviewing:
             except NotFoundError:  # a person moved it and nobody has looked yet; its name is what is linked to
                 winner = self.index.fact(new_id) or new
             row = deed(now, "correct", fact.id, CORRECTED) | {"met": new_id}
-            self.filing.write([self._ended(fact, winner, CORRECTED, now)], [row])
-        self.filing.seed()
+            self.note_writer.write([self._ended(fact, winner, CORRECTED, now)], [row])
+        self.note_writer.seed()
         return {"id": new_id, "corrects": fact.id, "text": text}
 
     def confirm(self, fact: Fact, now: datetime) -> dict[str, Any]:
         """A person says that it is so; a speculation no longer ends by itself (`C17`)."""
         keys: dict[str, object] = {"verification": "user_confirmed"}
-        return self._verify(fact, "confirm", keys | self.filing.confirmed(fact), now)
+        return self._verify(fact, "confirm", keys | self.note_writer.confirmed(fact), now)
 
     def dispute(self, fact: Fact, now: datetime) -> dict[str, Any]:
         """A person doubts it; it stays, and ranks lower."""
@@ -278,7 +278,7 @@ class Reviewing:
     def _verify(self, fact: Fact, action: str, keys: Mapping[str, object], now: datetime) -> dict[str, Any]:
         if fact.status == "review":
             raise ConflictError("the memory waits in review", where=fact.id, fix="Decide it with `engram review`.")
-        self.filing.write([Edit(fact.path, fact.sha, keys, action)], [deed(now, action, fact.id, YOU)])
+        self.note_writer.write([Edit(fact.path, fact.sha, keys, action)], [deed(now, action, fact.id, YOU)])
         return {"id": fact.id, "path": fact.path, "verification": keys["verification"]}
 
     def _correction(self, fact: Fact, text: str, now: datetime, source: str) -> Fact:
@@ -331,7 +331,7 @@ class Reviewing:
             return Edit(fact.path, fact.sha, keys, why, left)
         return Move(fact.path, fact.sha, to, keys, why, left)
 
-    def _trashed(self, case: Case, now: datetime, why: str) -> Move:
+    def _trashed(self, case: ReviewCase, now: datetime, why: str) -> Move:
         """The note put aside with every byte."""
         day = f"{now.astimezone(self.settings.zone):%Y-%m-%d}"
         return Move(case.path, case.sha, self._free(f".trash/{day}", case.path), {}, why)
@@ -373,12 +373,12 @@ class Reviewing:
         yield from [path for path in waiting if any(path == one or path.startswith(f"{one}/") for one in asked)]
         yield from [one for one in asked if one.startswith("facts/") and one.endswith(".md")]
 
-    def _case(self, path: str) -> Case | None:
+    def _case(self, path: str) -> ReviewCase | None:
         """The case in the note at `path`; None if it waits for nobody."""
         read, sha = self._read(path)
         fact, faults = facts.fact_from(read, path, sha, self.settings.zone)
         if fact is None:
-            return Case(path, path, sha, faults[0].message)  # whose words they are is not known
+            return ReviewCase(path, path, sha, faults[0].message)  # whose words they are is not known
         if fact.status != "review":
             return None
         ticks = "; ".join(fault.message for fault in faults if fault.code == "two-ticks")
@@ -390,7 +390,7 @@ class Reviewing:
             decision = None if ticks else reviews.decision(read.body)
             decision = decision if decision in reviews.HOLD else None
             why = fact.end_reason
-            return Case(fact.id, path, sha, why, reviews.HOLD, (), (), decision, ticks, read.body, holds)
+            return ReviewCase(fact.id, path, sha, why, reviews.HOLD, (), (), decision, ticks, read.body, holds)
         if fact.kind == reviews.KIND:
             choices = reviews.CONFLICT
             pair = read.keys.get("pair")
@@ -400,10 +400,10 @@ class Reviewing:
             if any(self._is_to_come(one) for one in {*named} - {fact.id for fact in memories}):
                 ticks = ticks or "one of the two is not written yet"
         elif not self._is_memory(fact, read):
-            return Case(fact.id, path, sha, fact.end_reason or "a copy of another note", text=fact.text)
+            return ReviewCase(fact.id, path, sha, fact.end_reason or "a copy of another note", text=fact.text)
         decision = reviews.decision(read.body)
         decision = decision if decision in choices and not ticks else None
-        return Case(fact.id, path, sha, fact.end_reason, choices, memories, words, decision, ticks)
+        return ReviewCase(fact.id, path, sha, fact.end_reason, choices, memories, words, decision, ticks)
 
     def _is_memory(self, fact: Fact, read: Note) -> bool:
         """Whether a note is a memory that waits, and no question about two files nor a copy of another note."""
@@ -453,7 +453,7 @@ def _stone(fact: Fact, now: datetime, why: str) -> dict[str, object]:
     return {"at": at, "hash": content_hash(fact.text), "turn": fact.source, "memory": fact.id, "reason": why}
 
 
-def _plain(case: Case, came: Mapping[str, trust.Provenance]) -> dict[str, Any]:
+def _plain(case: ReviewCase, came: Mapping[str, trust.Provenance]) -> dict[str, Any]:
     """A case as JSON; `came` says who said its memories."""
     statements = [
         {

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from engram.core import boxes
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import boxes as forms
-from engram.vault.boxes import OPEN, TRACES, Held
+from engram.vault.boxes import OPEN, TRACES, OpenBox
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FAULT = "boxes"
 
 
-class Boxing:
+class BoxWriter:
     """Keeps the boxes. Belongs to the one writer and wants a catalogue that is up to date; see also `faults`."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
@@ -49,7 +49,7 @@ class Boxing:
         self._lost = False  # whether state is gone, and with it some of the latest boxes of the traces
         self._begin(self._load())
 
-    def _begin(self, held: list[Held]) -> None:
+    def _begin(self, held: list[OpenBox]) -> None:
         """These are the boxes, and the file has them so."""
         self._held = self._stored = held
         self._unsaved = False  # whether the notes of some box stand and no file says so
@@ -89,7 +89,7 @@ class Boxing:
             closed += [sealed] if sealed else []
         if closed or box != (before.box if before else None):
             rest = [held for held in self._held if held is not before]
-            self._decide(rest, [Held(box, now)] if box else [], [Held(sealed, now) for sealed in closed])
+            self._decide(rest, [OpenBox(box, now)] if box else [], [OpenBox(sealed, now) for sealed in closed])
         self._file(now)
         return closed
 
@@ -121,21 +121,21 @@ class Boxing:
 
     # -- decisions --------------------------------------------------------------------------------------
 
-    def _open(self) -> list[Held]:
+    def _open(self) -> list[OpenBox]:
         return [held for held in self._held if not _is_sealed(held)]
 
-    def _owed(self) -> list[Held]:
+    def _owed(self) -> list[OpenBox]:
         """Sealed boxes that want their notes."""
         return [held for held in self._held if _is_sealed(held) and not held.filed]
 
-    def _seal(self, ended: Sequence[Held], why: str, now: datetime) -> None:
+    def _seal(self, ended: Sequence[OpenBox], why: str, now: datetime) -> None:
         if ended:
             rest = [held for held in self._held if held not in ended]
             sealed = [replace(held, box=boxes.seal(held.box, why, now, self.policy)) for held in ended]
             self._decide(rest, [], sealed)
         self._file(now)
 
-    def _decide(self, rest: list[Held], opened: list[Held], sealed: list[Held]) -> None:
+    def _decide(self, rest: list[OpenBox], opened: list[OpenBox], sealed: list[OpenBox]) -> None:
         """Write down what is open and what is sealed from now on, and for which trace; only then believe it.
 
         A box whose memories are all deleted by now leaves nothing behind.
@@ -179,7 +179,7 @@ class Boxing:
         pause = timedelta(seconds=max(rest, self.settings.policy.model.retry_seconds))
         self._again = now + pause if self._owed() else None
 
-    def _write(self, held: Held, now: datetime) -> bool:
+    def _write(self, held: OpenBox, now: datetime) -> bool:
         """Bring the box's and the trace's note to what they should say; False while a person is at one of them."""
         zone, box, trace = self.settings.zone, held.box, self._woven()[held.trace]
         places = forms.box_path(forms.box_name(box, zone)), forms.trace_path(trace)
@@ -202,14 +202,14 @@ class Boxing:
                 self.vault.create(path, new)
         return True
 
-    def _settle(self, filed: Collection[Held]) -> None:
+    def _settle(self, filed: Collection[OpenBox]) -> None:
         """The notes stand."""
         self._held = [replace(held, filed=True) if held in filed else held for held in self._held]
         self._unsaved = True
         if sum(held.filed for held in self._held) > 2 * self.policy.kept:
             self.save()
 
-    def _keep(self, held: list[Held]) -> None:
+    def _keep(self, held: list[OpenBox]) -> None:
         """Write down what the boxes are from now on: the changed ones behind the others, or all where one is gone."""
         stays = {one.box.id for one in held}.issuperset(one.box.id for one in self._stored)
         if stays and self.vault.exists(OPEN):
@@ -226,7 +226,7 @@ class Boxing:
 
     # -- state ------------------------------------------------------------------------------------------
 
-    def _load(self) -> list[Held]:
+    def _load(self) -> list[OpenBox]:
         """What the state holds; a disk that refuses to be read raises, for what is there is not lost."""
         try:
             held, sound = forms.held_from(self.vault.read(OPEN))
@@ -254,9 +254,9 @@ class Boxing:
         return self._traces
 
 
-def _thread(held: Held) -> tuple[str, str | None]:
+def _thread(held: OpenBox) -> tuple[str, str | None]:
     return held.box.session, held.box.persona
 
 
-def _is_sealed(held: Held) -> bool:
+def _is_sealed(held: OpenBox) -> bool:
     return held.box.sealed is not None

@@ -17,7 +17,7 @@ from engram.core.lifecycle import hidden
 from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
-from engram.pipeline.neighbours import Beside
+from engram.pipeline.neighbours import NeighbourSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from engram.core.dedup import Neighbour, Verdict
     from engram.core.records import Edge, Fact
     from engram.index.search import Index
-    from engram.pipeline.plan import Plan
+    from engram.pipeline.plan import WritePlan
 
 STATUSES = ("active", "superseded", "invalidated")
 """What may lie beside a statement; the last two tell what a crash left half done."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Compared:
     """The verdict on a statement, all its neighbours, nearest first, whatever their status, and its importance."""
 
     verdict: Verdict
@@ -42,7 +42,7 @@ class Weighed:
     importance: float
 
 
-class Ladder:
+class Comparison:
     """Compares statements with the facts of the index.
 
     `ref_of` gives the ref of an entity by its name, `judged` the pairs (`pair_of`) of which a model said before
@@ -61,7 +61,7 @@ class Ladder:
         self.ref_of = ref_of
         self._judged = judged
         self._apart: set[frozenset[str]] | None = None
-        self.beside = Beside(index, settings)
+        self.beside = NeighbourSearch(index, settings)
 
     def learn(self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]) -> None:
         """Give statements that are nowhere yet their vectors, so that meaning finds what is near (`A7`).
@@ -76,7 +76,7 @@ class Ladder:
             with suppress(ModelError, ConfigError):
                 self.index.embedded(zip(fresh, embed(fresh), strict=True))
 
-    def weigh(self, fact: Fact, when: datetime, *, model: bool, plan: Plan | None = None) -> Weighed:
+    def weigh(self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None) -> Compared:
         """What the nearest facts ask for (`A7`, `E5`), and what their nearness does to its importance (`D3`).
 
         It is compared with what could be recalled `when` it was said. With a `plan` the facts of the same batch
@@ -90,7 +90,7 @@ class Ladder:
         gain = core_importance.surprise(
             similarities, policy.ladder, policy.similarity, novelty=self.beside.measures
         ).gain
-        return Weighed(verdict, near, core_importance.surprised(fact.importance, gain, policy.ladder))
+        return Compared(verdict, near, core_importance.surprised(fact.importance, gain, policy.ladder))
 
     def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
         """Those of the neighbours that a model has not yet told from this statement, in their words of today (`A9`)."""
@@ -103,7 +103,7 @@ class Ladder:
         if self._apart is not None:
             self._apart.add(pair_of(text, known))
 
-    def ties(self, fact: Fact, plan: Plan) -> tuple[Edge, ...]:
+    def ties(self, fact: Fact, plan: WritePlan) -> tuple[Edge, ...]:
         """The links of a new fact to what is similar, but not the same (`A13`).
 
         The neighbours are those it met when `plan` was made; one that was filed before has met none and looks again.
@@ -115,7 +115,7 @@ class Ladder:
         near = ((one.fact.id, one.similarity) for one in met if plan.seen(one.fact).status == "active")
         return graph.links(fact.id, near, fact.created or plan.now, self.settings.policy.links)
 
-    def _near(self, fact: Fact, when: datetime, plan: Plan | None) -> tuple[Neighbour, ...]:
+    def _near(self, fact: Fact, when: datetime, plan: WritePlan | None) -> tuple[Neighbour, ...]:
         """The facts beside `fact`, nearest first, with what shares its slot marked (`E5`)."""
         slotted = self._slot(fact)
         near = self.beside.near(fact, when, STATUSES, plan)

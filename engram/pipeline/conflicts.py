@@ -28,7 +28,7 @@ COMPARED_LINES = 5000
 """Lines of each file that are compared, for the time it takes grows with their square."""
 
 
-class Conflicts:
+class ConflictNotes:
     """What the catalogue could not take in and nobody was asked about yet. Belongs to the one writer."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:

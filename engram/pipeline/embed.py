@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings, Settings
     from engram.index.search import Index
-    from engram.llm.budget import Spend
+    from engram.llm.budget import Budget
     from engram.llm.embeddings import Embedder
 
 
-class Embedding:
+class EmbeddingWorker:
     """The embedding model of the settings, from any thread; it and its library are loaded when first needed."""
 
     def __init__(
         self,
         settings: Settings,
         model: EmbeddingSettings,
-        spend: Spend,
+        spend: Budget,
         clock: Callable[[], datetime],
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -77,7 +77,7 @@ class Embedding:
             return self._embedder
 
 
-def embed_some(index: Index, embedding: Embedding, limit: int) -> int:
+def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
     """Embed up to `limit` units that have no vector; how many texts got one, 0 when nothing is left to do.
 
     What the model refuses is parted until it is taken: a batch into halves, a text to half its length. A text

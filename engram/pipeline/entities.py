@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engram.core import graph, trust
-from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, Names, is_owner, key, kind_of, label, ref
+from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, EntityNames, is_owner, key, kind_of, label, ref
 from engram.core.records import Create, Edge, Edit, Move, Problem
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import disk, entities, frontmatter
-from engram.vault.edges import Edges, Line, edge_id, kin
+from engram.vault.edges import EdgeRow, EdgeStore, edge_id, kin
 from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, shown, stat_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ LOOK_SECONDS = 1.0
 
 
 @dataclass(slots=True)
-class _Wish:
+class _EntityChange:
     """What is to change in one note: relations in and out, and further names."""
 
     add: list[tuple[str, str]] = field(default_factory=list)
@@ -43,14 +43,14 @@ class _Wish:
     aliases: list[str] = field(default_factory=list)
 
 
-class Entering:
+class EntityWriter:
     """Knows the entity notes of a vault and keeps them up. Belongs to the one writer."""
 
     def __init__(self, vault: Vault, settings: Settings) -> None:
         self.vault = vault
         self.settings = settings
-        self.names = Names()
-        self.edges = Edges(vault)
+        self.names = EntityNames()
+        self.edges = EdgeStore(vault)
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self._stats: dict[str, Stat] = {}
         self._unnamed_files: list[Problem] = []  # files whose names are not UTF-8
@@ -197,12 +197,12 @@ class Entering:
         policy = self.settings.policy.trust
         lines = self._changes(bonds, said, {name: trust.trust(one, policy) for name, one in classes.items()})
         wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
-        self._create({path: _granted_new(entity, wishes.pop(path, _Wish())) for path, entity in fresh.items()})
+        self._create({path: _granted_new(entity, wishes.pop(path, _EntityChange())) for path, entity in fresh.items()})
         with disk.FolderSyncs() as pending:
             waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now, pending)}
         self._unnamed = {path: wishes[path].aliases for path in waiting if wishes[path].aliases}
         settled = [self._settled(line, waiting) for line in lines.values()]
-        known = (Line(edge) for edge in ties)
+        known = (EdgeRow(edge) for edge in ties)
         self.edges.append([*settled, *(line for line in known if edge_id(line.edge) not in self.edges.lines)])
 
     def _fresh(self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]) -> dict[str, Entity]:
@@ -262,7 +262,7 @@ class Entering:
 
     def _changes(
         self, bonds: Sequence[Relation], said: Mapping[str, datetime], believed: Mapping[int, float]
-    ) -> dict[str, Line]:
+    ) -> dict[str, EdgeRow]:
         """The edges that the relations open, end or reinforce, and those whose note still waits.
 
         Nobody is believed beyond their trust, and ends what somebody said who is believed more (rows D6, X27);
@@ -289,23 +289,23 @@ class Entering:
                 highest = max(most, before.edge.confidence) if before else most
                 level = before.trust if before else 0.0
                 level = max(level, most) if edge.target == seen.target else level
-                changed[name] = Line(replace(edge, confidence=min(edge.confidence, highest)), turned, level)
+                changed[name] = EdgeRow(replace(edge, confidence=min(edge.confidence, highest)), turned, level)
         return changed
 
-    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, Line], most: float) -> dict[str, Line]:
+    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, EdgeRow], most: float) -> dict[str, EdgeRow]:
         """The edges that end with a relation; between two who were a couple each that says so, either way."""
         ways = [seen]
         if seen.label in COUPLE:
             turned = replace(seen, source=seen.target, target=seen.source)
             ways = [replace(way, label=one) for way in (seen, turned) for one in sorted(COUPLE)]
-        ended: dict[str, Line] = {}
+        ended: dict[str, EdgeRow] = {}
         for way in ways:
             lines = {name: line for name, line in self._like(way, changed).items() if line.trust <= most}
             for edge in graph.over([line.edge for line in lines.values()], way, said):
                 ended[edge_id(edge)] = replace(lines[edge_id(edge)], edge=edge, owed=True)
         return ended
 
-    def _like(self, edge: Edge, changed: Mapping[str, Line]) -> dict[str, Line]:
+    def _like(self, edge: Edge, changed: Mapping[str, EdgeRow]) -> dict[str, EdgeRow]:
         """The lines of the same type and label from the same source, as this batch has left them."""
         return self.edges.like(edge) | {name: line for name, line in changed.items() if kin(line.edge) == kin(edge)}
 
@@ -327,9 +327,9 @@ class Entering:
             return ref("person", OWNER)
         return ref(entity.type, entity.name) if entity else ref(kind_of(name), name)
 
-    def _wishes(self, lines: Mapping[str, Line], named: Sequence[Relation]) -> dict[str, _Wish]:
+    def _wishes(self, lines: Mapping[str, EdgeRow], named: Sequence[Relation]) -> dict[str, _EntityChange]:
         """What is asked of the notes, by path. The owner has no note."""
-        wishes: defaultdict[str, _Wish] = defaultdict(_Wish)
+        wishes: defaultdict[str, _EntityChange] = defaultdict(_EntityChange)
         for path, aliases in self._unnamed.items():
             wishes[path].aliases += aliases
         for one in named:
@@ -348,7 +348,7 @@ class Entering:
 
     # -- the files -----------------------------------------------------------------------------------
 
-    def _granted(self, path: str, wish: _Wish, now: datetime, pending: set[Path]) -> bool:
+    def _granted(self, path: str, wish: _EntityChange, now: datetime, pending: set[Path]) -> bool:
         """Whether the note says what is wished; False where a person is at it, or it has a fault."""
         self._read(path)
         if path not in self._stats:
@@ -380,24 +380,24 @@ class Entering:
         for path in paths:
             self._read(path)
 
-    def _settled(self, line: Line, waiting: set[str]) -> Line:
+    def _settled(self, line: EdgeRow, waiting: set[str]) -> EdgeRow:
         """The line, owed as long as its note waits."""
         source = self._end(line.edge.source)
         return replace(line, owed=line.owed and source is not None and source.path in waiting)
 
 
-def _granted_new(entity: Entity, wish: _Wish) -> Entity:
+def _granted_new(entity: Entity, wish: _EntityChange) -> Entity:
     """The entity as its first note says it."""
     aliases = (*entity.aliases, *_new_names(entity, wish))
     return replace(entity, aliases=aliases, relations=tuple(dict.fromkeys(wish.add)))
 
 
-def _new_names(entity: Entity, wish: _Wish) -> list[str]:
+def _new_names(entity: Entity, wish: _EntityChange) -> list[str]:
     called = {key(name) for name in (entity.name, *entity.aliases)}
     return [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
 
 
-def _ends(before: Line | None, edge: Edge, most: float) -> bool:
+def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
     """Whether an edge ends that was said by somebody believed more."""
     return before is not None and before.trust > most and before.edge.valid_until != edge.valid_until
 

@@ -17,7 +17,7 @@ from engram.core.sessions import STATE
 from engram.core.text import content_hash
 from engram.errors import EngramError
 from engram.index import hiding
-from engram.index.bm25 import Where
+from engram.index.filters import SearchFilter
 from engram.maintenance.passes import sessions as passes_sessions
 from engram.pipeline.write import deed
 from engram.vault import frontmatter, sessions
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.pipeline.write import Filing
+    from engram.pipeline.write import NoteWriter
 
 FORGOTTEN = "the user had it forgotten"
 ANEW = "the user said it again"
@@ -47,8 +47,8 @@ class Hidden:
 class Forgetting:
     """Writes and lifts tombstones. Belongs to the one writer."""
 
-    def __init__(self, filing: Filing) -> None:
-        self.vault, self.index, self.filing = filing.vault, filing.index, filing
+    def __init__(self, note_writer: NoteWriter) -> None:
+        self.vault, self.index, self.note_writer = note_writer.vault, note_writer.index, note_writer
 
     def entomb(
         self, gone: Iterable[Fact | FiledTurn], now: datetime, why: str, *, whole: str = "", only: str = ""
@@ -98,7 +98,7 @@ class Forgetting:
                 log.append(deed(now, "lift", stone.memory, ANEW) | {"turn": turn.key})
         if rows:
             self._write(rows)
-            self.filing.explain(log)
+            self.note_writer.explain(log)
 
     def barred(self, fact: Fact, heard: FiledTurn) -> bool:
         """Whether a statement from this turn was forgotten, and these words do not bring it back."""
@@ -110,7 +110,7 @@ class Forgetting:
     def hidden(self, text: str, named: str, now: datetime) -> Hidden:
         """What the tombstones hide now besides `named`, of facts and turns that share most words with `text`."""
         question = ranking.ask(text, now)
-        wheres = (Where(("fact",), FOUND, persona=None), Where(("turn",), persona=None))
+        wheres = (SearchFilter(("fact",), FOUND, persona=None), SearchFilter(("turn",), persona=None))
         keys = [one.key for where in wheres for one in self.index.search(question, where, POOL).hits]
         units = [unit for key, unit in self.index.units(keys).items() if key != named]
         facts = (one for one in units if isinstance(one, Fact))
@@ -126,11 +126,11 @@ class Forgetting:
         for name in sorted({key.partition("#")[0] for key in turns}):
             with suppress(EngramError):
                 raw, told = self.vault.read(sessions.path(name)), self.vault.read(STATE)
-                held = frontmatter.read(raw, self.filing.settings.policy.files)
+                held = frontmatter.read(raw, self.note_writer.settings.policy.files)
                 keys, body, state = passes_sessions.without(name, held.keys, held.body, told, cut)
                 if keys or body != held.body:
                     change = Edit(sessions.path(name), sha256(raw), keys, FORGOTTEN, body)
-                    self.filing.write([change], [])
+                    self.note_writer.write([change], [])
                 if state != told:
                     self.vault.rewrite(STATE, lambda _, state=state: state)  # type: ignore[misc]
 

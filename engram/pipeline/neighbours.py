@@ -15,15 +15,15 @@ from engram.core import calibration, ranking
 from engram.core.dedup import Neighbour
 from engram.core.language import similarity
 from engram.core.records import Fact
-from engram.index.bm25 import Where
+from engram.index.filters import SearchFilter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from engram.config import Settings
-    from engram.core.language.similarity import Statement
+    from engram.core.language.similarity import ParsedStatement
     from engram.index.search import Index
-    from engram.pipeline.plan import Plan
+    from engram.pipeline.plan import WritePlan
 
 STATEMENTS = 4096
 """Statements that are kept taken apart."""
@@ -32,7 +32,7 @@ KEPT = 1024
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Beside:
+class NeighbourSearch:
     """Finds the facts near a fact, in any thread."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
@@ -45,12 +45,14 @@ class Beside:
         """Whether nearness tells what is new, which words alone do not."""
         return self.index.meaning is not None and self.index.meaning.scale.calibrated
 
-    def near(self, fact: Fact, when: datetime, statuses: Collection[str], plan: Plan | None = None) -> list[Neighbour]:
+    def near(
+        self, fact: Fact, when: datetime, statuses: Collection[str], plan: WritePlan | None = None
+    ) -> list[Neighbour]:
         """The facts that share words or meaning with `fact` and whose persona sees it, nearest first.
 
         With a `plan` its new facts count too, all as they will stand.
         """
-        where = Where(("fact",), statuses, fact.persona or "")
+        where = SearchFilter(("fact",), statuses, fact.persona or "")
         own, cosines = self._statement(fact.text), self._cosines(fact, where)
         beside = self._candidates(fact, when, where, cosines)
         if plan:
@@ -63,16 +65,16 @@ class Beside:
             found.append(Neighbour(known, nearness, conflict=words.conflict, apart=apart))
         return sorted(found, key=_nearest)
 
-    def _taken_apart(self, text: str) -> Statement:
+    def _taken_apart(self, text: str) -> ParsedStatement:
         return similarity.statement(text, self.index.lexical.stems)  # the index may have another one by now
 
-    def _candidates(self, fact: Fact, when: datetime, where: Where, cosines: Mapping[str, float]) -> list[Fact]:
+    def _candidates(self, fact: Fact, when: datetime, where: SearchFilter, cosines: Mapping[str, float]) -> list[Fact]:
         said = replace(ranking.ask(fact.text, when), akin={})  # what says the same says it in its own words
         found = self.index.search(said, where, self.settings.policy.ladder.pool)
         units = self.index.units(list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines])))
         return [unit for unit in units.values() if isinstance(unit, Fact) and unit.id != fact.id]
 
-    def _cosines(self, fact: Fact, where: Where) -> dict[str, float]:
+    def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
         """What vectors say, on the nominal scale; nothing where the model is not calibrated or knows the text not."""
         meaning = self.index.meaning
         vector = meaning.vector(fact.text) if meaning and meaning.scale.calibrated else None
@@ -82,14 +84,14 @@ class Beside:
         return {key: calibration.nominal(raw, meaning.scale) for key, raw in near}
 
 
-class Around:
+class NeighbourCache:
     """What lies near each memory, searched for once and kept as long as the process lives (rows A21, A28).
 
     What is new or says something else is searched for, and from then on is near to what it was found near to; so a
     night in which nothing is new costs no search. Belongs to the one writer.
     """
 
-    def __init__(self, beside: Beside) -> None:
+    def __init__(self, beside: NeighbourSearch) -> None:
         self.beside = beside
         self._said: set[int] = set()
         self._measured: object = None

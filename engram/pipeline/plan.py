@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.dedup import Effect, Neighbour
     from engram.core.records import Change
-    from engram.pipeline.write import Filing
+    from engram.pipeline.write import NoteWriter
 
 Case = tuple[str, str]
 """Id and path of a note that waits for a person."""
@@ -31,16 +31,16 @@ Case = tuple[str, str]
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
 
-class Plan:
+class WritePlan:
     """A batch's changes in the making; in which order they are written, their owner knows (`Climb`).
 
     `met` are the neighbours of its statements, by id: one search tells of surprise, doubles and ties.
     """
 
-    def __init__(self, settings: Settings, now: datetime, filing: Filing) -> None:
+    def __init__(self, settings: Settings, now: datetime, note_writer: NoteWriter) -> None:
         self.settings = settings
         self.now = now
-        self.filing = filing
+        self.note_writer = note_writer
         self.rows: list[dict[str, object]] = []
         self.stones: list[dict[str, object]] = []
         self.retired = 0
@@ -61,7 +61,7 @@ class Plan:
 
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with this id, new or known, as this plan leaves it."""
-        known = self._new[fact_id][0] if fact_id in self._new else self.filing.index.fact(fact_id)
+        known = self._new[fact_id][0] if fact_id in self._new else self.note_writer.index.fact(fact_id)
         return known and self.seen(known)
 
     @property
@@ -75,13 +75,13 @@ class Plan:
 
     def twin(self, digest: str, persona: str | None, when: datetime) -> str | None:
         """The id of a fact that states the same, and that this plan leaves active, for words said `when` (`C5`)."""
-        known = self.filing.index.active_twin(digest, persona, when)
+        known = self.note_writer.index.active_twin(digest, persona, when)
         told = [*self.new, *filter(None, [self.fact(known) if known else None])]
         return next((fact.id for fact in told if fact.status == "active" and content_hash(fact.text) == digest), None)
 
     def is_buried(self, digest: str) -> bool:
         """Whether a person removed or corrected this statement, before or in this batch (`X8`)."""
-        return digest in self.filing.index.tombstones or any(stone["hash"] == digest for stone in self.stones)
+        return digest in self.note_writer.index.tombstones or any(stone["hash"] == digest for stone in self.stones)
 
     @property
     def asked(self) -> list[Case]:
@@ -98,7 +98,7 @@ class Plan:
 
     def placed(self, fact: Fact) -> Fact:
         """A new fact with the path its note will have."""
-        return replace(fact, path=self.filing.path_of(fact, [known.path for known in self.new]))
+        return replace(fact, path=self.note_writer.path_of(fact, [known.path for known in self.new]))
 
     def add(self, fact: Fact, why: str, quote: str, *, asking: bool) -> None:
         """A new fact, which has its path, gets its note; with `asking` the note itself asks whether to keep it."""
@@ -113,7 +113,7 @@ class Plan:
         Where the user asked to keep it this time, in the words of `new`, it takes the tag that says so (model §0.1).
         """
         seen = self.seen(fact)
-        keys = self.filing.confirmed(seen)
+        keys = self.note_writer.confirmed(seen)
         after = replace(seen, expires=None) if keys else seen
         if new and (tags := _asked(seen, new)) != seen.tags:
             keys, after = keys | {"tags": list(tags)}, replace(after, tags=tags)
@@ -150,7 +150,7 @@ class Plan:
         kept = ("confidence", "importance", "about", "tags", "source")
         had = facts.fact_keys(old, self.settings.zone)
         changed = {key: keys[key] for key in kept if key in keys and keys[key] != had.get(key)}
-        if ended := self.filing.confirmed(old):
+        if ended := self.note_writer.confirmed(old):
             changed |= ended
             united = replace(united, expires=None)
         self._patch(united, changed, effect.why, body)
@@ -159,7 +159,7 @@ class Plan:
         """The body of a known fact in the words of the new one; None where a person put it otherwise, or it is new."""
         if old.id in self._new:
             return None
-        body = self._bodies.get(old.id) or self.filing.body(old.path)
+        body = self._bodies.get(old.id) or self.note_writer.body(old.path)
         said = (new.created or self.now).astimezone(self.settings.zone)
         return facts.rewritten(body, old.text, new.text, f"{said:%Y-%m-%d}")
 
@@ -187,10 +187,10 @@ class Plan:
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
         """A note that asks the person, once for a pair (`X9`)."""
-        if self.filing.told("decide", reviews.case_id(new.id, old.id)):
+        if self.note_writer.told("decide", reviews.case_id(new.id, old.id)):
             return
         case = reviews.conflict(new, old, why, self.now, self.settings.zone, quotes)
-        if not self.filing.index.holds(case.path):  # else it was written before the process ended
+        if not self.note_writer.index.holds(case.path):  # else it was written before the process ended
             self._cases.setdefault(case.path, case)
 
     def _patch(self, fact: Fact, keys: Mapping[str, object], why: str, body: str | None = None) -> None:

@@ -9,7 +9,7 @@ from engram.errors import EngramError, ModelError, UnavailableError
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
 from engram.ingest.queue import ASKED
-from engram.pipeline.reconcile import Climb, Filed
+from engram.pipeline.reconcile import BatchResult, Reconciler
 
 if TYPE_CHECKING:
     import threading
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from engram.core.records import Extraction
     from engram.extraction.extract import Extractor
     from engram.index.search import Index
-    from engram.ingest.queue import Backlog, Batch
-    from engram.maintenance.commits import Commits
-    from engram.maintenance.questions import Upkeep
-    from engram.pipeline.usage import Using
-    from engram.pipeline.write import Filing
+    from engram.ingest.queue import Batch, TurnQueue
+    from engram.maintenance.commits import CommitLog
+    from engram.maintenance.questions import MaintenanceLoop
+    from engram.pipeline.usage import UsageTracker
+    from engram.pipeline.write import NoteWriter
 
 
-class Stream:
+class TurnPipeline:
     """The half of a memory that turns pass through; the other half, which makes and ends all this, is `Memory`.
 
     `observe`, `flush` and `distil` may be called from any thread, the rest by the writer.
@@ -40,13 +40,13 @@ class Stream:
     faults: dict[str, str]
     index: Index
     intake: ingest_intake.Intake
-    backlog: Backlog
-    filing: Filing
-    using: Using
-    climb: Climb
+    queue: TurnQueue
+    note_writer: NoteWriter
+    usage_tracker: UsageTracker
+    reconciler: Reconciler
     extractor: Extractor
-    upkeep: Upkeep
-    commits: Commits
+    maintenance_loop: MaintenanceLoop
+    commits: CommitLog
     _read: threading.Condition
     _reading: bool
     _model_faults: int
@@ -91,23 +91,23 @@ class Stream:
     def flush(self, session: str | None = None, *, background: bool = False) -> dict[str, Any]:
         """Distil everything that waits now, parked and dead batches too; answer when it is done, or at once."""
         session = session and ingest_intake.name_from(session, self.settings)
-        self.backlog.revive(session)
+        self.queue.revive(session)
         self._sealing.add(session)
         wanted = self.flush_waiting(session, background=background)
-        return {"flushed": len(wanted), **self.backlog.counts()}
+        return {"flushed": len(wanted), **self.queue.counts()}
 
     def flush_waiting(self, session: str | None = None, *, background: bool = False) -> set[int]:
         """As `flush`, but what is parked or dead stays so; the journal numbers of the turns."""
-        wanted = self.backlog.hurry(session)
+        wanted = self.queue.hurry(session)
         if self.on_turns is None:
             self._drain()
         else:
             self.on_turns()
-            if not background and not self.backlog.wait(wanted, self.settings.policy.serve.flush_seconds):
+            if not background and not self.queue.wait(wanted, self.settings.policy.serve.flush_seconds):
                 raise UnavailableError(
                     "distilling takes longer than expected", fix="It goes on; look at `engram status`."
                 )
-            if not background and (why := self.backlog.stuck(wanted)):
+            if not background and (why := self.queue.stuck(wanted)):
                 raise UnavailableError(f"what waits cannot be filed now: {why}", fix="It is kept, and tried again.")
         return wanted
 
@@ -119,15 +119,15 @@ class Stream:
         self._seal(now)
         self.commits.done("box", "close boxes")
         # Before the vault is compared, what stands in it already is not known and would be filed twice.
-        taken = self.backlog.due(now, self.extractor.most) if self.ready else []
+        taken = self.queue.due(now, self.extractor.most) if self.ready else []
         ready: list[Batch] = []
         try:
             for batch in taken:
                 ready += self._filed(batch, now)
             self.commits.passing()  # the session files go along with what is made of them
         except BaseException:
-            self.backlog.give_back([batch], self._soon())
-            self.backlog.give_back(taken, now)
+            self.queue.give_back([batch], self._soon())
+            self.queue.give_back(taken, now)
             raise
         return ready
 
@@ -135,14 +135,14 @@ class Stream:
         """Close the boxes of conversations that are silent or, once all is filed, whose end somebody asked for."""
         if not self.ready:
             return
-        counts = self.backlog.counts()
+        counts = self.queue.counts()
         try:
             if self._sealing and not counts["waiting_turns"] + counts["distilling_turns"]:
                 for session in tuple(self._sealing):
-                    self.climb.boxing.flush(now, session)
+                    self.reconciler.box_writer.flush(now, session)
                     self._sealing.discard(session)
             if not self.commits.away():
-                self.climb.boxing.seal_due(now)
+                self.reconciler.box_writer.seal_due(now)
         except EngramError as fault:
             self._tell("boxes", str(fault))
         else:
@@ -154,7 +154,7 @@ class Stream:
         One whose session file a person is editing waits until that rests, unless somebody asked for it.
         """
         batch = self.intake.counted(batch, now)
-        until = None if batch.filed or batch.why == ASKED else self.filing.quiet_until(batch, now)
+        until = None if batch.filed or batch.why == ASKED else self.note_writer.quiet_until(batch, now)
         if until:
             self.intake.parked(batch, until, "a person edits the session file", durable=False)
             return []
@@ -162,7 +162,7 @@ class Stream:
             if batch.filed:
                 said = self.intake.still_said(batch)
             else:
-                said = [self.intake.placed(batch, self.filing.file_turns([item.filed for item in batch.waiting]))]
+                said = [self.intake.placed(batch, self.note_writer.file_turns([item.filed for item in batch.waiting]))]
         except EngramError as fault:
             self._put_off(batch, "session file", fault)
             return []
@@ -179,27 +179,27 @@ class Stream:
 
     def next_due(self) -> datetime | None:
         """When the next batch or box becomes due by the clock; None while none is handed out."""
-        times = (self.backlog.next_due(), self.climb.boxing.next_due()) if self.ready else ()
+        times = (self.queue.next_due(), self.reconciler.box_writer.next_due()) if self.ready else ()
         return min(filter(None, times), default=None)
 
     def distil(self, batch: Batch) -> Extraction:
         """What the batch says; slow with a model, in any thread. Raises ModelError."""
         return self.extractor.distil(batch)
 
-    def file(self, batch: Batch, outcome: Extraction | ModelError) -> Filed:
+    def file(self, batch: Batch, outcome: Extraction | ModelError) -> BatchResult:
         """Write the batch into the vault; after a model's failure park it, in the end use the rules (C3, X2)."""
         filed = self._file(batch, outcome, self.clock())
         self.commits.filed(len(filed.created), batch.waiting[0].filed.note)
         return filed
 
-    def _file(self, batch: Batch, outcome: Extraction | ModelError, now: datetime) -> Filed:
+    def _file(self, batch: Batch, outcome: Extraction | ModelError, now: datetime) -> BatchResult:
         if isinstance(outcome, ModelError):
             self._model_faults += 1
             self.faults["model"] = str(outcome)
             again = self.extractor.again(batch, outcome, now)
             if again is not None:
                 self.intake.parked(*again, outcome.what)
-                return Filed()
+                return BatchResult()
             filed = self._climbed(batch, self.extractor.by_rules(batch), now)
             self.intake.buried(batch, outcome.what)
             return filed
@@ -212,22 +212,22 @@ class Stream:
 
     def tend(self) -> None:
         """Put the vault in order where that is due; not in the writer's thread."""
-        counts = self.backlog.counts()
-        self.upkeep.tend(busy=bool(counts["waiting_turns"] + counts["distilling_turns"]))
+        counts = self.queue.counts()
+        self.maintenance_loop.tend(busy=bool(counts["waiting_turns"] + counts["distilling_turns"]))
 
-    def _climbed(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
+    def _climbed(self, batch: Batch, extraction: Extraction, now: datetime) -> BatchResult:
         """The batch filed; what it said again counts as confirmed (`C17`)."""
-        filed = self.climb.file(batch, extraction, now)
+        filed = self.reconciler.file(batch, extraction, now)
         if batch.attempts:  # a question was perhaps answered before one of its two memories stood
             self._obey(None, now)
-        self.upkeep.agenda.filed(len(filed.created))
+        self.maintenance_loop.schedule.filed(len(filed.created))
         for fact_id in filed.confirmed:
-            self.using.confirmed(fact_id, now)
+            self.usage_tracker.confirmed(fact_id, now)
         return filed
 
     def _drain(self) -> None:
         """Without a daemon: distil and file at once what waits."""
-        self.backlog.hurry()
+        self.queue.hurry()
         for batch in self.due(self.clock()):
             try:
                 outcome: Extraction | ModelError = self.distil(batch)

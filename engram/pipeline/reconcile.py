@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from engram.core import dedup, trust
 from engram.core.classify import event_end, importance_of, is_trivial, kind_of, tier_of
 from engram.core.containment import contained
-from engram.core.dedup import Claim, Decision, Judgement
+from engram.core.dedup import Decision, Evidence, Judgement
 from engram.core.entities import expiry
 from engram.core.language.quotations import parts
 from engram.core.language.standing import REMEMBER_TAG, asked_to_keep
 from engram.core.lifecycle import protected
 from engram.core.records import CATEGORIES, Extraction, Fact, FiledTurn
 from engram.core.text import content_hash, ulid
-from engram.pipeline.boxes import Boxing
-from engram.pipeline.compare import Ladder, pair_of
-from engram.pipeline.entities import Entering
+from engram.pipeline.boxes import BoxWriter
+from engram.pipeline.compare import Comparison, pair_of
+from engram.pipeline.entities import EntityWriter
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
-from engram.pipeline.plan import Plan
+from engram.pipeline.plan import WritePlan
 from engram.pipeline.write import deed
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from engram.ingest.queue import Batch
     from engram.pipeline.boxes import Stretch
     from engram.pipeline.plan import Case
-    from engram.pipeline.usage import Using
-    from engram.pipeline.write import Filing
+    from engram.pipeline.usage import UsageTracker
+    from engram.pipeline.write import NoteWriter
 
 ALREADY = "already filed"
 APART = "apart"
@@ -47,7 +47,7 @@ QUOTE = 280
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class BatchResult:
     """What a batch became: ids of new facts, of confirmed ones, of those in review; skips by reason."""
 
     created: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Filed:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """What stands behind a candidate: its turn, the words in it, and that turn as it counts for them (`trust.heard`).
 
     With a model's opinion beside a known fact, if any.
@@ -69,19 +69,19 @@ class Said:
     opinion: tuple[str, str] | None = None
 
 
-class Climb:
+class Reconciler:
     """Files batches. Belongs to the one writer; `ladder` may be asked by any thread."""
 
-    def __init__(self, filing: Filing, using: Using) -> None:
-        self.filing, self.using = filing, using
-        self.vault, self.index, self.settings = filing.vault, filing.index, filing.settings
-        self.entering = Entering(self.vault, self.settings)
-        self.boxing = Boxing(self.vault, self.index, self.settings, filing.faults)
-        self.ladder = Ladder(self.index, self.settings, self.entering.ref_of, lambda: self.vault.pairs(APART))
-        self.forgetting = Forgetting(filing)
+    def __init__(self, note_writer: NoteWriter, usage_tracker: UsageTracker) -> None:
+        self.note_writer, self.usage_tracker = note_writer, usage_tracker
+        self.vault, self.index, self.settings = note_writer.vault, note_writer.index, note_writer.settings
+        self.entity_writer = EntityWriter(self.vault, self.settings)
+        self.box_writer = BoxWriter(self.vault, self.index, self.settings, note_writer.faults)
+        self.ladder = Comparison(self.index, self.settings, self.entity_writer.ref_of, lambda: self.vault.pairs(APART))
+        self.forgetting = Forgetting(note_writer)
         self._stale = False  # whether the list of hashes may hold what no active fact says any more
 
-    def file(self, batch: Batch, extraction: Extraction, now: datetime) -> Filed:
+    def file(self, batch: Batch, extraction: Extraction, now: datetime) -> BatchResult:
         """Write what was distilled from the batch, whose turns are filed already (rows A1, C5, C7, X8, X17).
 
         Each candidate climbs the ladder; the plan of all is written at once, then what belongs to it: entities,
@@ -89,7 +89,7 @@ class Climb:
         """
         filed = {item.filed.turn.id: item.filed for item in batch.waiting}
         self.forgetting.lift(filed.values(), now)
-        plan = Plan(self.settings, now, self.filing)
+        plan = WritePlan(self.settings, now, self.note_writer)
         became: list[tuple[str, str]] = []
         skipped: Counter[str] = Counter(extraction.dropped)
         ordinals: Counter[str] = Counter()
@@ -100,7 +100,7 @@ class Climb:
             heard = trust.heard(evidence.turn, candidate.quote)
             fact_id = ulid(heard.occurred_at, seed)
             fact = self._fact(candidate, replace(evidence, turn=heard), fact_id, extraction.extractor)
-            said = Said(evidence.turn, candidate.quote, heard, extraction.opinions.get(fact.text))
+            said = Statement(evidence.turn, candidate.quote, heard, extraction.opinions.get(fact.text))
             gone = self.forgetting.barred(fact, replace(evidence, turn=heard))
             judged = dedup.Verdict("skip", FORGOTTEN) if gone else self._judge(fact, said, plan, batch.attempts)
             verdict = self._climbed(fact, said, plan, judged)
@@ -110,7 +110,9 @@ class Climb:
             if verdict.why != ALREADY and not (batch.attempts and self.vault.actions(fact.id)):
                 plan.rows.append(_row(now, fact.id, candidate, evidence, verdict, extraction.extractor))
                 plan.rows += self._apart(now, fact, extraction)
-            elif self.index.fact(fact.id) and fact.id not in self.filing.births():  # cut short before the log told it
+            elif (
+                self.index.fact(fact.id) and fact.id not in self.note_writer.births()
+            ):  # cut short before the log told it
                 plan.rows.append(deed(now, "create", fact.id, ALREADY, extraction.extractor))
         self._write(plan)
         self._beside(batch, extraction, [fact_id for _, fact_id in became], plan)
@@ -119,15 +121,15 @@ class Climb:
             for wanted in ("create", "confirm", "review")
         )
         self._late(created, now)
-        return Filed(created, confirmed, review, skipped)
+        return BatchResult(created, confirmed, review, skipped)
 
     def _late(self, created: Sequence[str], now: datetime) -> None:
         """What was said long before it was filed, as in an import, fades from now on: nobody could recall it (`B6`)."""
         late = timedelta(days=self.settings.policy.decay.late_days)
         for fact in self._facts(created):
             if fact.created and now - fact.created > late:
-                self.using.attested(fact.id, now)
-        self.using.meet(self._facts(created), self.filing.births(), now, self.settings.zone, filed=True)
+                self.usage_tracker.attested(fact.id, now)
+        self.usage_tracker.meet(self._facts(created), self.note_writer.births(), now, self.settings.zone, filed=True)
 
     def _apart(self, now: datetime, fact: Fact, extraction: Extraction) -> Iterator[dict[str, object]]:
         """A row for each known fact that the model found to say something else: it is not asked again (`A9`)."""
@@ -136,7 +138,7 @@ class Climb:
             yield row | {"met": known.id, "pair": sorted(pair_of(fact.text, known.text))}
             self.ladder.judged(fact.text, known.text)
 
-    def _write(self, plan: Plan) -> None:
+    def _write(self, plan: WritePlan) -> None:
         """Write what is filed again if the process ends here: the new notes go last.
 
         Tombstones, then what happens to known facts, the questions, the very words: whoever is named there and is
@@ -145,30 +147,30 @@ class Climb:
         self._bury(plan)
         self._apply(plan, [*plan.marks, *plan.artifacts], plan.notes)
 
-    def _write_once(self, plan: Plan) -> None:
+    def _write_once(self, plan: WritePlan) -> None:
         """Write what nobody repeats if the process ends here: nothing ends before its successor stands."""
-        self.filing.write(plan.notes, [])
+        self.note_writer.write(plan.notes, [])
         self._bury(plan)
         self._apply(plan, [], [*plan.artifacts, *plan.marks])
 
-    def _bury(self, plan: Plan) -> None:
+    def _bury(self, plan: WritePlan) -> None:
         if plan.stones:
             self.vault.bury(plan.stones)
             self.index.take_tombstones(self.vault)
 
-    def _apply(self, plan: Plan, first: Sequence[Change], then: Sequence[Change]) -> None:
+    def _apply(self, plan: WritePlan, first: Sequence[Change], then: Sequence[Change]) -> None:
         """Carry the changes out, log why, and keep the list of hashes true also where they were cut short."""
         stale, self._stale = self._stale or plan.unsays, True
         before = self._facts(plan.reweighed)
-        self.filing.write(first, [])
-        self.filing.write(then, plan.rows)
+        self.note_writer.write(first, [])
+        self.note_writer.write(then, plan.rows)
         for fact in before:  # its salience fades by its confidence, from now on by the new one (`A10`, `B6`)
-            self.using.anchored(fact, plan.now)
+            self.usage_tracker.anchored(fact, plan.now)
         if stale:
-            self.filing.seed()
+            self.note_writer.seed()
         self._stale = False
 
-    def _beside(self, batch: Batch, extraction: Extraction, ids: Sequence[str], plan: Plan) -> None:
+    def _beside(self, batch: Batch, extraction: Extraction, ids: Sequence[str], plan: WritePlan) -> None:
         """What belongs to a batch besides its facts: entity notes and relations, ties, the box of the conversation.
 
         What waits in review has its entities, so that its links lead somewhere, and nothing else. What was skipped
@@ -178,10 +180,12 @@ class Climb:
         turns, own = batch.turns, {item.filed.key for item in batch.waiting}
         memories = {fact.id: fact for fact in filed if fact.status != "review"}
         ties = (edge for fact in memories.values() if fact.source in own for edge in self.ladder.ties(fact, plan))
-        self.entering.take(filed, extraction, turns, plan.now, ties)
+        self.entity_writer.take(filed, extraction, turns, plan.now, ties)
         became = [(candidate.turn_id, name) for candidate, name in zip(extraction.candidates, ids, strict=True)]
         people = {turn.speaker for turn in turns}
-        self.boxing.add(turns[0].session, turns[0].persona, self._stretches(batch, became, memories), plan.now, people)
+        self.box_writer.add(
+            turns[0].session, turns[0].persona, self._stretches(batch, became, memories), plan.now, people
+        )
 
     def _stretches(
         self, batch: Batch, became: Sequence[tuple[str, str]], memories: Mapping[str, Fact]
@@ -201,8 +205,8 @@ class Climb:
 
         A person's own weight of it stays. What does not come from the user is contained as in a batch (`X27`).
         """
-        plan = Plan(self.settings, datetime.fromisoformat(str(row["at"])), self.filing)
-        said, source = Said(turn, turn.text, turn), trust.source_class(turn)
+        plan = WritePlan(self.settings, datetime.fromisoformat(str(row["at"])), self.note_writer)
+        said, source = Statement(turn, turn.text, turn), trust.source_class(turn)
         if source == "user":
             verdict = self._compare(fact, said, plan, surprises=False)
         else:
@@ -217,12 +221,12 @@ class Climb:
         self._write_once(plan)
         kept = self._facts([fact.id])
         ties = (edge for one in kept for edge in self.ladder.ties(one, plan))
-        self.entering.take(kept, Extraction((), "user"), [turn], plan.now, ties)
+        self.entity_writer.take(kept, Extraction((), "user"), [turn], plan.now, ties)
         return verdict, plan.asked
 
     # -- the ladder ---------------------------------------------------------------------------------
 
-    def _judge(self, fact: Fact, said: Said, plan: Plan, attempts: int) -> Verdict:
+    def _judge(self, fact: Fact, said: Statement, plan: WritePlan, attempts: int) -> Verdict:
         """The cheap rungs, and what is contained because of who said it (`C5`, `X8`, `X17`, `X27`)."""
         digest = content_hash(fact.text)
         twin = plan.twin(digest, fact.persona, said.turn.occurred_at)
@@ -240,14 +244,14 @@ class Climb:
         )
         return self._suspected(fact, said, plan) if verdict.action == "create" else verdict
 
-    def _suspected(self, fact: Fact, said: Said, plan: Plan) -> Verdict:
+    def _suspected(self, fact: Fact, said: Statement, plan: WritePlan) -> Verdict:
         """Whether a statement waits because of who said it, or because a person removed it before (`X8`, `X27`)."""
         if plan.is_buried(content_hash(fact.text)):
             return dedup.Verdict("review", "a person removed this before")
         why = contained(fact, said.turn, said.quote, self.settings.policy.trust)
         return dedup.Verdict("review", why) if why else dedup.Verdict("create", "new")
 
-    def _climbed(self, fact: Fact, said: Said, plan: Plan, verdict: Verdict) -> Verdict:
+    def _climbed(self, fact: Fact, said: Statement, plan: WritePlan, verdict: Verdict) -> Verdict:
         """Enter into the plan what follows from the verdict of the cheap rungs, or from those above where it passes."""
         if verdict.action == "create":
             return self._compare(fact, said, plan)
@@ -258,7 +262,7 @@ class Climb:
             plan.add(doubtful, verdict.why, said.quote, asking=True)
         return verdict
 
-    def _compare(self, fact: Fact, said: Said, plan: Plan, *, surprises: bool = True) -> Verdict:
+    def _compare(self, fact: Fact, said: Statement, plan: WritePlan, *, surprises: bool = True) -> Verdict:
         """The rungs that look at the neighbours: plans what follows, and says it in one verdict (rows A7–A13, D3)."""
         model = self.settings.model is not None
         weighed = self.ladder.weigh(fact, said.turn.occurred_at, model=model, plan=plan)
@@ -284,7 +288,7 @@ class Climb:
             decision = replace(decision, why="others know the old one too")
         return self._planned(plan, fact, decision, said)
 
-    def _healed(self, plan: Plan, fact: Fact, heired: Sequence[Fact], said: Said) -> Verdict:
+    def _healed(self, plan: WritePlan, fact: Fact, heired: Sequence[Fact], said: Statement) -> Verdict:
         """The process ended when the old facts were marked and this one, which they name, was not made yet."""
         for old in heired:
             done = {"invalidated": "invalidate", "superseded": "supersede"}.get(old.status, "weaken")
@@ -293,7 +297,7 @@ class Climb:
         fact = replace(fact, supersedes=tuple(old.id for old in heired))
         return self._planned(plan, fact, Decision("active", why), said)
 
-    def _planned(self, plan: Plan, fact: Fact, decision: Decision, said: Said) -> Verdict:
+    def _planned(self, plan: WritePlan, fact: Fact, decision: Decision, said: Statement) -> Verdict:
         """Enter a decision into the plan."""
         effects = [self._heard(effect, said.heard, plan) for effect in decision.effects]
         if decision.place:
@@ -310,7 +314,7 @@ class Climb:
         plan.add(fact, decision.why, said.quote, asking=decision.place == "review" and not asked)
         return dedup.Verdict("review" if decision.place == "review" else "create", decision.why)
 
-    def _standing(self, fact: Fact, decision: Decision, plan: Plan, said: datetime) -> Fact:
+    def _standing(self, fact: Fact, decision: Decision, plan: WritePlan, said: datetime) -> Fact:
         """The new fact with its status; one that was over before it was heard of ends where its successor was said."""
         if decision.place == "active":
             return fact
@@ -322,7 +326,7 @@ class Climb:
                 plan.precede(by, fact)
         return fact
 
-    def _heard(self, effect: Effect, turn: Turn, plan: Plan) -> Effect:
+    def _heard(self, effect: Effect, turn: Turn, plan: WritePlan) -> Effect:
         """A reinforcement counts if its source is a further one, and lifts nobody above their trust (`D6`, `X27`)."""
         if effect.deed not in {"reinforce", "rewrite"} or effect.confidence is None:
             return effect
@@ -333,7 +337,7 @@ class Climb:
         most = max(effect.fact.confidence, trust.cap(effect.confidence, who, self.settings.policy.trust))
         return replace(effect, confidence=most)
 
-    def _claim(self, fact: Fact, turn: Turn, met: Sequence[Fact], plan: Plan) -> Claim:
+    def _claim(self, fact: Fact, turn: Turn, met: Sequence[Fact], plan: WritePlan) -> Evidence:
         """What stands behind a statement beside the facts it met (`X8`, `X23`, `X27`)."""
         policy = self.settings.policy
         evidence = {old.id: self._evidence(old, plan) for old in met}
@@ -341,7 +345,7 @@ class Climb:
         classes = {old.id: trust.fact_class(old, evidence[old.id]) for old in met}
         bars = {old: trust.bars_superseding(own, theirs, policy.trust) for old, theirs in classes.items()}
         older = (old.id for old in met if any(said.occurred_at > turn.occurred_at for said in evidence[old.id]))
-        return Claim(
+        return Evidence(
             source=fact.source,
             own=turn.role == "user" and own != "tool",
             correction=fact.category == "correction",
@@ -352,7 +356,7 @@ class Climb:
 
     def _stood_by(self, fact: Fact, new: Fact) -> Fact:
         """The fact, as one a person stands by where they edited its note, or others know it too (`X23`, `E14`)."""
-        held = self.filing.told("edit", fact.id) or fact.persona != new.persona
+        held = self.note_writer.told("edit", fact.id) or fact.persona != new.persona
         return replace(fact, verification="user_confirmed") if held else fact
 
     def _attested(self, near: Neighbour) -> Neighbour:
@@ -362,7 +366,7 @@ class Climb:
         told = dict.fromkeys(key for row in rows if (key := str(row.get("turn") or "")) and key != fact.source)
         return replace(near, fact=replace(fact, also=tuple(dict.fromkeys((*fact.also, *told)))))
 
-    def _evidence(self, fact: Fact, plan: Plan) -> list[Turn]:
+    def _evidence(self, fact: Fact, plan: WritePlan) -> list[Turn]:
         """The turns that a fact rests on, as far as they are in the vault, as they count for it (`trust.heard`)."""
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
         filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
@@ -374,7 +378,7 @@ class Climb:
         ]
         return [_counted(one, logged) for one in filed]
 
-    def _words(self, fact: Fact, plan: Plan) -> str:
+    def _words(self, fact: Fact, plan: WritePlan) -> str:
         said = self._evidence(fact, plan)
         return said[0].text[:QUOTE] if said else ""
 
@@ -407,7 +411,7 @@ class Climb:
             created=turn.occurred_at,
             confidence=confidence,
             importance=round(importance, 2),
-            about=self.entering.linked(candidate.about),
+            about=self.entity_writer.linked(candidate.about),
             tags=tags,
             source=evidence.key,
             origin=extractor.partition("/")[0],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.core.policy import Policy
     from engram.core.records import Hit, Usage
     from engram.index.search import Index
-    from engram.vault.usage import Uses
+    from engram.vault.usage import UsageLog
 
 
 def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
@@ -38,20 +38,20 @@ def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
     return "an explanation" if explain else None
 
 
-class Using:
+class UsageTracker:
     """Takes note of use, in any thread; `flush`, `refresh` and `compact` belong to the one writer."""
 
-    def __init__(self, uses: Uses, index: Index, policy: Policy) -> None:
-        self.uses = uses
+    def __init__(self, usage_log: UsageLog, index: Index, policy: Policy) -> None:
+        self.usage_log = usage_log
         self.index = index
         self.policy = policy
         self._waiting: deque[tuple[datetime, list[tuple[str, float]]]] = deque(maxlen=policy.usage.waiting)
         self._lock = threading.Lock()
 
     def of(self, memory: str) -> Usage:
-        """How the memory was used, with all that was recalled until now; `uses.of` is without what waits."""
+        """How the memory was used, with all that was recalled until now; `usage_log.of` is without what waits."""
         self.settle()
-        return self.uses.of(memory)
+        return self.usage_log.of(memory)
 
     def recalled(self, hits: Sequence[Hit], now: datetime) -> None:
         """These were handed out: each fact among them counts, those that stand behind a hit do not (`A19`, `B2`).
@@ -67,18 +67,18 @@ class Using:
     def confirmed(self, memory: str, now: datetime) -> None:
         """The same statement was heard again (`C17`)."""
         with self._lock:
-            self.uses.note({memory: decay.confirmed(self.uses.of(memory), now)})
+            self.usage_log.note({memory: decay.confirmed(self.usage_log.of(memory), now)})
 
     def attested(self, memory: str, now: datetime, at: datetime | None = None) -> None:
         """There is new evidence for it, reinforced now or edited by a person at `at` (`A8`, `X3`)."""
         when = min(at or now, now)  # a file may come with a date from the future
         with self._lock:
-            self.uses.note({memory: decay.attested(self.uses.of(memory), when)})
+            self.usage_log.note({memory: decay.attested(self.usage_log.of(memory), when)})
 
     def anchored(self, fact: Fact, now: datetime) -> None:
         """What it is worth is kept before its law changes, as by a pin that comes or goes (`D8`)."""
         with self._lock:
-            self.uses.note({fact.id: decay.anchored(fact, self.uses.of(fact.id), now, self.policy)})
+            self.usage_log.note({fact.id: decay.anchored(fact, self.usage_log.of(fact.id), now, self.policy)})
 
     def feedback(self, log: bytes, now: datetime) -> dict[str, float]:
         """What became lately of the memories of each category, as the action log tells, −1…1 (`C30`)."""
@@ -93,7 +93,7 @@ class Using:
 
     def settle(self) -> None:
         """Count what was recalled so far, in the order in which it was; nothing before the log was read."""
-        if not self._waiting or not self.uses.known:
+        if not self._waiting or not self.usage_log.known:
             return
         with self._lock:
             answers = [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -103,25 +103,25 @@ class Using:
                 for memory, relevance in hits:
                     fact = known.get(memory)
                     if isinstance(fact, Fact):
-                        usage = after.get(memory) or self.uses.of(memory)
+                        usage = after.get(memory) or self.usage_log.of(memory)
                         after[memory] = decay.recalled(fact, usage, now, relevance, self.policy)
                         if fact.status == "archived":  # it begins anew, and comes back with the next night (`B3`)
                             after[memory] = decay.attested(after[memory], now)
-            self.uses.note(after)
+            self.usage_log.note(after)
 
     def flush(self) -> int:
         """Write down what was seen, durably; how many lines. Raises EngramError, after which nothing is lost."""
         self.settle()
-        return self.uses.flush()
+        return self.usage_log.flush()
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
         """Take in what other devices wrote; where no device says when the log began, it begins now.
 
         Raises EngramError.
         """
-        self.uses.refresh(now, restore=restore)
-        if self.uses.met(ALL) is None:
-            self.uses.meet({ALL: now})
+        self.usage_log.refresh(now, restore=restore)
+        if self.usage_log.met(ALL) is None:
+            self.usage_log.meet({ALL: now})
 
     def meet(
         self, facts: Iterable[Fact], births: Mapping[str, str], now: datetime, zone: tzinfo, *, filed: bool = False
@@ -135,7 +135,7 @@ class Using:
         """
         late, found, told = timedelta(days=self.policy.decay.late_days), dict[str, datetime](), dict[str, datetime]()
         for fact in facts:
-            if fact.status == "review" or self.uses.met(fact.id) is not None:
+            if fact.status == "review" or self.usage_log.met(fact.id) is not None:
                 continue
             if born := births.get(fact.id):
                 when = _time(born)
@@ -143,16 +143,16 @@ class Using:
                     told[fact.id] = min(when, now)  # the clock may have been set back since
                 continue
             words = f"text {content_hash(fact.text)[:16]}" if is_derived_id(fact, zone) else ""
-            found[fact.id] = (words and self.uses.met(words)) or now
+            found[fact.id] = (words and self.usage_log.met(words)) or now
             if words:
                 found[words] = found[fact.id]
-        self.uses.meet(found)
-        self.uses.meet(told, written=not filed)
+        self.usage_log.meet(found)
+        self.usage_log.meet(told, written=not filed)
 
     def compact(self, now: datetime) -> int:
         """Write our own file anew if it holds mostly superseded lines; the bytes that saves. Raises EngramError."""
         self.flush()
-        return self.uses.compact(now)
+        return self.usage_log.compact(now)
 
 
 def _time(text: str) -> datetime | None:

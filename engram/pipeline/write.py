@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TypeGuard
 from engram.core.actions import BIRTHS
 from engram.core.classify import tier_of
 from engram.core.language.secrets import redact
-from engram.core.records import Amend, Create, Fact, Move
+from engram.core.records import BlockEdit, Create, Fact, Move
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
-from engram.pipeline.conflicts import Conflicts
+from engram.pipeline.conflicts import ConflictNotes
 from engram.vault import blocks, disk, facts, frontmatter, sessions
 from engram.vault.paths import stat_of
 from engram.vault.store import ACTIONS, HASHES
@@ -42,7 +42,7 @@ _LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
 KNOWN = "the same statement is already known"
 
 
-class Filing:
+class NoteWriter:
     """Writes notes and what goes with them. Belongs to the one writer; what is degraded stands in `faults`."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
@@ -50,7 +50,7 @@ class Filing:
         self.index = index
         self.settings = settings
         self.faults = faults
-        self.conflicts = Conflicts(vault, index, settings)
+        self.conflicts = ConflictNotes(vault, index, settings)
         self._told: set[tuple[str, str]] | None = None
         self._births: dict[str, str] = {}
         self._births_stat: Stat | None = None
@@ -236,19 +236,19 @@ class Filing:
         return {"expires": None} if fact.expires and not fact.pinned and speculative else {}
 
 
-def purged(filing: Filing, now: datetime, *, dry_run: bool) -> dict[str, object]:
+def purged(note_writer: NoteWriter, now: datetime, *, dry_run: bool) -> dict[str, object]:
     """Empty the trash: the paths of what is removed, and by path what could not be (rows C16, X8)."""
-    found, failures, rows = filing.vault.trashed(), dict[str, str](), list[dict[str, object]]()
+    found, failures, rows = note_writer.vault.trashed(), dict[str, str](), list[dict[str, object]]()
     for path in () if dry_run else found:
         try:
-            known = frontmatter.read(filing.vault.read(path), filing.settings.policy.files).keys.get("id")
-            filing.vault.erase(path)
+            known = frontmatter.read(note_writer.vault.read(path), note_writer.settings.policy.files).keys.get("id")
+            note_writer.vault.erase(path)
         except EngramError as fault:
             failures[path] = str(fault)
         else:
             rows += [deed(now, "purge", known, "the user emptied the trash")] if isinstance(known, str) else []
     if rows:
-        filing.explain(rows)
+        note_writer.explain(rows)
     removed = [path for path in found if path not in failures]
     return {"removed": removed, "failures": failures, "dry_run": dry_run}
 
@@ -259,7 +259,7 @@ def _paths(change: Change) -> tuple[str, ...]:
 
 def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:
     for name in names:
-        raw = blocks.amended(raw, Amend(path, "its note is gone", unlink=name), policy)
+        raw = blocks.amended(raw, BlockEdit(path, "its note is gone", unlink=name), policy)
     return raw
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.ranking import Question
-    from engram.index.bm25 import Where
+    from engram.index.filters import SearchFilter
     from engram.index.rows import Unit
     from engram.index.search import Index
 
@@ -27,7 +27,7 @@ LONGEST = 32
 def stood(
     index: Index,
     question: Question,
-    where: Where,
+    where: SearchFilter,
     scored: Sequence[Scored],
     units: Mapping[str, Unit],
     then: datetime,

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from engram.core.language.echo import Injected
+    from engram.core.language.echo import HandedOut
     from engram.core.policy.sessions import TodoPolicy
-    from engram.index.conversations import Conversations
+    from engram.index.conversations import SessionReader
 
 STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
 
-class Briefing:
+class ContextBuilder:
     """The operations `context` and `todos`. May be called from any thread.
 
     `recall` answers a question as the operation of that name does.
@@ -35,14 +35,14 @@ class Briefing:
 
     def __init__(
         self,
-        talks: Conversations,
-        injected: Injected,
+        talks: SessionReader,
+        handed_out: HandedOut,
         clock: Callable[[], datetime],
         recall: Callable[..., dict[str, Any]],
     ) -> None:
         self.talks = talks
         self.index, self.settings = talks.index, talks.settings
-        self.injected = injected
+        self.handed_out = handed_out
         self.clock = clock
         self._recall = recall
 
@@ -84,7 +84,7 @@ class Briefing:
         parts["guidance"] = guiding(page, policy.actions)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
-            self.injected.note(thread, text)
+            self.handed_out.note(thread, text)
         known_state = rows(self.talks.read(STATE), "personas").get(name or "", {})
         state = {key: self._cut(value) if isinstance(value, str) else value for key, value in known_state.items()}
         live = {"messageCount": self.talks.messages().get(name or "", 0)} | self._curator(name, every)

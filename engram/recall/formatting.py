@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def as_hit(
-    slot: ranking.Slot,
+    slot: ranking.RankedSlot,
     unit: Unit,
     path: str,
     said: Mapping[str, Unit],

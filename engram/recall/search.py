@@ -10,14 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle, ranking, trust
-from engram.core.entities import Names, subject_match
+from engram.core.entities import EntityNames, subject_match
 from engram.core.importance import mentioned
 from engram.core.language.words import words
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact, FiledTurn, Recalled, Usage
 from engram.core.sessions import EPISODES, cover
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConfigError, ModelError
-from engram.index.bm25 import Where
+from engram.index.filters import SearchFilter
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
 
@@ -36,7 +36,7 @@ REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecallRequest:
     """What a caller wants to know, and how much of it; what was said in `session` itself is marked as such."""
 
     query: str
@@ -52,19 +52,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RecallSources:
     """What is known besides notes and turns: who goes by which names, and the ties that no note tells (`C34`).
 
     `usage` is how a memory was used, `left` how many seconds there still are for the answer (`X24`).
     """
 
-    names: Names = field(default_factory=Names)
+    names: EntityNames = field(default_factory=EntityNames)
     ties: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
     usage: Callable[[str], Usage] = field(default=lambda _name: Usage())
     left: Callable[[], float] = field(default=lambda: math.inf)
 
 
-def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> Asked:
+def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> RecallRequest:
     """The request with the policy's defaults filled in; BadRequestError for what cannot be answered."""
     policy = settings.policy.recall
     if not query.strip():
@@ -76,7 +76,7 @@ def asked(settings: Settings, now: datetime, query: str, **wishes: Any) -> Asked
         raise BadRequestError(f"there is no preset {preset!r}", fix=f"Use: {', '.join(ranking.PRESETS)}.")
     defaults: dict[str, Any] = {"k": policy.k, "budget": policy.budget, "kinds": KINDS}
     given = {name: value for name, value in wishes.items() if value is not None}
-    return Asked(query, now=now, **(defaults | given))
+    return RecallRequest(query, now=now, **(defaults | given))
 
 
 def seconds(settings: Settings, milliseconds: int | None) -> float:
@@ -87,12 +87,12 @@ def seconds(settings: Settings, milliseconds: int | None) -> float:
 def recall(
     index: Index,
     settings: Settings,
-    ask: Asked,
+    ask: RecallRequest,
     *,
     mark: str,
     complete: bool,
     embed: Callable[[str, float], bytes] | None = None,
-    known: Known | None = None,
+    known: RecallSources | None = None,
 ) -> Recalled:
     """Answer a question from facts, turns and notes; what waits in the journal counts too (`X1`, `X18`).
 
@@ -101,9 +101,9 @@ def recall(
     ModelError or ConfigError, words alone decide (`A14`). Archived facts answer where the rest does not fill the
     places, or on request (`C23`). Where no time is left, what would come next is left out, and the note says so.
     """
-    policy, known = settings.policy.recall, known or Known()
+    policy, known = settings.policy.recall, known or RecallSources()
     question = ranking.ask(ask.query, ask.now.astimezone(settings.zone), known.names.one)
-    hurry = _Hurry(known.left)
+    hurry = _TimeLimit(known.left)
     meant = cache(lambda text: embed(text, known.left())) if embed else None
     found = _found(index, settings, ask, question, known, meant, hurry)
     scarce = not ask.archive and len(found.slots) < ask.k and found.filtered["status"]
@@ -127,7 +127,7 @@ def recall(
     )
 
 
-class _Hurry:
+class _TimeLimit:
     """Whether there is time left, and what was left out for want of it (`X24`)."""
 
     def __init__(self, left: Callable[[], float]) -> None:
@@ -147,15 +147,15 @@ class _Hurry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Candidates:
     """What one search gave: units by key and slots, best first; what was left out; why meaning did not help.
 
     A turn or a note may be missing among the units: its record is read if it comes to be shown.
     """
 
-    ask: Asked
+    ask: RecallRequest
     units: dict[str, Unit]
-    slots: Sequence[ranking.Slot]
+    slots: Sequence[ranking.RankedSlot]
     filtered: Counter[str]
     lack: str
 
@@ -163,15 +163,15 @@ class _Found:
 def _found(
     index: Index,
     settings: Settings,
-    ask: Asked,
+    ask: RecallRequest,
     question: ranking.Question,
-    known: Known,
+    known: RecallSources,
     embed: Callable[[str], bytes] | None,
-    hurry: _Hurry,
-) -> _Found:
+    hurry: _TimeLimit,
+) -> _Candidates:
     """The candidates in their order: by words and meaning, with what the best of them lead to."""
     statuses = REMEMBERED_STATUSES if ask.as_of else ("active", "archived") if ask.archive else ("active",)
-    where = Where(ask.kinds, statuses, ask.persona or "", ask.as_of.timestamp() if ask.as_of else None)
+    where = SearchFilter(ask.kinds, statuses, ask.persona or "", ask.as_of.timestamp() if ask.as_of else None)
     found = index.search(question, where, max(settings.policy.recall.pool, ask.k))
     alone = (found.hits, "", None)
     by_meaning = embed if embed and not hurry.skips("meaning") else None
@@ -201,16 +201,18 @@ def _found(
     ranked |= {key: _unread_unit(key, settings) for key in unread}
     if preset.from_use or preset.frequency:
         ranked = _seen(ranked, units, known)
-    return _Found(ask, units, ranking.merged(scored, ranked, ask.now, preset), filtered, lack)
+    return _Candidates(ask, units, ranking.merged(scored, ranked, ask.now, preset), filtered, lack)
 
 
-def _seen(ranked: Mapping[str, ranking.Unit], units: Mapping[str, Unit], known: Known) -> dict[str, ranking.Unit]:
+def _seen(
+    ranked: Mapping[str, ranking.UnitSignals], units: Mapping[str, Unit], known: RecallSources
+) -> dict[str, ranking.UnitSignals]:
     """The units with how they were used, and how many of the candidates are about the same (rows A15, E7)."""
     about = {name: set(unit.about) for name, unit in units.items() if isinstance(unit, Fact)}
     counts = Counter(subject for subjects in about.values() for subject in subjects)
     most = max(counts.values(), default=1)
 
-    def told(name: str, unit: ranking.Unit) -> ranking.Unit:
+    def told(name: str, unit: ranking.UnitSignals) -> ranking.UnitSignals:
         usage, shares = known.usage(name), [counts[subject] / most for subject in about[name]]
         frequency = sum(shares) / len(shares) if shares else 0.0
         return unit._replace(used=usage.last_access, stability=usage.stability, frequency=frequency)
@@ -224,7 +226,7 @@ def _unread(index: Index, keys: Sequence[str]) -> set[str]:
     return {key for key in keys if key not in facts and not key.startswith(EPISODES)} - index.tombstones
 
 
-def _recallable(index: Index, keys: Sequence[str], ask: Asked, filtered: Counter[str]) -> dict[str, Unit]:
+def _recallable(index: Index, keys: Sequence[str], ask: RecallRequest, filtered: Counter[str]) -> dict[str, Unit]:
     units = index.units(keys)
     return {key: unit for key, unit in units.items() if not _left_out(unit, ask, index.tombstones, filtered)}
 
@@ -234,9 +236,9 @@ def _ties(
     settings: Settings,
     scored: Sequence[ranking.Scored],
     units: Mapping[str, Unit],
-    known: Known,
-    where: Where,
-    ask: Asked,
+    known: RecallSources,
+    where: SearchFilter,
+    ask: RecallRequest,
 ) -> dict[str, float]:
     """What the best facts lead to, and how strongly, 0–1 (rows A18, C34)."""
     policy = settings.policy.links
@@ -250,7 +252,7 @@ def _with_meaning(
     index: Index,
     settings: Settings,
     question: ranking.Question,
-    where: Where,
+    where: SearchFilter,
     found: Sequence[ranking.Scored],
     embed: Callable[[str], bytes],
 ) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
@@ -288,7 +290,7 @@ def _far(
     return not near
 
 
-def _left_out(unit: Unit, ask: Asked, buried: Collection[str], filtered: Counter[str]) -> bool:
+def _left_out(unit: Unit, ask: RecallRequest, buried: Collection[str], filtered: Counter[str]) -> bool:
     """Whether a unit may not be recalled; counted by reason. A turn goes with the fact a person removed (`X8`)."""
     why = None
     if isinstance(unit, Fact):
@@ -313,7 +315,9 @@ def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
     return unit.persona == WHOSE_IS_UNKNOWN and content_hash(unit.text) in buried
 
 
-def _stages(index: Index, units: Mapping[str, Unit], known: Known, settings: Settings, now: datetime) -> dict[str, str]:
+def _stages(
+    index: Index, units: Mapping[str, Unit], known: RecallSources, settings: Settings, now: datetime
+) -> dict[str, str]:
     """How far each fact among the candidates is trusted at `now` (`C24`), as far as one answer can tell.
 
     What became of its like lately (`C30`) is left out, for it is in the action log.
@@ -330,10 +334,12 @@ def _stages(index: Index, units: Mapping[str, Unit], known: Known, settings: Set
     return found
 
 
-def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: float, stage: str) -> ranking.Unit:
+def _ranked(
+    unit: Unit, settings: Settings, named: Callable[[str], bool], ties: float, stage: str
+) -> ranking.UnitSignals:
     """What ranking needs to know of a unit; `named` says whether the question names somebody."""
     if isinstance(unit, Fact):
-        return ranking.Unit(
+        return ranking.UnitSignals(
             unit.id,
             unit.source,
             mentioned(unit.importance, len(unit.also), settings.policy.ladder),
@@ -343,13 +349,13 @@ def _ranked(unit: Unit, settings: Settings, named: Callable[[str], bool], ties: 
             lifecycle.nudge(stage, unit.verification, settings.policy),
         )
     if isinstance(unit, FiledTurn):
-        return ranking.Unit(unit.key, when=unit.turn.occurred_at, nudge=_nudge_of_turns(settings))
-    return ranking.Unit(unit.path, when=unit.changed)
+        return ranking.UnitSignals(unit.key, when=unit.turn.occurred_at, nudge=_nudge_of_turns(settings))
+    return ranking.UnitSignals(unit.path, when=unit.changed)
 
 
-def _unread_unit(key: str, settings: Settings) -> ranking.Unit:
+def _unread_unit(key: str, settings: Settings) -> ranking.UnitSignals:
     """What ranking knows of a turn or a note whose record was not read."""
-    return ranking.Unit(key, nudge=_nudge_of_turns(settings) if "#^" in key else 0.0)
+    return ranking.UnitSignals(key, nudge=_nudge_of_turns(settings) if "#^" in key else 0.0)
 
 
 def _nudge_of_turns(settings: Settings) -> float:
@@ -357,7 +363,7 @@ def _nudge_of_turns(settings: Settings) -> float:
     return lifecycle.nudge("candidate", "", settings.policy)
 
 
-def _naming(question: ranking.Question, names: Names) -> Callable[[str], bool]:
+def _naming(question: ranking.Question, names: EntityNames) -> Callable[[str], bool]:
     """Whether the question names whom a memory is about, by that name or another one of theirs (`A20`).
 
     A name that is also a stop word (Will) counts where the question uses it as a name.
@@ -372,7 +378,7 @@ def _naming(question: ranking.Question, names: Names) -> Callable[[str], bool]:
     return cache(named)
 
 
-def _contained(index: Index, found: _Found, settings: Settings) -> Sequence[ranking.Slot]:
+def _contained(index: Index, found: _Candidates, settings: Settings) -> Sequence[ranking.RankedSlot]:
     """The slots, with each source from outside kept to its share of the places (`X27`)."""
     policy = settings.policy
     places = ranking.places(found.ask.k, found.ask.budget, policy.recall)
@@ -383,7 +389,7 @@ def _contained(index: Index, found: _Found, settings: Settings) -> Sequence[rank
 
 
 def _outside(
-    index: Index, slots: Sequence[ranking.Slot], units: Mapping[str, Unit], policy: TrustPolicy
+    index: Index, slots: Sequence[ranking.RankedSlot], units: Mapping[str, Unit], policy: TrustPolicy
 ) -> dict[str, str]:
     """The source class of what anybody may have said, by key (`X27`); a fact is never surer than its source's cap."""
     cap = max(policy.ingest, policy.tool)
@@ -399,10 +405,10 @@ def _outside(
 
 def _verified(
     index: Index,
-    found: _Found,
-    slots: Sequence[ranking.Slot],
+    found: _Candidates,
+    slots: Sequence[ranking.RankedSlot],
     firm: Callable[[str], str],
-    hurry: _Hurry,
+    hurry: _TimeLimit,
     policy: TrustPolicy,
 ) -> list[Hit]:
     """The best `k` slots as hits that say what their files say now (`X19`); at least one, no more once time is up."""
@@ -433,7 +439,7 @@ def _standing(
     index: Index,
     units: Mapping[str, Unit],
     keys: Sequence[str],
-    ask: Asked,
+    ask: RecallRequest,
     filtered: Counter[str],
     seen: dict[str, Looked],
 ) -> Iterator[tuple[str, Unit, str]]:

@@ -48,7 +48,7 @@ class MediaTypeError(BadRequestError):
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class SocketAccess:
     """What a request through one listening socket must carry: a token of `tokens`, which are by standing.
 
     Without tokens the socket's mode is the guard, and whoever comes is a chatbot, or says to be the owner's command
@@ -69,15 +69,15 @@ class Door:
         return fitting[-1] if fitting else None
 
 
-def unix_door() -> Door:
+def unix_door() -> SocketAccess:
     """The Unix socket: no browser can reach it, so a request with any Origin is not ours."""
-    return Door(frozenset({b"engram", b"localhost"}))
+    return SocketAccess(frozenset({b"engram", b"localhost"}))
 
 
-def tcp_door(port: int, tokens: Mapping[str, str]) -> Door:
+def tcp_door(port: int, tokens: Mapping[str, str]) -> SocketAccess:
     """A loopback port: exact host and port, exact origin, one of the tokens."""
     names = (f"127.0.0.1:{port}", f"localhost:{port}")
-    return Door(
+    return SocketAccess(
         frozenset(name.encode() for name in names),
         frozenset(f"http://{name}".encode() for name in names),
         {name: token.encode() for name, token in tokens.items()},
@@ -103,13 +103,13 @@ def token_of(path: Path) -> str:
     return token
 
 
-class Gate:
+class AuthMiddleware:
     """Lets a request through to the application, with its standing as its state, or answers with the reason why not.
 
     `vault` is the folder that is served; a request that means another one is refused.
     """
 
-    def __init__(self, app: ASGIApp, door: Door, body_bytes: int, vault: str = "") -> None:
+    def __init__(self, app: ASGIApp, door: SocketAccess, body_bytes: int, vault: str = "") -> None:
         self.app = app
         self.door = door
         self.body_bytes = body_bytes

@@ -43,7 +43,7 @@ LONGEST_NUMBER = 9
 """Digits of the largest number that any option takes."""
 
 
-class Asked:
+class FastCommand:
     """A command line that the short way understood."""
 
     def __init__(self, name: str) -> None:
@@ -86,11 +86,11 @@ def _run(argv: Sequence[str]) -> int:
         return fault.exit_code
 
 
-def plain(argv: Sequence[str]) -> Asked | None:
+def plain(argv: Sequence[str]) -> FastCommand | None:
     """What a plain command line asks for; None for every form that is left to the whole tree."""
     if not argv or argv[0] not in WORDS:
         return None
-    asked = Asked(argv[0])
+    asked = FastCommand(argv[0])
     statements: list[str] = []
     rest = iter(argv[1:])
     for word in rest:
@@ -105,7 +105,7 @@ def plain(argv: Sequence[str]) -> Asked | None:
     return asked
 
 
-def _option(asked: Asked, word: str, rest: Iterator[str]) -> bool:
+def _option(asked: FastCommand, word: str, rest: Iterator[str]) -> bool:
     """Take in an option and its value; False if this is no plain form."""
     if word == "--json":
         asked.as_json = True
@@ -128,7 +128,7 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) <= LONGEST_NUMBER
 
 
-def _through(path: str, folder: str | None, asked: Asked) -> int:
+def _through(path: str, folder: str | None, asked: FastCommand) -> int:
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
         return socket_client.call(path, name, params, owner=True, folder=folder)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram import memory
     from engram.config import Settings
 
-    class Line(Protocol):
+    class SocketConnection(Protocol):
         """Where operations are carried out: a daemon, or a memory in this process."""
 
         def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
 """How long a held vault is waited for, and how often it is tried: a daemon may be starting, a command be at work."""
 
 
-class Remote:
+class RemoteVault:
     """The daemon behind a socket, which is asked for the vault in `folder` and refuses for another."""
 
     def __init__(self, path: str, folder: str | None = None, *, owner: bool = False) -> None:
@@ -66,7 +66,7 @@ class Owned:
         self.held.close()
 
 
-def line(vault: Path | None, *, owner: bool = False) -> Line:
+def line(vault: Path | None, *, owner: bool = False) -> SocketConnection:
     """The way to a vault: its daemon if one answers, else a memory in this process, with the vault's lock.
 
     `owner` says that the owner's command line asks, not a chatbot. Raises ConfigError, NotFoundError (no vault
@@ -78,7 +78,7 @@ def line(vault: Path | None, *, owner: bool = False) -> Line:
     while True:
         settings = config.load(vault, os.environ)  # anew each time: another vault may take a state that was free
         if socket_client.answers(path := str(settings.socket)):
-            return Remote(path, str(settings.vault), owner=owner)
+            return RemoteVault(path, str(settings.vault), owner=owner)
         try:
             held = embedded(settings)
         except LockedError:
@@ -103,7 +103,7 @@ def embedded(settings: Settings) -> memory.Memory:
     return held
 
 
-class Closed:
+class ClosedVault:
     """A vault that was let go of."""
 
     def call(self, name: str, _params: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Memory:
     def __init__(self, vault: str | os.PathLike[str] | None = None) -> None:
         from pathlib import Path
 
-        self._line: Line = line(None if vault is None else Path(vault))
+        self._line: SocketConnection = line(None if vault is None else Path(vault))
 
     def __enter__(self) -> Self:
         return self
@@ -154,12 +154,12 @@ class Memory:
     def close(self) -> None:
         """Let go of the vault."""
         self._line.close()
-        self._line = Closed()
+        self._line = ClosedVault()
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
         """Any operation of the table by name; the answer is the same JSON with and without a daemon."""
         answer = self._line.call(name, {key: _plain(value) for key, value in params.items() if value is not None})
-        return answer if isinstance(self._line, Remote) else dict(json.loads(json.dumps(answer)))
+        return answer if isinstance(self._line, RemoteVault) else dict(json.loads(json.dumps(answer)))
 
     def observe(
         self,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 
-class Given:
+class CliContext:
     """The options that every command takes, wherever on the line they stand."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Given:
         return Path(named).expanduser().resolve() if named else None
 
     @contextmanager
-    def line(self) -> Iterator[client.Line]:
+    def line(self) -> Iterator[client.SocketConnection]:
         """The way to the chosen vault, closed at the end."""
         line = client.line(self.vault, owner=True)
         try:
@@ -73,7 +73,7 @@ class Given:
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     if value and param.name:
-        setattr(ctx.ensure_object(Given), param.name, value)
+        setattr(ctx.ensure_object(CliContext), param.name, value)
 
 
 COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
@@ -96,14 +96,14 @@ class Command(click.Command):
         super().__init__(*args, **settings)
 
 
-class Tree(click.Group):
+class CommandGroup(click.Group):
     """A group whose commands take the common options."""
 
     command_class = Command
 
 
 @click.group(
-    cls=Tree,
+    cls=CommandGroup,
     params=common(),
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="The vault is the one of --vault, ENGRAM_VAULT or the configuration file, else this folder if it is one, "

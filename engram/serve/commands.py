@@ -13,7 +13,7 @@ import click
 from engram.errors import BadRequestError, ConfigError, EngramError, LockedError, NotFoundError
 from engram.operations.table import OPERATIONS, Operation, Param
 from engram.serve import client, socket_client
-from engram.serve.command_group import Command, Given, Tree, common, tree
+from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
 from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "fo
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line and return the exit code; every fault is told in words, traces only with --debug."""
-    given = Given()
+    given = CliContext()
     sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
     try:
         code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=given)
@@ -68,7 +68,7 @@ def _operation(operation: Operation) -> Command:
     """The command of an operation: its arguments, the call, the result."""
 
     @click.pass_obj
-    def callback(given: Given, /, **params: Any) -> None:
+    def callback(given: CliContext, /, **params: Any) -> None:
         sent = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
         sent = {name: value for name, value in sent.items() if value is not None and value is not False and value != []}
         with given.line() as line:
@@ -84,7 +84,7 @@ def _operation(operation: Operation) -> Command:
     )
 
 
-def _besides(name: str, result: dict[str, Any], line: client.Line) -> dict[str, Any]:
+def _besides(name: str, result: dict[str, Any], line: client.SocketConnection) -> dict[str, Any]:
     """What a result leaves open: what was looked at, and why turns stay parked."""
     from engram.serve.observe import why_parked
 
@@ -106,7 +106,7 @@ def _update(name: str, words: str, **change: Any) -> None:
     """A command for one change that `update` can make."""
 
     @click.pass_obj
-    def callback(given: Given, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+    def callback(given: CliContext, id: str) -> None:  # noqa: A002  the argument's name is shown to people
         with given.line() as line:
             given.show(name, line.call("update", {"id": id, **change}))
 
@@ -128,7 +128,7 @@ _update("demote", "Let a memory pass like an episode.", layer="down")
 @click.option("--pass", "only", help="only this pass")
 @click.option("--dry-run", is_flag=True, help="say what it would do, change nothing")
 @click.pass_obj
-def consolidate(given: Given, cadence: str, only: str | None, *, dry_run: bool) -> int:
+def consolidate(given: CliContext, cadence: str, only: str | None, *, dry_run: bool) -> int:
     """Put the vault in order now: what has faded, ended or doubled.
 
     Ends with 75 where nothing may be done just now, as while the clock is in doubt: try again later.
@@ -142,7 +142,7 @@ def consolidate(given: Given, cadence: str, only: str | None, *, dry_run: bool) 
 
 @tree.command()
 @click.pass_obj
-def observe(given: Given) -> int:
+def observe(given: CliContext) -> int:
     """Take turns from standard input, one JSON object a line, as they arrive.
 
     \b
@@ -157,7 +157,7 @@ def observe(given: Given) -> int:
 
     with given.line() as line:
         result = serve_observe.observe(sys.stdin, line.call)
-        if not isinstance(line, client.Remote):  # a daemon distils later
+        if not isinstance(line, client.RemoteVault):  # a daemon distils later
             result |= serve_observe.parked(line.call)
     given.show("observe", result)
     return serve_observe.exit_code(result)
@@ -173,7 +173,7 @@ def observe(given: Given) -> int:
 )
 @click.option("--dry-run", is_flag=True, help="read and count, store nothing")
 @click.pass_obj
-def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
+def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     """Take the turns of a file or folder: JSON lines, exports of chat programs, Markdown."""
     from engram.ingest.importers import read_export
     from engram.serve import observe as serve_observe
@@ -197,7 +197,7 @@ def import_(given: Given, file: Path, kind: str, *, dry_run: bool) -> int:
 @click.option("--days", type=int, default=30, show_default=True, help="how far ahead, 1 to 3650")
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
-def forecast(given: Given, days: int, *, plot: bool) -> None:
+def forecast(given: CliContext, days: int, *, plot: bool) -> None:
     """Show what will go stale, end or be archived if nobody touches it, and why."""
     with given.line() as line:
         given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
@@ -206,7 +206,7 @@ def forecast(given: Given, days: int, *, plot: bool) -> None:
 @tree.command()
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
-def reprocess(given: Given, folder: Path) -> None:
+def reprocess(given: CliContext, folder: Path) -> None:
     """Distil the whole history anew into the new vault FOLDER, with the model in use now, and show what differs.
 
     The vault at hand is only read.
@@ -223,7 +223,7 @@ def reprocess(given: Given, folder: Path) -> None:
 # -- the review queue ---------------------------------------------------------------------------------
 
 
-@tree.group(cls=Tree, params=common(), invoke_without_command=True)
+@tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
 @click.pass_context
 def review(ctx: click.Context) -> None:
     """List what waits for you, or answer a case: ID is its id, or the beginning of it.
@@ -231,7 +231,7 @@ def review(ctx: click.Context) -> None:
     The notes in `review/` ask the same with checkboxes.
     """
     if ctx.invoked_subcommand is None:
-        given = ctx.ensure_object(Given)
+        given = ctx.ensure_object(CliContext)
         with given.line() as line:
             given.show("review", line.call("review", {}))
 
@@ -240,7 +240,7 @@ def _answer(decision: str, words: str) -> None:
     """A command for one answer to a case."""
 
     @click.pass_obj
-    def callback(given: Given, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+    def callback(given: CliContext, id: str) -> None:  # noqa: A002  the argument's name is shown to people
         with given.line() as line:
             given.show("decide", line.call("decide", {"id": id, "decision": decision}))
 
@@ -259,7 +259,7 @@ _answer("older", "Of two memories the older one is true; the newer one does not 
 @review.command()
 @click.argument("id")
 @click.pass_obj
-def diff(given: Given, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+def diff(given: CliContext, id: str) -> None:  # noqa: A002  the argument's name is shown to people
     """Show the statements of a case, each with the words it came from."""
     with given.line() as line:
         given.show("diff", line.call("review", {"id": id}))
@@ -273,7 +273,7 @@ def diff(given: Given, id: str) -> None:  # noqa: A002  the argument's name is s
 @click.option("--git", is_flag=True, help="make it a git repository too")
 @click.option("--dry-run", is_flag=True, help="only list what would be written")
 @click.pass_obj
-def init(given: Given, folder: Path | None, *, git: bool, dry_run: bool) -> None:
+def init(given: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> None:
     """Make FOLDER a vault. What is there already stays as it is."""
     from engram.serve.setup import init_vault
 
@@ -283,7 +283,7 @@ def init(given: Given, folder: Path | None, *, git: bool, dry_run: bool) -> None
 
 @tree.command()
 @click.pass_obj
-def policy(given: Given) -> None:
+def policy(given: CliContext) -> None:
     """List every number: its value, unit, range, source and meaning."""
     from dataclasses import asdict
 
@@ -301,14 +301,14 @@ def policy(given: Given) -> None:
     put("\n".join(lines))
 
 
-@tree.group(cls=Tree, params=common())
+@tree.group(cls=CommandGroup, params=common())
 def config() -> None:
     """Show the settings or explain one."""
 
 
 @config.command("show")
 @click.pass_obj
-def config_show(given: Given) -> None:
+def config_show(given: CliContext) -> None:
     """Every setting with its value."""
     from engram.config import keys
 
@@ -319,7 +319,7 @@ def config_show(given: Given) -> None:
 @config.command("explain")
 @click.argument("key")
 @click.pass_obj
-def config_explain(given: Given, key: str) -> None:
+def config_explain(given: CliContext, key: str) -> None:
     """One setting: its meaning, value, default and place."""
     from engram.config import keys, user_file
 
@@ -359,7 +359,7 @@ def _value(settings: Settings, key: Key) -> Any:
 @click.option("--foreground", is_flag=True, help="stay; otherwise it goes to the background")
 @click.option("--tcp", type=click.IntRange(1, 65535), help="also answer on this loopback port, with a token")
 @click.pass_obj
-def daemon(given: Given, *, foreground: bool, tcp: int | None) -> None:
+def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
     """Run the vault's daemon."""
     from engram.serve import setup
 
@@ -373,7 +373,7 @@ def daemon(given: Given, *, foreground: bool, tcp: int | None) -> None:
 @click.option("--nightly", is_flag=True, help="no daemon: only put the vault in order every night")
 @click.option("--dry-run", is_flag=True, help="print the units, change nothing")
 @click.pass_obj
-def up(given: Given, *, nightly: bool, dry_run: bool) -> None:
+def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
     """Have systemd run the daemon for you, from now on and at each login."""
     from engram.serve import units
 
@@ -390,7 +390,7 @@ def up(given: Given, *, nightly: bool, dry_run: bool) -> None:
 
 @tree.command()
 @click.pass_obj
-def down(given: Given) -> None:
+def down(given: CliContext) -> None:
     """Stop the daemon and take it from systemd's care."""
     from engram.serve import units
 
@@ -401,7 +401,7 @@ def down(given: Given) -> None:
 
 @tree.command()
 @click.pass_obj
-def status(given: Given) -> None:
+def status(given: CliContext) -> None:
     """What the daemon is doing."""
     from engram.vault import template
 

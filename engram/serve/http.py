@@ -59,7 +59,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-class Answers(Protocol):
+class Routes(Protocol):
     """What stands behind the routes."""
 
     def call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any] | Future[dict[str, Any]]:
@@ -69,7 +69,7 @@ class Answers(Protocol):
         """Why an answer may be incomplete, or ''."""
 
 
-def application(answers: Answers, places: int) -> Starlette:
+def application(answers: Routes, places: int) -> Starlette:
     """The routes of every operation and of the daemon's own state; faults are JSON.
 
     Of one operation `places` requests are carried out at once: fewer than there are threads, so none takes them all.
@@ -105,7 +105,7 @@ def application(answers: Answers, places: int) -> Starlette:
 
 
 def _endpoint(
-    operation: Operation, answers: Answers, places: asyncio.Semaphore
+    operation: Operation, answers: Routes, places: asyncio.Semaphore
 ) -> Callable[[Request], Awaitable[Response]]:
     """The route's function: parse, call and encode in a worker thread, so that the door stays open.
 

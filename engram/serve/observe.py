@@ -25,7 +25,7 @@ READ_BYTES = 1 << 20
 LOOK_SECONDS, TELL_SECONDS = 0.1, 5.0
 
 
-class Feed:
+class TurnSender:
     """Sends turns to `observe` and adds up what became of them."""
 
     def __init__(self, call: Call) -> None:
@@ -89,7 +89,7 @@ def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
         raise BadRequestError("standard input is closed", fix="Pipe the turns in: `engram observe < turns.jsonl`.")
     if source.isatty():
         sys.stderr.write('One JSON object a line, as {"text": "I like tea."}; Ctrl-D ends.\n')
-    sink = Feed(call)
+    sink = TurnSender(call)
     number = 0
     with sink.interruptible():
         for lines in _arriving(source.fileno()):
@@ -147,7 +147,7 @@ def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
     """Send the turns of an import; what its reader could not make sense of counts as refused."""
     from engram.core.records import Problem
 
-    sink = Feed(call)
+    sink = TurnSender(call)
     batch: list[dict[str, Any]] = []
     with sink.interruptible():
         for item in found:

@@ -16,15 +16,15 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engram.errors import UnavailableError
-from engram.serve.auth import Gate, tcp_door, tokens_of, unix_door
+from engram.serve.auth import AuthMiddleware, tcp_door, tokens_of, unix_door
 from engram.serve.http import application
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.config import Settings
-    from engram.serve.auth import Door
-    from engram.serve.http import Answers
+    from engram.serve.auth import SocketAccess
+    from engram.serve.http import Routes
 
 PEER = struct.Struct("3i")
 """What SO_PEERCRED tells: process, user and group of whoever connected."""
@@ -85,10 +85,10 @@ def peer_uid(connection: socket.socket) -> int:
     return int(PEER.unpack(raw)[1])
 
 
-class Server:
+class HttpServer:
     """Answers on every socket in `listeners` from `start` to `stop`; `beat` is when it last showed life."""
 
-    def __init__(self, answers: Answers, settings: Settings, listeners: Sequence[socket.socket]) -> None:
+    def __init__(self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]) -> None:
         policy = settings.policy.serve
         app = application(answers, policy.places)
         protocol = type("Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds})
@@ -97,7 +97,7 @@ class Server:
         self._servers = [
             PatientServer(
                 uvicorn.Config(
-                    Gate(app, _door(listener, settings), policy.body_bytes, str(settings.vault)),
+                    AuthMiddleware(app, _door(listener, settings), policy.body_bytes, str(settings.vault)),
                     http=protocol,
                     ws="none",
                     lifespan="off",
@@ -144,7 +144,7 @@ class Server:
         await asyncio.gather(*(server.serve(sockets=[listener]) for server, listener in pairs))
 
 
-def _door(listener: socket.socket, settings: Settings) -> Door:
+def _door(listener: socket.socket, settings: Settings) -> SocketAccess:
     if listener.family == socket.AF_UNIX:
         return unix_door()
     return tcp_door(listener.getsockname()[1], tokens_of(settings.state))

@@ -58,13 +58,13 @@ def _git(vault: Path) -> None:
 def serve(load: Callable[[], Settings], port: int | None) -> None:
     """Run the daemon in this process until it is told to stop."""
     from engram.daemon import daemon
-    from engram.serve.server import Server
+    from engram.serve.server import HttpServer
 
     def with_port() -> Settings:
         settings = load()
         return replace(settings, tcp_port=port) if port else settings
 
-    daemon.run(with_port, Server)
+    daemon.run(with_port, HttpServer)
 
 
 def command(settings: Settings, *more: str) -> list[str]:

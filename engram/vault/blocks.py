@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.core.policy import FilePolicy
-    from engram.core.records import Amend
+    from engram.core.records import BlockEdit
 
 PROSE = ("description", "story")
 """Blocks of sentences; they stand below the title, those of list items at the end."""
@@ -59,7 +59,7 @@ def text_of(lines: Sequence[Line], name: str) -> str:
     return "\n".join(told)
 
 
-def amended(raw: bytes, change: Amend, policy: FilePolicy) -> bytes:
+def amended(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
     """The note `raw`, b'' for none, with what `change` tells in it. Raises ConflictError where it cannot be patched."""
     raw = raw or notes.emit(change.keys, f"# {change.title}\n" if change.title else "")
     keys = {**_unlinked(notes.read(raw, policy), change.unlink), **change.keys}

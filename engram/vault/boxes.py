@@ -38,7 +38,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenBox:
     """A box of `state/open-boxes.jsonl`: open, or sealed for `trace`, its notes not `filed` yet or lately.
 
     `touched` is when it was last added to by the clock on the wall; the times in the box are the conversation's.
@@ -193,17 +193,17 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
         raise StorageError("the file is damaged", where=TRACES, fix="It is made again from the notes.") from fault
 
 
-def held_text(held: Iterable[Held]) -> bytes:
+def held_text(held: Iterable[OpenBox]) -> bytes:
     """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last one of a box holds."""
     return "".join(f"{_json(_row(one))}\n" for one in held).encode("utf-8", "replace")
 
 
-def held_from(raw: bytes) -> tuple[tuple[Held, ...], bool]:
+def held_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
     """The boxes in `state/open-boxes.jsonl`, and whether each whole line is what `held_text` wrote.
 
     A last line without its end was cut short behind others, and never decided anything.
     """
-    found: dict[str, Held] = {}
+    found: dict[str, OpenBox] = {}
     lines = raw.split(b"\n")[:-1]
     sound = bool(lines) or not raw
     for line in lines:
@@ -217,7 +217,7 @@ def held_from(raw: bytes) -> tuple[tuple[Held, ...], bool]:
     return tuple(found.values()), sound
 
 
-def _row(held: Held) -> dict[str, object]:
+def _row(held: OpenBox) -> dict[str, object]:
     box = held.box
     return {
         "id": box.id,
@@ -235,7 +235,7 @@ def _row(held: Held) -> dict[str, object]:
     }
 
 
-def _held(row: Mapping[str, object]) -> Held:
+def _held(row: Mapping[str, object]) -> OpenBox:
     opened, last, touched, sealed = (
         datetime.fromisoformat(str(row[key])).astimezone(UTC) if row[key] else None
         for key in ("opened", "last", "touched", "sealed")
@@ -255,7 +255,7 @@ def _held(row: Mapping[str, object]) -> Held:
         sealed,
         str(row["why"]),
     )
-    return Held(box, touched, str(row["trace"]), bool(row["filed"]))
+    return OpenBox(box, touched, str(row["trace"]), bool(row["filed"]))
 
 
 def _patched(raw: bytes, own: str, keys: Mapping[str, object], block: str, lines: str) -> bytes:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError
 from engram.vault import syscalls
-from engram.vault.exchange import ChangedError, Left, leftovers, replace, settle
+from engram.vault.exchange import ChangedError, Leftover, leftovers, replace, settle
 from engram.vault.syscalls import (
     NOREPLACE,
     PRIVATE_FOLDER,
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "AppendFile",
     "ChangedError",
     "FolderSyncs",
-    "Left",
+    "Leftover",
     "Lock",
-    "Log",
     "OversizedError",
     "append",
     "leftovers",
@@ -223,7 +223,7 @@ class FolderSyncs(set[Path]):
             sync(self)
 
 
-class Log:
+class AppendFile:
     """A new append-only file, held open: what `add` returned from is on the disk."""
 
     def __init__(self, path: Path) -> None:

@@ -26,7 +26,7 @@ EDGES = "state/edges.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EdgeRow:
     """One edge as it is kept; `owed` while the note of its source does not show it yet.
 
     `trust` is how far those who said it are believed, 0–1 (`D6`).
@@ -44,12 +44,12 @@ def edge_id(edge: Edge) -> str:
     return disk.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
 
 
-class Edges:
+class EdgeStore:
     """The edges of one vault, in memory and in their file. Belongs to the one writer."""
 
     def __init__(self, vault: Vault) -> None:
         self.vault = vault
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[str, EdgeRow] = {}
         self._by_source: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         self._by_end: dict[str, tuple[str, ...]] = {}
         self._stat: Stat | None = None
@@ -77,15 +77,15 @@ class Edges:
         names = dict.fromkeys(name for end in ends for name in by_end.get(end, ()))
         return tuple(line.edge for name in names if (line := lines.get(name)))
 
-    def like(self, edge: Edge) -> dict[str, Line]:
+    def like(self, edge: Edge) -> dict[str, EdgeRow]:
         """The lines of the same type and label from the same source, whatever type of entity that has by now."""
         return {name: self.lines[name] for name in sorted(self._by_source.get(kin(edge), ()))}
 
-    def owed(self) -> dict[str, Line]:
+    def owed(self) -> dict[str, EdgeRow]:
         """The lines whose note does not show them yet."""
         return {name: line for name, line in self.lines.items() if line.owed}
 
-    def append(self, lines: Iterable[Line]) -> None:
+    def append(self, lines: Iterable[EdgeRow]) -> None:
         """Add what is new among the lines, durably; a file that is not there yet appears whole."""
         fresh = {name: line for line in lines if self.lines.get(name := edge_id(line.edge)) != line}
         if not fresh:
@@ -98,7 +98,7 @@ class Edges:
         """What the file holds once these edges are written down, anew where it knows them."""
         raw = self.vault.read(EDGES) if self.vault.exists(EDGES) else b""
         known = ((edge_id(edge), edge) for edge in edges)
-        lines = {name: replace(self.lines.get(name) or Line(edge), edge=edge) for name, edge in known}
+        lines = {name: replace(self.lines.get(name) or EdgeRow(edge), edge=edge) for name, edge in known}
         return raw + (b"" if not raw or raw.endswith(b"\n") else b"\n") + _raw(lines)
 
     def compact(self) -> int:
@@ -108,7 +108,7 @@ class Edges:
         before = len(self.vault.read(EDGES))
         return before - len(self.vault.rewrite(EDGES, lambda raw: _raw(_lines(raw))))
 
-    def _take_in(self, lines: Mapping[str, Line]) -> None:
+    def _take_in(self, lines: Mapping[str, EdgeRow]) -> None:
         self.lines |= lines
         for name, line in lines.items():
             self._by_source[kin(line.edge)].add(name)
@@ -128,16 +128,16 @@ def kin(edge: Edge) -> tuple[str, str, str]:
     return edge.type, edge.label, edge.source.partition(":")[2] or edge.source
 
 
-def _lines(raw: bytes) -> dict[str, Line]:
+def _lines(raw: bytes) -> dict[str, EdgeRow]:
     return dict(filter(None, map(_line, raw.decode(errors="replace").split("\n"))))
 
 
-def _raw(lines: Mapping[str, Line]) -> bytes:
+def _raw(lines: Mapping[str, EdgeRow]) -> bytes:
     rows = (json.dumps(_row(name, line), ensure_ascii=False) for name, line in lines.items())
     return "".join(f"{row}\n" for row in rows).encode()
 
 
-def _row(name: str, line: Line) -> dict[str, object]:
+def _row(name: str, line: EdgeRow) -> dict[str, object]:
     edge = line.edge
     row: dict[str, object] = {
         "id": name,
@@ -157,7 +157,7 @@ def _row(name: str, line: Line) -> dict[str, object]:
     return {key: value for key, value in row.items() if key == "confidence" or value not in {None, "", False}}
 
 
-def _line(text: str) -> tuple[str, Line] | None:
+def _line(text: str) -> tuple[str, EdgeRow] | None:
     """The edge in a line and its id, or None where the line is none of ours."""
     try:
         row = json.loads(text)
@@ -182,7 +182,7 @@ def _line(text: str) -> tuple[str, Line] | None:
         attitude=_level(row.get("attitude")),
         proximity=_level(row.get("proximity")),
     )
-    return row["id"], Line(edge, owed=row.get("owed") is True, trust=float(trust))
+    return row["id"], EdgeRow(edge, owed=row.get("owed") is True, trust=float(trust))
 
 
 def _is_share(value: Any) -> bool:

@@ -82,7 +82,7 @@ def leftovers(root: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Leftover:
     """What became of a hidden file: `gone`; `theirs`, with a person's bytes; `open`, ask again later.
 
     `unsure`, which `settle` calls open: the file system cannot tell whether somebody writes to it.
@@ -92,7 +92,7 @@ class Left:
     content: bytes = b""
 
 
-def settle(hidden: Path, now: float, grace: float) -> Left:
+def settle(hidden: Path, now: float, grace: float) -> Leftover:
     """Finish with a hidden file: drop it, unless it holds words of a person that its note has not.
 
     Such words stand nowhere else: the caller files them and then calls `remove`. That is said only of a
@@ -104,13 +104,13 @@ def settle(hidden: Path, now: float, grace: float) -> Left:
         if known:
             left = _look(folder, hidden, known[:2], now - grace)
             if left.state != "theirs":
-                return Left("open", left.content) if left.state == "unsure" else left
+                return Leftover("open", left.content) if left.state == "unsure" else left
             if os.stat(hidden.name, dir_fd=folder, follow_symlinks=False).st_ctime > now - grace:
-                return Left("open", left.content)
+                return Leftover("open", left.content)
             if not _stands_in_note(folder, hidden, left.content):
                 return left
         syscalls.SYS.unlink(hidden.name, folder)
-    return Left("gone")
+    return Leftover("gone")
 
 
 def _stands_in_note(folder: int, hidden: Path, content: bytes) -> bool:
@@ -122,7 +122,7 @@ def _stands_in_note(folder: int, hidden: Path, content: bytes) -> bool:
     return False
 
 
-def _look(folder: int, hidden: Path, known: Iterable[str], before: float = -math.inf) -> Left:
+def _look(folder: int, hidden: Path, known: Iterable[str], before: float = -math.inf) -> Leftover:
     """Drop a hidden file whose hash is `known` and to which nobody writes, or wrote after `before`."""
     with opened(hidden.name, os.O_RDONLY, folder) as descriptor:
         unwritten = syscalls.SYS.unwritten(descriptor)
@@ -130,13 +130,13 @@ def _look(folder: int, hidden: Path, known: Iterable[str], before: float = -math
             unwritten = True
         content = content_of(descriptor, hidden)
         if not unwritten:
-            return Left("unsure" if unwritten is None else "open", content)
+            return Leftover("unsure" if unwritten is None else "open", content)
         if sha256(content)[:_SHA_SHOWN] not in known:
-            return Left("theirs", content)
+            return Leftover("theirs", content)
         if syscalls.SYS.unwritten(descriptor) is False:
-            return Left("open", content)
+            return Leftover("open", content)
         syscalls.SYS.unlink(hidden.name, folder)
-        return Left("gone")
+        return Leftover("gone")
 
 
 def _exchange(folder: int, path: Path, hidden: str, expected: str, ours: str) -> Path | None:

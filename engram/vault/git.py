@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from engram.core.policy.files import FilePolicy
 from engram.errors import EngramError, NotFoundError
 from engram.vault import disk, git_process
-from engram.vault.undo import Kept, Step
+from engram.vault.undo import FileStep, RecordedRun
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -305,7 +305,7 @@ class Git:
         entries = {os.fsdecode(entry[3:]): entry[:2].decode() for entry in listing.split(b"\0") if entry}
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
 
-    def run_kept(self, run: str) -> Kept:
+    def run_kept(self, run: str) -> RecordedRun:
         """What a run did, from its commit: for undoing what the history does not hold any more (`X6`).
 
         NotFoundError where no commit carries this run.
@@ -317,7 +317,7 @@ class Git:
             raise NotFoundError("no commit carries this run", where=run, fix="`git log` shows what there is.")
         listing = self._run("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--no-renames", commit)
         parts = listing.split(b"\0")
-        steps: list[Step] = []
+        steps: list[FileStep] = []
         contents: dict[str, bytes] = {}
         for head, path in zip(parts[::2], parts[1::2], strict=False):
             _, _, old, new, kind = head.decode().split(" ")
@@ -326,8 +326,8 @@ class Git:
             contents[disk.sha256(was)] = was
             before, after = ("" if kind == "A" else name), ("" if kind == "D" else name)
             sha_was, sha_now = disk.sha256(was) if before else "", disk.sha256(now) if after else ""
-            steps.append(Step(before, after, sha_was, sha_now, len(now)))
-        return Kept(run, tuple(steps), contents)
+            steps.append(FileStep(before, after, sha_was, sha_now, len(now)))
+        return RecordedRun(run, tuple(steps), contents)
 
     def _blob(self, name: str, there: bool) -> bytes:  # noqa: FBT001  private, two callers
         return self._run("cat-file", "blob", name) if there else b""

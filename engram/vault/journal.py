@@ -30,7 +30,7 @@ _BODY = len(_CRC) + len('00000000",')
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
+class ParkedBatch:
     """A batch that failed and waits: its turns' numbers, tries so far, when to try again, why; whether in its file."""
 
     seqs: tuple[int, ...]
@@ -41,7 +41,7 @@ class Parked:
 
 
 @dataclass(frozen=True, slots=True)
-class Buried:
+class DeadLetter:
     """A dead letter: a batch nobody tries again by itself. Its turns stay here until they are settled."""
 
     turns: tuple[tuple[int, FiledTurn], ...]
@@ -50,17 +50,17 @@ class Buried:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class UnfiledTurns:
     """What is not yet in the vault: `turns` by number, the parked ones too; dead letters; faults found."""
 
     turns: tuple[tuple[int, FiledTurn], ...] = ()
-    parked: tuple[Parked, ...] = ()
-    dead: tuple[Buried, ...] = ()
+    parked: tuple[ParkedBatch, ...] = ()
+    dead: tuple[DeadLetter, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 @dataclass(slots=True)
-class _Held:
+class _UnsettledTurn:
     """A turn not yet settled: the segment and the length of its line, and the state of its batch if it has one."""
 
     filed: FiledTurn
@@ -70,7 +70,7 @@ class _Held:
 
 
 @dataclass(slots=True)
-class _Group:
+class _WriteGroup:
     """Records that share one write and one sync, with their lines, and how it went."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
@@ -92,18 +92,18 @@ class Journal:
         self.degraded = ""
         gate = threading.Lock()
         self._turnstile, self._gathered = threading.Condition(gate), threading.Condition(gate)
-        self._group = _Group()
+        self._group = _WriteGroup()
         self._crowd = 1
         self._busy = False
-        self._log: disk.Log | None = None
+        self._log: disk.AppendFile | None = None
         self._segments: dict[int, bool] = {}  # number → whether it is damaged
         self._newest = 0
-        self._held: dict[int, _Held] = {}
+        self._held: dict[int, _UnsettledTurn] = {}
         self._seq = 0
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def replay(self) -> Backlog:
+    def replay(self) -> UnfiledTurns:
         """Read the journal, sync what was read, and say what is not settled.
 
         Faults are values with a byte position; every line that can be read counts. A turn that was
@@ -133,12 +133,12 @@ class Journal:
         self._newest = max(self._newest, *self._segments, 0)
         return self._backlog(problems)
 
-    def backlog(self) -> Backlog:
+    def queue(self) -> UnfiledTurns:
         """What is not settled now."""
         with self._turnstile:
             return self._backlog(())
 
-    def _backlog(self, problems: Iterable[Problem]) -> Backlog:
+    def _backlog(self, problems: Iterable[Problem]) -> UnfiledTurns:
         batches: dict[int, tuple[Mapping[str, Any], list[int]]] = {}
         for seq, held in self._held.items():
             if held.batch is not None:
@@ -148,13 +148,13 @@ class Journal:
             if batch["kind"] == "park":
                 at = datetime.fromisoformat(batch["retry_at"])
                 filed = batch.get("filed", False)
-                parked.append(Parked(tuple(seqs), batch["attempts"], at, batch["reason"], filed))
+                parked.append(ParkedBatch(tuple(seqs), batch["attempts"], at, batch["reason"], filed))
             else:
                 turns = tuple((seq, self._held[seq].filed) for seq in seqs)
-                dead.append(Buried(turns, batch["attempts"], batch["reason"]))
+                dead.append(DeadLetter(turns, batch["attempts"], batch["reason"]))
         buried = {seq for letter in dead for seq, _ in letter.turns}
         waiting = tuple((seq, held.filed) for seq, held in self._held.items() if seq not in buried)
-        return Backlog(waiting, tuple(parked), tuple(dead), tuple(problems))
+        return UnfiledTurns(waiting, tuple(parked), tuple(dead), tuple(problems))
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class Journal:
         self._busy = True
         if self._crowd > 1:
             self._gathered.wait_for(lambda: self._group.callers >= self._crowd, self.policy.gather_seconds)
-        group, self._group = self._group, _Group()
+        group, self._group = self._group, _WriteGroup()
         self._crowd = group.callers
         group.fault = StorageError("the write was interrupted", where=str(self.folder))
         try:
@@ -245,7 +245,7 @@ class Journal:
         """What a durable record says of the turns that are held."""
         if record["kind"] == "turn":
             known = self._held.get(record["seq"])
-            self._held[record["seq"]] = _Held(_filed(record), segment, size, known.batch if known else None)
+            self._held[record["seq"]] = _UnsettledTurn(_filed(record), segment, size, known.batch if known else None)
             return
         for seq in record["seqs"]:
             if record["kind"] == "settle":
@@ -262,7 +262,7 @@ class Journal:
         if self._log is None:
             self._newest += 1
             self._segments[self._newest] = False
-            self._log = disk.Log(self._path(self._newest))
+            self._log = disk.AppendFile(self._path(self._newest))
         try:
             self._log.add(b"".join(lines))
         except EngramError:

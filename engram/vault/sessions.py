@@ -52,7 +52,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _TurnBlock:
     """A callout as it stands in the body: its lines, its number, and the lines it covers (from 0)."""
 
     number: int
@@ -136,7 +136,7 @@ def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conver
 
 
 def _conversation(
-    note: notes.Note, blocks: Iterable[_Block], path: str, zone: tzinfo
+    note: notes.Note, blocks: Iterable[_TurnBlock], path: str, zone: tzinfo
 ) -> tuple[Conversation | None, tuple[Problem, ...]]:
     if note.problems:
         return None, tuple(replace(problem, path=path) for problem in note.problems)
@@ -191,7 +191,7 @@ def _when(head: re.Match[str], day: date, zone: tzinfo) -> datetime | None:
     return time_value(f"{head['day'] or day}T{head['clock']}", zone) if head["clock"] else None
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
     """The turns of a body: a callout and its block id, with nothing but blank lines between.
 
     Under the heading of the conversation up to the next one; in the whole body if the heading is gone.
@@ -211,7 +211,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
         if at < end and (block := _BLOCK.fullmatch(lines[at])):
             speaker, _, fields = lines[first][head.end() :].strip(" \t").partition("%%")
             fields = fields.removesuffix("%%")
-            yield _Block(int(block[1]), head, speaker.strip(" \t"), fields, original("\n".join(text)), first, at)
+            yield _TurnBlock(int(block[1]), head, speaker.strip(" \t"), fields, original("\n".join(text)), first, at)
             at += 1
 
 
@@ -223,7 +223,7 @@ def _section(lines: Sequence[str]) -> tuple[int, int]:
     return start, next((n for n in range(start, len(lines)) if lines[n].startswith(("# ", "## "))), len(lines))
 
 
-def _turn(block: _Block, session: str, persona: str | None, when: datetime) -> Turn:
+def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) -> Turn:
     name, _, origin = block.fields.partition("|")
     return Turn(
         id=untitled(name) or f"t{block.number}",
@@ -237,7 +237,7 @@ def _turn(block: _Block, session: str, persona: str | None, when: datetime) -> T
     )
 
 
-def _inserted(raw: bytes, note: notes.Note, blocks: Sequence[_Block], added: Sequence[str]) -> bytes:
+def _inserted(raw: bytes, note: notes.Note, blocks: Sequence[_TurnBlock], added: Sequence[str]) -> bytes:
     """`raw` with the callouts behind its last turn, or at the end of its conversation if there is none."""
     after = max((block.last for block in blocks), default=-1)
     head = []

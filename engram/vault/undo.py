@@ -27,7 +27,7 @@ PURGED = "it was removed from the trash, which is final"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FileStep:
     """What is done to one file: where it stands before and after, '' for nowhere; the SHA-256 of what it holds.
 
     `size` is how many bytes it holds afterwards: more than that was added since.
@@ -41,15 +41,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordedRun:
     """One run: its steps in order, and the contents that it replaced, by SHA-256."""
 
     run: str
-    steps: tuple[Step, ...]
+    steps: tuple[FileStep, ...]
     contents: Mapping[str, bytes]
 
 
-class History:
+class UndoHistory:
     """The kept runs, each in a file of `folder`; together at most `most` bytes, the oldest go first."""
 
     def __init__(self, folder: Path, most: int) -> None:
@@ -71,7 +71,7 @@ class History:
             raise ConflictError("several runs begin like this", where=name, fix=f"Give more: {', '.join(found)}.")
         return found[0]
 
-    def keep(self, run: str, steps: Iterable[Step], contents: Mapping[str, bytes]) -> None:
+    def keep(self, run: str, steps: Iterable[FileStep], contents: Mapping[str, bytes]) -> None:
         """Write down a run, durably, before it begins; ConflictError where one of this id is kept already."""
         steps = [step for step in steps if step.after != COMPARED]
         places, blob = {}, bytearray()
@@ -84,18 +84,18 @@ class History:
         self._make_room(len(raw))
         disk.write_new(self._path(run), raw)
 
-    def load(self, run: str) -> Kept:
+    def load(self, run: str) -> RecordedRun:
         """A kept run; NotFoundError, or StorageError where its file is damaged."""
         head, _, blob = disk.read(self._path(run)).partition(b"\n")
         try:
             told = json.loads(head)
-            steps = tuple(Step(**step) for step in told["steps"])
+            steps = tuple(FileStep(**step) for step in told["steps"])
             contents = {sha: blob[start : start + size] for sha, (start, size) in told["contents"].items()}
         except (ValueError, TypeError, KeyError) as fault:
             raise self._damaged(run) from fault
         if any(disk.sha256(content) != sha for sha, content in contents.items()):
             raise self._damaged(run)
-        return Kept(run, steps, contents)
+        return RecordedRun(run, steps, contents)
 
     def finished(self, run: str) -> None:
         """All that the run planned is done, or was refused."""
@@ -126,7 +126,7 @@ class History:
         return StorageError("what the run replaced cannot be read", where=str(self._path(run)), fix="Look in a backup.")
 
 
-def cost(step: Step, raw: bytes) -> int:
+def cost(step: FileStep, raw: bytes) -> int:
     """About how many bytes it takes to keep a step that replaces `raw`."""
     return 0 if step.after == COMPARED else len(raw) + len(step.before) + len(step.after) + 256
 
@@ -134,7 +134,7 @@ def cost(step: Step, raw: bytes) -> int:
 # -- carrying out --------------------------------------------------------------------------------------
 
 
-def put(vault: Vault, step: Step, content: bytes, pending: set[Path] | None = None) -> dict[str, bytes]:
+def put(vault: Vault, step: FileStep, content: bytes, pending: set[Path] | None = None) -> dict[str, bytes]:
     """Do one step: `content` is what the file is to hold; what each path holds afterwards, b'' for nothing.
 
     With `pending` its folders are the caller's to make durable. Raises ConflictError where the file is not as
@@ -155,7 +155,7 @@ def put(vault: Vault, step: Step, content: bytes, pending: set[Path] | None = No
     return ({step.before: b""} if step.after != step.before else {}) | {step.after: content}
 
 
-def _remove(vault: Vault, step: Step, pending: set[Path] | None) -> None:
+def _remove(vault: Vault, step: FileStep, pending: set[Path] | None) -> None:
     """Take a file away that is as planned; nobody's words are lost, for the run keeps them."""
     if disk.sha256(vault.read(step.before)) != step.was:
         _refuse(step.before)
@@ -170,17 +170,17 @@ def _refuse(path: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class UndoPlan:
     """How to take a run back: the steps with what each file is to hold, and what stays as it is and why, by path."""
 
-    steps: tuple[tuple[Step, bytes], ...]
+    steps: tuple[tuple[FileStep, bytes], ...]
     stays: Mapping[str, str]
     replaced: Mapping[str, bytes]
 
 
-def back(vault: Vault, kept: Kept) -> Way:
+def back(vault: Vault, kept: RecordedRun) -> UndoPlan:
     """The way back from where the files stand now; nothing for what stands as before the run already (`X6`)."""
-    steps: list[tuple[Step, bytes]] = []
+    steps: list[tuple[FileStep, bytes]] = []
     stays: dict[str, str] = {}
     replaced: dict[str, bytes] = {}
     for step in reversed(kept.steps):
@@ -193,7 +193,7 @@ def back(vault: Vault, kept: Kept) -> Way:
             continue
         wanted = kept.contents.get(step.was, b"") if step.before else b""
         wanted += raw[step.size :] if _grew(step, here, raw) else b""
-        reverse = Step(here, step.before, disk.sha256(raw) if here else "", disk.sha256(wanted), len(wanted))
+        reverse = FileStep(here, step.before, disk.sha256(raw) if here else "", disk.sha256(wanted), len(wanted))
         if not step.before:
             reverse = replace(reverse, now="", size=0)
         if why := _purged(vault, kept, step, here) or _refused(vault, step, here, raw):
@@ -201,10 +201,10 @@ def back(vault: Vault, kept: Kept) -> Way:
         elif (here, raw) != (step.before, wanted):
             steps.append((reverse, wanted))
             replaced |= {reverse.was: raw} if reverse.was else {}
-    return Way(tuple(steps), stays, replaced)
+    return UndoPlan(tuple(steps), stays, replaced)
 
 
-def _stands(vault: Vault, step: Step) -> tuple[str, bytes]:
+def _stands(vault: Vault, step: FileStep) -> tuple[str, bytes]:
     """Where the file of a step is now, and what it holds; ('', b'') where it is nowhere.
 
     A run or its undoing may have been cut short: then it is still, or again, where it was.
@@ -215,7 +215,7 @@ def _stands(vault: Vault, step: Step) -> tuple[str, bytes]:
     return "", b""
 
 
-def _refused(vault: Vault, step: Step, here: str, raw: bytes) -> str | None:
+def _refused(vault: Vault, step: FileStep, here: str, raw: bytes) -> str | None:
     """Why a file stays as it is, or None."""
     sha = disk.sha256(raw) if here else ""
     if here and sha not in {step.was, step.now} and not _grew(step, here, raw):
@@ -227,7 +227,7 @@ def _refused(vault: Vault, step: Step, here: str, raw: bytes) -> str | None:
     return None
 
 
-def _purged(vault: Vault, kept: Kept, step: Step, here: str) -> str | None:
+def _purged(vault: Vault, kept: RecordedRun, step: FileStep, here: str) -> str | None:
     """That the note of a step was purged after the run, or None: a purge is final (`C16`).
 
     A commit of the run knows only that the note left its place, for git does not see the trash.
@@ -240,13 +240,13 @@ def _purged(vault: Vault, kept: Kept, step: Step, here: str) -> str | None:
     return PURGED if any(row.get("action") == "purge" for row in rows[last + 1 :]) else None
 
 
-def _grew(step: Step, here: str, raw: bytes) -> bool:
+def _grew(step: FileStep, here: str, raw: bytes) -> bool:
     """Whether lines were added to a log since, and nothing else happened to it."""
     log = here == step.before == step.after and here.endswith(".jsonl") and len(raw) > step.size
     return log and disk.sha256(raw[: step.size]) == step.now
 
 
-def settled(vault: Vault, steps: Iterable[Step]) -> dict[str, bytes]:
+def settled(vault: Vault, steps: Iterable[FileStep]) -> dict[str, bytes]:
     """After a run that was cut short: what paths hold, b'' for nothing, as far as that is the run's doing.
 
     A note that was moved and not yet patched goes back, so that each is either as before or as planned.
@@ -258,7 +258,7 @@ def settled(vault: Vault, steps: Iterable[Step]) -> dict[str, bytes]:
             gone = bool(step.before) and step.before != step.after and not vault.exists(step.before)
             if gone and step.after and disk.sha256(raw) == step.was != step.now:
                 try:
-                    put(vault, Step(step.after, step.before, step.was, step.was), raw)
+                    put(vault, FileStep(step.after, step.before, step.was, step.was), raw)
                 except EngramError:  # it stays where it is, and must be found there
                     held |= {step.before: b"", step.after: raw}
                 continue

@@ -91,7 +91,7 @@ def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
     )
 
 
-class Uses:
+class UsageLog:
     """What all devices saw of each memory.
 
     `of` and `note` may be called from any thread; `refresh`, `flush` and `compact` belong to the one writer.

@@ -85,7 +85,7 @@ def needs_polling(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
     return kind in REMOTE or kind.startswith("fuse")
 
 
-class Watch:
+class Watcher:
     """Watches the vault `root` and calls `on_change` from a thread of its own, never twice at once.
 
     `on_change` is given the paths that may differ: files, folders (with all below), or what is gone. None
@@ -229,7 +229,7 @@ class Watch:
 class _Marks(FileSystemEventHandler):
     """Hands the paths of every event to the watch."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watcher) -> None:
         self._watch = watch
 
     def on_any_event(self, event: FileSystemEvent) -> None:
@@ -241,7 +241,7 @@ class _Marks(FileSystemEventHandler):
 class _Events(InotifyFD):
     """The kernel's queue, which also tells when it ran over or when no more watches are to be had."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watcher) -> None:
         super().__init__()
         self._told = watch
 

@@ -15,7 +15,7 @@ import pytest
 
 from engram import Memory
 from engram.core.policy import ServePolicy
-from engram.daemon.daemon import Writer
+from engram.daemon.daemon import WriterThread
 from engram.errors import BadRequestError, BusyError, EngramError, LockedError, NotFoundError, UnavailableError
 from engram.serve import client
 from engram.vault import disk
@@ -304,7 +304,7 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
 
 def test_one_jobs_fault_does_not_end_the_writer(caplog):
     """A request's fault goes to whoever asked; the daemon's own stands in `faults` until the work succeeds."""
-    writer = Writer(ServePolicy())
+    writer = WriterThread(ServePolicy())
     writer.start()
 
     def breaks():
@@ -324,7 +324,7 @@ def test_one_jobs_fault_does_not_end_the_writer(caplog):
 
 
 def test_a_full_queue_refuses_requests_but_never_the_daemons_own_work():
-    writer = Writer(ServePolicy(queue_jobs=2))
+    writer = WriterThread(ServePolicy(queue_jobs=2))
     begin, done = threading.Event(), []
     writer.start()
     writer.post("wait", lambda: begin.wait(5))
@@ -342,7 +342,7 @@ def test_a_full_queue_refuses_requests_but_never_the_daemons_own_work():
 
 def test_a_long_job_is_seen_as_silence():
     """What the watchdog looks at grows while a job runs and falls when it ends."""
-    writer = Writer(ServePolicy())
+    writer = WriterThread(ServePolicy())
     writer.start()
     writer.post("slow", lambda: time.sleep(0.3))
     until(lambda: writer.silence() > 0.2)

@@ -12,7 +12,7 @@ from engram import config
 from engram.daemon import sockets
 from engram.operations.table import checked
 from engram.serve import socket_client
-from engram.serve.server import Server
+from engram.serve.server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def serving(answers: FakeAnswers, settings: Settings, port: int | None = None) -
     listeners = [sockets.unix(settings.socket)]
     if port is not None:
         listeners.append(sockets.tcp(port))
-    server = Server(answers, settings, listeners)
+    server = HttpServer(answers, settings, listeners)
     server.start()
     try:
         yield str(settings.socket)

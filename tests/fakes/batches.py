@@ -20,7 +20,7 @@ def batch_of(memory, *texts, session="", standing="chat", **more):
     session = session or f"talk {number}"
     raw = [{"id": f"m{number + n}", "session": session, "text": text, **more} for n, text in enumerate(texts)]
     memory.call("observe", {"turns": raw}, standing)
-    memory.backlog.hurry()
+    memory.queue.hurry()
     (batch,) = memory.due(memory.clock())
     return batch
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from engram.core.records import REMEMBERED, Fact, Turn, Usage
 from engram.core.text import ulid
-from engram.maintenance.run import Consolidation
-from engram.pipeline.usage import Using
+from engram.maintenance.run import Maintenance
+from engram.pipeline.usage import UsageTracker
 from engram.pipeline.write import deed
 from engram.vault import facts, frontmatter
-from engram.vault.usage import ALL, Uses
+from engram.vault.usage import ALL, UsageLog
 
 DEVICE = "0123456789abcdef"
 WORDS = [
@@ -44,17 +44,17 @@ class Keeping:
         self._turns = {}
         policy = memory.settings.policy
         begun = {ALL: datetime(2000, 1, 1, tzinfo=UTC)}
-        uses = Uses(memory.vault, DEVICE, policy.usage)
-        uses.refresh(self.clock())
-        uses.meet(begun)  # the log is as old as any memory here
-        uses.flush()
-        memory.using.flush()
-        self.using = Using(Uses(memory.vault, DEVICE, policy.usage), memory.index, policy)
-        self.using.refresh(self.clock())
-        self.order = Consolidation(
-            memory.filing,
-            self.using,
-            memory.climb.entering,
+        usage_log = UsageLog(memory.vault, DEVICE, policy.usage)
+        usage_log.refresh(self.clock())
+        usage_log.meet(begun)  # the log is as old as any memory here
+        usage_log.flush()
+        memory.usage_tracker.flush()
+        self.usage_tracker = UsageTracker(UsageLog(memory.vault, DEVICE, policy.usage), memory.index, policy)
+        self.usage_tracker.refresh(self.clock())
+        self.order = Maintenance(
+            memory.note_writer,
+            self.usage_tracker,
+            memory.reconciler.entity_writer,
             self.clock,
             lambda: self.frozen,
             memory.commits.git if git else None,
@@ -76,7 +76,7 @@ class Keeping:
             at = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day)
             turn = Turn(f"kept-{day}", REMEMBERED, "user", "What was said.", at)
             with self.memory.intake.place(turn) as place:
-                (evidence,) = self.memory.filing.file_turns([place])
+                (evidence,) = self.memory.note_writer.file_turns([place])
             self._turns[day] = evidence.key
         return self._turns[day]
 
@@ -93,14 +93,16 @@ class Keeping:
             (self.root / path).write_bytes(frontmatter.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text)))
         if born:
             rows = [deed(fact.created or self.clock(), "create", fact.id, "said", by="rules") for fact in made]
-            self.memory.filing.explain([row | {"run": "planted"} for row in rows])  # what is of a run teaches nothing
+            self.memory.note_writer.explain(
+                [row | {"run": "planted"} for row in rows]
+            )  # what is of a run teaches nothing
         self.memory.rescan(None)
         return [fact.id for fact in made]
 
     def used(self, name, *, days=0.0, access=1, **changes):
         """The memory was last recalled so many days ago."""
         usage = Usage(access=access, last_access=self.clock() - timedelta(days=days))
-        self.using.uses.note({name: replace(usage, **changes)})
+        self.usage_tracker.usage_log.note({name: replace(usage, **changes)})
 
     def seen(self, name):
         """The memory as its note says now."""

@@ -10,7 +10,7 @@ from engram.daemon import sockets
 from engram.daemon.daemon import Daemon
 from engram.memory import Memory
 from engram.serve import socket_client
-from engram.serve.server import Server
+from engram.serve.server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ class SteppedDaemon:
         self._listeners.__enter__()
         self.memory = Memory(self.settings, clock=lambda: self.now, steady=self._seconds)
         self.memory.start()
-        self.daemon = Daemon(self.memory, Server, self._listeners.open(self.settings))
+        self.daemon = Daemon(self.memory, HttpServer, self._listeners.open(self.settings))
         self._bell = self.daemon._untidy = Bell()  # whether that thread sleeps nobody else can tell
         self.daemon.start()
         self.memory.on_turns = self.daemon.background.look  # whether order is due is looked at once the batch is filed
@@ -91,7 +91,7 @@ class SteppedDaemon:
         last = time.monotonic() + PATIENCE
         while True:
             self.daemon.writer.ask("rest", int).result()
-            busy = self.memory.backlog.counts()["distilling_turns"] or self.daemon.writer.waiting()
+            busy = self.memory.queue.counts()["distilling_turns"] or self.daemon.writer.waiting()
             if not busy and self._bell.asleep:
                 return
             assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)

@@ -39,7 +39,7 @@ class Judged(Life):
         opinions = {}
         for candidate in found:
             fact = Fact("", candidate.text, candidate.category, about=candidate.about)
-            grey = self.memory.climb.ladder.weigh(fact, self.now, model=True).verdict.grey
+            grey = self.memory.reconciler.ladder.weigh(fact, self.now, model=True).verdict.grey
             if grey:
                 opinions[candidate.text] = ("contradicts" if grey[0].conflict else "same", grey[0].fact.id)
         seen = [(turn, match) for turn in batch.turns if (match := RELATED.match(turn.text))]

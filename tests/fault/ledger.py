@@ -32,10 +32,10 @@ def turns_filed(vault: Path) -> Counter[str]:
 def turns_waiting(journal: Path) -> set[str]:
     """The ids of turns that only the journal vouches for."""
     reader = Journal(journal, JournalPolicy())
-    backlog = reader.replay()
+    queue = reader.replay()
     reader.close()
-    return {filed.turn.id for _, filed in backlog.turns} | {
-        filed.turn.id for letter in backlog.dead for _, filed in letter.turns
+    return {filed.turn.id for _, filed in queue.turns} | {
+        filed.turn.id for letter in queue.dead for _, filed in letter.turns
     }
 
 

@@ -199,7 +199,7 @@ class Life:
             self.memory.call("flush", {"background": True})
             self.look(days=1)
         self.rescan()
-        left = {name: number for name, number in self.memory.backlog.counts().items() if number}
+        left = {name: number for name, number in self.memory.queue.counts().items() if number}
         assert not left, f"still there: {left}; {self.memory.faults}"
 
     def end(self) -> None:
@@ -303,9 +303,9 @@ class MemoryWork:
         self.checked = True
         settings = settings_at(root)
         kept = rooms.read_vault(root, settings)
-        backlog = Journal(settings.state / "journal", settings.policy.journal).replay()
-        assert not backlog.turns, "the journal still holds turns"
-        assert not backlog.dead, "a dead letter was not settled"
+        queue = Journal(settings.state / "journal", settings.policy.journal).replay()
+        assert not queue.turns, "the journal still holds turns"
+        assert not queue.dead, "a dead letter was not settled"
         self.check_turns(kept, acked)
         self.check_facts(kept, acked)
         self.check_promises(root, kept, acked)

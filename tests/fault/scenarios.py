@@ -245,10 +245,10 @@ class JournalWork:
         Journal(root / "journal", POLICY).replay()
 
     def check(self, root: Path, acked: Sequence[str]) -> None:
-        backlog = Journal(root / "journal", POLICY).replay()
-        assert all(problem.code == "journal-torn" for problem in backlog.problems), backlog.problems
-        dead = [filed for letter in backlog.dead for _, filed in letter.turns]
-        held = [filed for _, filed in backlog.turns]
+        queue = Journal(root / "journal", POLICY).replay()
+        assert all(problem.code == "journal-torn" for problem in queue.problems), queue.problems
+        dead = [filed for letter in queue.dead for _, filed in letter.turns]
+        held = [filed for _, filed in queue.turns]
         names = [filed.turn.id for filed in (*held, *dead)]
         assert len(names) == len(set(names)), "a turn twice"
         for filed in (*held, *dead):

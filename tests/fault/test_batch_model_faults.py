@@ -48,7 +48,7 @@ def work(memory, clock):
 
 
 def where(memory):
-    counts = memory.backlog.counts()
+    counts = memory.queue.counts()
     return {name: number for name, number in counts.items() if number}
 
 

@@ -69,7 +69,7 @@ def test_a_process_that_ends_at_any_call_loses_no_commit(begun, clock, after):
         again.call("remember", {"text": "Ben plays the violin on Tuesdays."})
         assert uncommitted(again) == set(), f"call {point}"
         again.close()
-        assert uncommitted(again) == {f"{USAGE}/{again.using.uses.device}.jsonl"}, f"call {point}"
+        assert uncommitted(again) == {f"{USAGE}/{again.usage_tracker.usage_log.device}.jsonl"}, f"call {point}"
         assert again.commits.git._noted(DUE) == uncommitted(again), f"call {point}"
         point += STRIDE
     assert point > 20

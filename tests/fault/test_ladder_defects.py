@@ -10,16 +10,16 @@ from harness import Bench, BrokenPromiseError
 from ladders import JudgeWork, LadderWork
 from lives import KILLS
 
-from engram.operations.review import Reviewing
-from engram.pipeline.boxes import Boxing
-from engram.pipeline.entities import Entering
-from engram.pipeline.reconcile import Climb
+from engram.operations.review import ReviewQueue
+from engram.pipeline.boxes import BoxWriter
+from engram.pipeline.entities import EntityWriter
+from engram.pipeline.reconcile import Reconciler
 from engram.vault import edges
 
 
 def notes_first(self, plan):
     """The new facts, then what happens to those that are known."""
-    self.filing.write(plan.notes, [])
+    self.note_writer.write(plan.notes, [])
     self._bury(plan)
     self._apply(plan, [], [*plan.marks, *plan.artifacts])
 
@@ -35,9 +35,9 @@ def words_last(self, plan):
     self._apply(plan, [*plan.marks, *plan.notes], plan.artifacts)
 
 
-def question_first(self, case, decision, now, by, honest=Reviewing._choose):
+def question_first(self, case, decision, now, by, honest=ReviewQueue._choose):
     """The note that asked goes, then what it asked about is changed."""
-    self.filing.write([self._trashed(case, now, "decided")], [])
+    self.note_writer.write([self._trashed(case, now, "decided")], [])
     honest(self, case, decision, now, by)
 
 
@@ -51,7 +51,7 @@ def settled_first(self, now):
         self._write(held, now)
 
 
-def edges_first(self, lines, named, honest=Entering._wishes):
+def edges_first(self, lines, named, honest=EntityWriter._wishes):
     """A relation counts as shown before its note shows it."""
     wishes = honest(self, lines, named)
     self.edges.append([replace(line, owed=False) for line in lines.values()])
@@ -64,12 +64,12 @@ def run_together(lines, honest=edges._raw):
 
 
 DEFECTS = [
-    (JudgeWork, Climb, "_write", notes_first),
-    (JudgeWork, Climb, "_write", words_last),
-    (LadderWork, Climb, "_write_once", asked_as_heard),
-    (LadderWork, Reviewing, "_choose", question_first),
-    (LadderWork, Boxing, "_file", settled_first),
-    (LadderWork, Entering, "_wishes", edges_first),
+    (JudgeWork, Reconciler, "_write", notes_first),
+    (JudgeWork, Reconciler, "_write", words_last),
+    (LadderWork, Reconciler, "_write_once", asked_as_heard),
+    (LadderWork, ReviewQueue, "_choose", question_first),
+    (LadderWork, BoxWriter, "_file", settled_first),
+    (LadderWork, EntityWriter, "_wishes", edges_first),
     (JudgeWork, edges, "_raw", run_together),
 ]
 """The life, and what is replaced by what."""

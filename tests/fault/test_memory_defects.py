@@ -14,8 +14,8 @@ from engram.errors import EngramError
 from engram.index.search import Index
 from engram.ingest.intake import Intake
 from engram.memory import Memory
-from engram.operations.memories import Deeds
-from engram.pipeline.write import Filing
+from engram.operations.memories import MemoryOperations
+from engram.pipeline.write import NoteWriter
 from engram.vault.journal import Journal
 from engram.vault.store import ACTIONS, Vault
 
@@ -23,14 +23,14 @@ from engram.vault.store import ACTIONS, Vault
 def settle_first(self, batch, outcome):
     """The journal lets go before the facts are there."""
     self.intake.settled(batch)
-    self.climb.file(batch, outcome, self.clock())
+    self.reconciler.file(batch, outcome, self.clock())
 
 
 def acknowledge_unstored(self, placed, ticket, now):
     """The turns are taken, and the journal never hears of them."""
     self.index.add_turns(placed)
     for seq, filed in enumerate(placed, 1000):
-        self.backlog.add([self._waiting(seq, filed, now)])
+        self.queue.add([self._waiting(seq, filed, now)])
     ticket.set_result(None)
 
 
@@ -101,13 +101,13 @@ def test_an_acknowledgement_without_the_journal_is_found_by_a_kill(arena, monkey
 
 def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
     """The evidence of a fact does not stand."""
-    monkeypatch.setattr(Filing, "file_turns", no_session_file)
+    monkeypatch.setattr(NoteWriter, "file_turns", no_session_file)
     found(arena, IngestWork(), kill_everywhere, KILLS)
 
 
 def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
-    monkeypatch.setattr(Deeds, "gone", tombstone_last)
+    monkeypatch.setattr(MemoryOperations, "gone", tombstone_last)
     monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
     found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 2 * KILLS)  # few calls lie between the two
 
@@ -126,7 +126,7 @@ def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
 
 def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(arena, monkeypatch):
     """The journal is never settled while the action log refuses."""
-    monkeypatch.setattr(Filing, "_besides", log_or_nothing)
+    monkeypatch.setattr(NoteWriter, "_besides", log_or_nothing)
     IngestWork().setup(arena)
     with pytest.raises(AssertionError, match="held up"):
         holds_nothing_up(arena, ACTIONS)

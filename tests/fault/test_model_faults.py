@@ -19,7 +19,7 @@ from engram.config import ModelSettings
 from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import Extraction, Turn
 from engram.errors import BudgetSpentError, ModelError
-from engram.llm.budget import Spend
+from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.endpoint import RateLimitedError
 from engram.llm.tasks import extract
@@ -173,7 +173,7 @@ def api(request):
 
 def asking(base_url, api="chat", *, seconds=20.0, spend=None):
     policy = replace(ModelPolicy(), timeout_seconds=seconds)
-    model = Model(ModelSettings("m", base_url, "sk-canary", api), policy, spend or Spend(), lambda: NOW)
+    model = Model(ModelSettings("m", base_url, "sk-canary", api), policy, spend or Budget(), lambda: NOW)
     return extract(TURNS, model, ExtractionPolicy(), policy)
 
 
@@ -246,7 +246,7 @@ def test_a_port_where_nobody_listens_is_a_model_error(api):
 
 def test_a_listener_that_never_accepts_is_a_model_error():
     """The connection is made by the kernel and nobody reads."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1) as deaf, pytest.raises(ModelError, match="within"):
+    with socket.create_server(("127.0.0.1", 0), queue=1) as deaf, pytest.raises(ModelError, match="within"):
         asking(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", seconds=0.3)
 
 
@@ -281,7 +281,7 @@ def test_a_spent_budget_is_its_own_error_and_asks_nobody(fake):
     fake.script(GOOD)
     fake.requests.clear()
     with pytest.raises(BudgetSpentError) as caught:
-        asking(fake.url, spend=Spend(lambda: today))
+        asking(fake.url, spend=Budget(lambda: today))
     assert caught.value.retryable
     assert fake.requests == []
 
@@ -289,12 +289,12 @@ def test_a_spent_budget_is_its_own_error_and_asks_nobody(fake):
 def test_after_any_fault_the_same_model_works_again(fake):
     """No fault leaves anything behind: the next question is answered."""
     policy = replace(ModelPolicy(), timeout_seconds=0.5, re_asks=0)
-    model = Model(ModelSettings("m", fake.url), policy, Spend(), lambda: NOW)
+    model = Model(ModelSettings("m", fake.url), policy, Budget(), lambda: NOW)
     for step in (hang(), cut(5), status(500), garbage(), drip(headers=True)):
         fake.script(step)
         with pytest.raises(ModelError):
             extract(TURNS, model, ExtractionPolicy(), policy)
     assert model.spent.failures == 5
-    patient = Model(ModelSettings("m", fake.url), ModelPolicy(), Spend(), lambda: NOW)
+    patient = Model(ModelSettings("m", fake.url), ModelPolicy(), Budget(), lambda: NOW)
     fake.script(GOOD)
     assert len(extract(TURNS, patient, ExtractionPolicy(), ModelPolicy()).candidates) == 1

@@ -130,8 +130,8 @@ def lived(tmp_path_factory):
     ]
     keeping.plant(*wishes)
     for name in used:
-        keeping.using.uses.note({name: Usage(access=3, last_access=NOW - timedelta(days=20))})
-    keeping.using.flush()
+        keeping.usage_tracker.usage_log.note({name: Usage(access=3, last_access=NOW - timedelta(days=20))})
+    keeping.usage_tracker.flush()
     memory.close()
     return root
 

@@ -118,7 +118,7 @@ def test_a_missing_sync_is_found_by_the_power_cut(arena, work, defect):
 
 def test_an_acknowledgement_before_the_sync_is_found_by_the_power_cut(arena, monkeypatch):
     """The log says yes and leaves the bytes in memory."""
-    monkeypatch.setattr(disk.Log, "add", add_unsynced)
+    monkeypatch.setattr(disk.AppendFile, "add", add_unsynced)
     with pytest.raises(BrokenPromiseError, match="lost"):
         cut_power(Bench.prepare(JournalWork(3), arena), per_cut=4)
 

@@ -349,7 +349,7 @@ class Machine(RuleBasedStateMachine):
         self.commits.append((self.git("rev-parse", "HEAD"), deepcopy(self.account)))
         commit, account = self.commits[pick % len(self.commits)]
         self.git("checkout", "-q", commit)
-        waiting = {filed.turn.id: filed.turn.text for _, filed in self.memory.journal.backlog().turns}
+        waiting = {filed.turn.id: filed.turn.text for _, filed in self.memory.journal.queue().turns}
         self.account = deepcopy(account)
         there = turns_filed(self.vault)
         self.account.turns = {name: text for name, text in self.account.turns.items() if name in there} | waiting
@@ -412,7 +412,7 @@ class Machine(RuleBasedStateMachine):
         try:
             cold.refresh(None)
             cold.take_tombstones(self.memory.vault)
-            cold.add_turns([filed for _, filed in self.memory.journal.backlog().turns])
+            cold.add_turns([filed for _, filed in self.memory.journal.queue().turns])
             warm = self.memory.index
             assert warm.tombstones == cold.tombstones
             assert warm.counts() == cold.counts()
@@ -436,7 +436,7 @@ class Machine(RuleBasedStateMachine):
         assert not missing, f"a person's lines are gone: {missing}"
         filed = turns_filed(self.vault)
         if self.memory:
-            waiting = {filed.turn.id for _, filed in self.memory.journal.backlog().turns}
+            waiting = {filed.turn.id for _, filed in self.memory.journal.queue().turns}
             places = {name: filed[name] or int(name in waiting) for name in self.account.turns}
             assert {name: count for name, count in places.items() if count != 1} == {}
         DONE["steps"] += 1

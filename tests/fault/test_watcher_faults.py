@@ -16,7 +16,7 @@ import pytest
 from engram.core.policy import FilePolicy
 from engram.index.catalog import Catalog
 from engram.index.rows import key_of
-from engram.vault.watcher import Watch
+from engram.vault.watcher import Watcher
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
 
@@ -37,7 +37,7 @@ class Living:
         self.told = []
         self.catalog = Catalog(root, cache, UTC, POLICY)
         self.catalog.scan()
-        self.watch = Watch(root, self.batches.put, POLICY)
+        self.watch = Watcher(root, self.batches.put, POLICY)
         self.watch.start()
         self.writer = threading.Thread(target=self.write)
         self.writer.start()

@@ -92,8 +92,8 @@ class BacklogWork(MemoryWork):
             life.observe(said("gone", f"g{number + 2}"), lambda _: None)
         life.memory.flush(background=True)
         life.held = []
-        for batch in life.memory.backlog.due(life.now, life.memory.extractor.most)[:1]:
-            life.memory.filing.file_turns([item.filed for item in batch.waiting])
+        for batch in life.memory.queue.due(life.now, life.memory.extractor.most)[:1]:
+            life.memory.note_writer.file_turns([item.filed for item in batch.waiting])
         for path in (life.memory.settings.vault / "sessions").rglob("*gone.md"):
             path.rename(path.with_name("elsewhere.txt"))
 

@@ -28,7 +28,7 @@ def play(memory):
 def test_three_weeks_leave_this_tree(memory, request):
     """Same turns, same clock, same bytes."""
     play(memory)
-    device = memory.using.uses.device  # no two machines have the same
+    device = memory.usage_tracker.usage_log.device  # no two machines have the same
     found = {name.replace(device, "device"): raw for name, raw in tree(memory.settings.vault).items()}
     if request.config.getoption("--update-golden"):
         shutil.rmtree(GOLDEN, ignore_errors=True)

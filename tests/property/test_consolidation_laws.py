@@ -251,7 +251,7 @@ def judged(lives):
     with FakeServer() as fake, kept(()) as (keeping, _):
         eager(fake)
         keeping.memory.settings = replace(keeping.memory.settings, model=ModelSettings("fake", fake.url))
-        keeping.memory.upkeep.settings = keeping.memory.extractor.settings = keeping.memory.settings
+        keeping.memory.maintenance_loop.settings = keeping.memory.extractor.settings = keeping.memory.settings
         made = []
         for number, life in enumerate(lives):
             asked = dict(life)

@@ -14,7 +14,8 @@ from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import ask
-from engram.index.bm25 import Doc, Lexical, Where
+from engram.index.bm25 import Bm25Index, IndexedText
+from engram.index.filters import SearchFilter
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
 WORDS = ("lamp", "tea", "oslo", "anna", "swordfish", "yesterday", "May", "Häuser", "绿茶", "the", "running?")
@@ -28,7 +29,7 @@ times = st.none() | st.integers(1_600_000_000, 1_795_000_000).map(float)
 def documents(draw):
     """One unit of any kind; few keys and threads, so that they meet."""
     kind = draw(st.sampled_from(("turn", "turn", "fact", "note")))
-    return Doc(
+    return IndexedText(
         key=f"{kind}{draw(st.integers(0, 9))}",
         kind=kind,
         text=draw(texts),
@@ -47,11 +48,11 @@ def documents(draw):
 corpora = st.lists(documents(), max_size=14, unique_by=lambda doc: doc.key)
 wheres = st.sampled_from(
     (
-        Where(persona=None),
-        Where(),
-        Where(kinds=("turn",), persona="ada"),
-        Where(statuses=("archived",), persona=None),
-        Where(as_of=1_700_000_000.0, persona=None),
+        SearchFilter(persona=None),
+        SearchFilter(),
+        SearchFilter(kinds=("turn",), persona="ada"),
+        SearchFilter(statuses=("archived",), persona=None),
+        SearchFilter(as_of=1_700_000_000.0, persona=None),
     )
 )
 questions = st.one_of(texts, texts.map(lambda text: f"When did Anna say {text} yesterday?"))
@@ -71,8 +72,8 @@ def answer(lexical, text, where, k=5):
 def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(corpus, query, curve, gone):
     """Whatever was removed before, for corpora of one document and words of most documents too."""
     k1, b = curve
-    lexical = Lexical(LexicalPolicy(k1=k1, b=b))
-    lexical.add(Doc(f"{place:03}", "note", text) for place, text in enumerate(corpus))
+    lexical = Bm25Index(LexicalPolicy(k1=k1, b=b))
+    lexical.add(IndexedText(f"{place:03}", "note", text) for place, text in enumerate(corpus))
     left = [text for place, text in enumerate(corpus) if place not in gone]
     lexical.remove(f"{place:03}" for place in gone)
     terms = [term for word in query for term in lexical.terms(word)]
@@ -91,19 +92,19 @@ def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(corpus, query, c
 @given(st.data(), corpora, questions, wheres)
 def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
     """Not on the order they came in, on what was there before them, or on what was saved between."""
-    straight = Lexical()
+    straight = Bm25Index()
     straight.add(corpus)
     expected = answer(straight, text, where)
     order = data.draw(st.permutations(corpus))
     cut = data.draw(st.integers(0, len(order)))
     before = data.draw(st.lists(documents(), max_size=4))
-    winding = Lexical()
+    winding = Bm25Index()
     winding.add(before)
     winding.add(order[:cut])
     with tempfile.TemporaryDirectory() as folder:
         winding.save(Path(folder))
         if data.draw(st.booleans()):
-            winding = Lexical()
+            winding = Bm25Index()
             assert winding.load(Path(folder))
     winding.remove({doc.key for doc in before} - {doc.key for doc in order[:cut]})
     winding.add(order[cut:])
@@ -117,7 +118,7 @@ def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
 @given(corpora, questions, wheres)
 def test_an_answer_is_sorted_explained_and_allowed(corpus, text, where):
     """Scores above 0, best first, ties by key; parts sum to them; nothing that must not be seen."""
-    lexical = Lexical()
+    lexical = Bm25Index()
     lexical.add(corpus)
     found = answer(lexical, text, where, k=4).hits
     assert [(-hit.score, hit.key) for hit in found] == sorted((-hit.score, hit.key) for hit in found)
@@ -135,7 +136,7 @@ def test_an_answer_is_sorted_explained_and_allowed(corpus, text, where):
 @given(corpora, questions, wheres)
 def test_fewer_places_give_the_same_beginning(corpus, text, where):
     """The first k of an answer are the answer of k."""
-    lexical = Lexical()
+    lexical = Bm25Index()
     lexical.add(corpus)
     full = answer(lexical, text, where, k=50).hits
     for k in (0, 1, 3):
@@ -147,6 +148,6 @@ def test_fewer_places_give_the_same_beginning(corpus, text, where):
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_no_text_breaks_the_index(text, question):
     """Any characters of any script, on both sides."""
-    lexical = Lexical()
-    lexical.add([Doc("a", "turn", text, "s", 1, speaker=question[:5]), Doc("b", "note", question)])
-    assert len(answer(lexical, question, Where()).hits) <= 2
+    lexical = Bm25Index()
+    lexical.add([IndexedText("a", "turn", text, "s", 1, speaker=question[:5]), IndexedText("b", "note", question)])
+    assert len(answer(lexical, question, SearchFilter()).hits) <= 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engram.core.lifecycle import (
     LAYERS,
     STAGES,
-    Coming,
+    Forecast,
     archived,
     expired,
     fades,
@@ -171,11 +171,11 @@ def test_a_forecast_is_what_looking_at_every_day_would_find(fact, usage, values,
     expected = []
     for moment in (NOW + day * DAY for day in range(days + 1)):
         if taken := fate(fact, usage, at(moment), moment, POLICY):
-            expected.append(Coming(moment, *taken))
+            expected.append(Forecast(moment, *taken))
             break
         name, why = stage(fact, usage, at(moment), POLICY)
         if name == "stale" and not expected:
-            expected.append(Coming(moment, name, why))
-    if expected and expected[0] == Coming(NOW, "stale", expected[0].why):
+            expected.append(Forecast(moment, name, why))
+    if expected and expected[0] == Forecast(NOW, "stale", expected[0].why):
         del expected[0]  # it is so already
     assert when(fact, usage, at, NOW, days, POLICY) == tuple(expected)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engram.core.policy import UsagePolicy
 from engram.core.records import Usage
 from engram.vault.store import Vault
-from engram.vault.usage import USAGE, Uses, merged
+from engram.vault.usage import USAGE, UsageLog, merged
 
 START = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LATER = START + timedelta(days=400)
@@ -54,19 +54,19 @@ class World:
         (root / "engram.toml").write_text("")
         self.vault = Vault(root)
         self.policy = UsagePolicy(superseded_share=share)
-        self.uses = {device: self.fresh(device) for device in DEVICES}
+        self.usage_log = {device: self.fresh(device) for device in DEVICES}
         self.heard = dict.fromkeys(MEMORIES, 0)
         self.now = START
 
     def fresh(self, device=DEVICES[0]):
-        uses = Uses(self.vault, device, self.policy)
-        uses.refresh(LATER)
-        return uses
+        usage_log = UsageLog(self.vault, device, self.policy)
+        usage_log.refresh(LATER)
+        return usage_log
 
     def step(self, what, device, memory):
         self.now += timedelta(hours=7)
-        uses = self.uses[device]
-        usage = uses.of(memory)
+        usage_log = self.usage_log[device]
+        usage = usage_log.of(memory)
         if what == "recall":
             days = (self.now - usage.last_access).total_seconds() / 86400 if usage.last_access else 0.0
             bumped = replace(
@@ -79,29 +79,29 @@ class World:
                 gap_days=days,
                 gradient=usage.gradient + (0.1 if days > usage.gap_days else -0.05),
             )
-            uses.note({memory: replace(bumped, gradient=max(0.1, bumped.gradient))})
+            usage_log.note({memory: replace(bumped, gradient=max(0.1, bumped.gradient))})
             self.heard[memory] += 1
         elif what == "confirm":
-            uses.note({memory: replace(usage, confirmations=usage.confirmations + 1, evidence_at=self.now)})
+            usage_log.note({memory: replace(usage, confirmations=usage.confirmations + 1, evidence_at=self.now)})
         elif what == "flush":
-            uses.flush()
+            usage_log.flush()
         elif what == "refresh":
-            uses.refresh(LATER)
+            usage_log.refresh(LATER)
         else:
-            uses.compact(LATER)
+            usage_log.compact(LATER)
 
     def settled(self):
         """Every device wrote and read everything."""
-        for uses in self.uses.values():
-            uses.flush()
-        for uses in self.uses.values():
-            uses.refresh(LATER)
+        for usage_log in self.usage_log.values():
+            usage_log.flush()
+        for usage_log in self.usage_log.values():
+            usage_log.refresh(LATER)
 
     def files(self):
         return sorted((self.vault.root / USAGE).glob("*.jsonl"))
 
-    def answers(self, uses):
-        return [uses.of(memory) for memory in MEMORIES]
+    def answers(self, usage_log):
+        return [usage_log.of(memory) for memory in MEMORIES]
 
 
 def world(share=0.0):
@@ -137,9 +137,9 @@ def test_every_use_counts_once_on_every_device(done):
         for step in done:
             there.step(*step)
         there.settled()
-        for uses in (*there.uses.values(), there.fresh()):
-            assert [uses.of(memory).access for memory in MEMORIES] == list(there.heard.values())
-            assert there.answers(uses) == there.answers(there.uses[DEVICES[0]])
+        for usage_log in (*there.usage_log.values(), there.fresh()):
+            assert [usage_log.of(memory).access for memory in MEMORIES] == list(there.heard.values())
+            assert there.answers(usage_log) == there.answers(there.usage_log[DEVICES[0]])
 
     lived(law)
 
@@ -173,12 +173,12 @@ def test_compaction_changes_no_answer(done, device):
         for step in done:
             there.step(*step)
         there.settled()
-        uses = there.uses[device]
-        before = there.answers(uses)
-        uses.compact(LATER)
-        assert there.answers(uses) == there.answers(there.fresh()) == before
+        usage_log = there.usage_log[device]
+        before = there.answers(usage_log)
+        usage_log.compact(LATER)
+        assert there.answers(usage_log) == there.answers(there.fresh()) == before
         held = {path: path.read_bytes() for path in there.files()}
-        uses.compact(LATER)
+        usage_log.compact(LATER)
         assert {path: path.read_bytes() for path in there.files()} == held
 
     lived(law)
@@ -193,13 +193,13 @@ def test_a_torn_tail_takes_back_the_last_of_it_and_no_more(done, cut):
         states = [Usage()]
         for what, _, _ in done:
             there.step(what, DEVICES[0], MEMORIES[0])
-            states.append(there.uses[DEVICES[0]].of(MEMORIES[0]))
-        there.uses[DEVICES[0]].flush()
+            states.append(there.usage_log[DEVICES[0]].of(MEMORIES[0]))
+        there.usage_log[DEVICES[0]].flush()
         for path in there.files():
             path.write_bytes(path.read_bytes()[:cut])
         torn = there.fresh()
         assert torn.of(MEMORIES[0]) in states
-        there.uses = dict.fromkeys(DEVICES, torn)
+        there.usage_log = dict.fromkeys(DEVICES, torn)
         there.step("recall", DEVICES[0], MEMORIES[0])
         torn.flush()
         assert there.fresh().of(MEMORIES[0]) == torn.of(MEMORIES[0])

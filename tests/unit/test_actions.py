@@ -139,7 +139,7 @@ def test_feedback_goes_into_heat(memory):
     at = keeping.clock().isoformat()
     keeping.memory.vault.log([{"at": at, "action": "drop", "outcome": "applied", "memory": name, "by": "user"}])
     now = keeping.clock()
-    view = keeping.order.sight.view(now)
+    view = keeping.order.snapshot.view(now)
     assert view.feedback == {"fact": -1.0}
     one, two = view.memories[name], view.memories[other]
     plain = decay.heat(one.fact, one.usage, now, view.policy)

@@ -12,7 +12,7 @@ from engram.core.buffer import Waiting
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import UnavailableError
-from engram.ingest.queue import ASKED, RESTARTED, Backlog, Batch
+from engram.ingest.queue import ASKED, RESTARTED, Batch, TurnQueue
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -29,117 +29,117 @@ def waiting(*seqs, session="s", level="none", **more):
 
 
 @pytest.fixture
-def backlog():
-    return Backlog(Policy())
+def queue():
+    return TurnQueue(Policy())
 
 
-def counts(backlog):
-    return {name.removesuffix("_turns"): number for name, number in backlog.counts().items() if number}
+def counts(queue):
+    return {name.removesuffix("_turns"): number for name, number in queue.counts().items() if number}
 
 
-def test_a_turn_has_one_state_at_a_time(backlog):
+def test_a_turn_has_one_state_at_a_time(queue):
     """It waits, is taken, parked, taken again, dead, revived, taken and settled."""
-    backlog.add(waiting(1, 2, level="high"))
-    seen = [counts(backlog)]
+    queue.add(waiting(1, 2, level="high"))
+    seen = [counts(queue)]
     for state in ("parked", "dead"):
-        (batch,) = backlog.due(NOW, MOST)
-        seen.append(counts(backlog))
-        backlog.put(batch, state, reason="why")
-        seen.append(counts(backlog))
-    assert backlog.due(NOW, MOST) == []
-    backlog.revive()
-    seen.append(counts(backlog))
-    (batch,) = backlog.due(NOW, MOST)
-    backlog.drop(batch)
-    seen.append(counts(backlog))
+        (batch,) = queue.due(NOW, MOST)
+        seen.append(counts(queue))
+        queue.put(batch, state, reason="why")
+        seen.append(counts(queue))
+    assert queue.due(NOW, MOST) == []
+    queue.revive()
+    seen.append(counts(queue))
+    (batch,) = queue.due(NOW, MOST)
+    queue.drop(batch)
+    seen.append(counts(queue))
     words = ("waiting", "distilling", "parked", "distilling", "dead", "waiting")
     assert seen == [*({word: 2} for word in words), {}]
 
 
-def test_turns_that_come_while_others_are_taken_wait_for_themselves(backlog):
+def test_turns_that_come_while_others_are_taken_wait_for_themselves(queue):
     """A batch never grows once it is handed out."""
-    backlog.add(waiting(1, level="high"))
-    (first,) = backlog.due(NOW, MOST)
-    backlog.add(waiting(2, level="high"))
-    backlog.put(first, "parked", until=NOW)
-    assert [batch.seqs for batch in backlog.due(NOW, MOST)] == [(1,), (2,)]
+    queue.add(waiting(1, level="high"))
+    (first,) = queue.due(NOW, MOST)
+    queue.add(waiting(2, level="high"))
+    queue.put(first, "parked", until=NOW)
+    assert [batch.seqs for batch in queue.due(NOW, MOST)] == [(1,), (2,)]
 
 
-def test_batches_come_in_the_order_they_were_said(backlog):
+def test_batches_come_in_the_order_they_were_said(queue):
     """What was parked before what waits, though it comes later into the table, as after a restart."""
-    backlog.add(waiting(3, session="other"), RESTARTED)
-    backlog.put(Batch(tuple(waiting(1, 2)), RESTARTED), "parked", until=LATER)
-    backlog.add(waiting(4, level="high"))
-    assert [batch.seqs for batch in backlog.due(LATER, MOST)] == [(1, 2), (3,), (4,)]
+    queue.add(waiting(3, session="other"), RESTARTED)
+    queue.put(Batch(tuple(waiting(1, 2)), RESTARTED), "parked", until=LATER)
+    queue.add(waiting(4, level="high"))
+    assert [batch.seqs for batch in queue.due(LATER, MOST)] == [(1, 2), (3,), (4,)]
 
 
-def test_what_is_parked_comes_when_its_time_has_come(backlog):
+def test_what_is_parked_comes_when_its_time_has_come(queue):
     """And `next_due` says when."""
-    backlog.add(waiting(1, level="high"))
-    (batch,) = backlog.due(NOW, MOST)
-    backlog.put(batch, "parked", until=LATER)
-    assert (backlog.due(NOW, MOST), backlog.next_due()) == ([], LATER)
-    assert backlog.due(LATER, MOST) == [batch]
-    assert backlog.next_due() is None
+    queue.add(waiting(1, level="high"))
+    (batch,) = queue.due(NOW, MOST)
+    queue.put(batch, "parked", until=LATER)
+    assert (queue.due(NOW, MOST), queue.next_due()) == ([], LATER)
+    assert queue.due(LATER, MOST) == [batch]
+    assert queue.next_due() is None
 
 
-def test_what_is_given_back_waits_and_what_was_settled_does_not_return(backlog):
+def test_what_is_given_back_waits_and_what_was_settled_does_not_return(queue):
     """Whoever met the fault may have done a part."""
-    backlog.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
-    one, other = backlog.due(NOW, MOST)
-    backlog.drop(one)
-    backlog.give_back([one, other], LATER)
-    assert counts(backlog) == {"parked": 1}
-    assert backlog.due(LATER, MOST) == [other]
+    queue.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
+    one, other = queue.due(NOW, MOST)
+    queue.drop(one)
+    queue.give_back([one, other], LATER)
+    assert counts(queue) == {"parked": 1}
+    assert queue.due(LATER, MOST) == [other]
 
 
-def test_a_flush_of_one_conversation_waits_for_no_other(backlog):
+def test_a_flush_of_one_conversation_waits_for_no_other(queue):
     """Not for what others have waiting, nor for what is taken of theirs."""
-    backlog.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
-    backlog.due(NOW, MOST)
-    backlog.add([*waiting(3), *waiting(4, session="other")])
-    assert backlog.hurry("s") == {1, 3}
-    assert [(batch.seqs, batch.why) for batch in backlog.due(NOW, MOST)] == [((3,), ASKED)]
+    queue.add([*waiting(1, level="high"), *waiting(2, session="other", level="high")])
+    queue.due(NOW, MOST)
+    queue.add([*waiting(3), *waiting(4, session="other")])
+    assert queue.hurry("s") == {1, 3}
+    assert [(batch.seqs, batch.why) for batch in queue.due(NOW, MOST)] == [((3,), ASKED)]
 
 
-def test_what_somebody_asks_for_is_no_longer_left_over_and_has_a_try(backlog):
+def test_what_somebody_asks_for_is_no_longer_left_over_and_has_a_try(queue):
     """A restart is not counted against it."""
-    backlog.add(waiting(1, left_over=True), RESTARTED)
-    (batch,) = backlog.due(NOW, MOST)
-    backlog.put(batch, "dead", reason="why")
-    backlog.revive()
-    (asked,) = backlog.due(NOW, MOST)
+    queue.add(waiting(1, left_over=True), RESTARTED)
+    (batch,) = queue.due(NOW, MOST)
+    queue.put(batch, "dead", reason="why")
+    queue.revive()
+    (asked,) = queue.due(NOW, MOST)
     assert (asked.waiting[0].left_over, asked.why, asked.attempts) == (False, ASKED, 0)
 
 
-def test_closing_wakes_whoever_waits(backlog):
+def test_closing_wakes_whoever_waits(queue):
     """With words; for what is done already nobody need wait."""
-    backlog.add(waiting(1, level="high"))
-    backlog.due(NOW, MOST)
+    queue.add(waiting(1, level="high"))
+    queue.due(NOW, MOST)
     waits = threading.Event()
 
     def wait():
         waits.set()
-        return backlog.wait({1}, 600)
+        return queue.wait({1}, 600)
 
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(wait)
         waits.wait()
-        backlog.close()
+        queue.close()
         with pytest.raises(UnavailableError, match="closed"):
             asked.result(5)
-    assert backlog.wait({2}, 0)
+    assert queue.wait({2}, 0)
 
 
-def test_what_is_known_and_cannot_be_filed_is_waited_for_by_nobody(backlog):
+def test_what_is_known_and_cannot_be_filed_is_waited_for_by_nobody(queue):
     """It is counted as parked, and handed out to nobody, until it is settled."""
-    backlog.add(waiting(1, 2), ASKED)
-    (batch,) = backlog.due(NOW, MOST)
-    assert backlog.stuck(batch.seqs) == ""
-    backlog.put(batch, "stuck", reason="the disk is full")
-    assert backlog.wait(batch.seqs, 0.01)
-    assert backlog.stuck(batch.seqs) == "the disk is full"
-    assert counts(backlog) == {"parked": 2}
-    assert (backlog.due(LATER, MOST), backlog.next_due()) == ([], None)
-    backlog.drop(batch)
-    assert (backlog.stuck(batch.seqs), counts(backlog)) == ("", {})
+    queue.add(waiting(1, 2), ASKED)
+    (batch,) = queue.due(NOW, MOST)
+    assert queue.stuck(batch.seqs) == ""
+    queue.put(batch, "stuck", reason="the disk is full")
+    assert queue.wait(batch.seqs, 0.01)
+    assert queue.stuck(batch.seqs) == "the disk is full"
+    assert counts(queue) == {"parked": 2}
+    assert (queue.due(LATER, MOST), queue.next_due()) == ([], None)
+    queue.drop(batch)
+    assert (queue.stuck(batch.seqs), counts(queue)) == ("", {})

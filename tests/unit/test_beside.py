@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engram.maintenance.passes.term_counts import Tally
-from engram.pipeline.neighbours import Around, Beside
+from engram.maintenance.passes.term_counts import TermCounts
+from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
 
 TEXTS = ("Anna drinks oat milk.", "Anna drinks oat milk in the morning.", "Anna drinks goat milk.", "Ben plays chess.")
 
 
-class Counting(Beside):
+class Counting(NeighbourSearch):
     """Beside a vault, with the memories that were searched for."""
 
     searched = ()
@@ -21,7 +21,7 @@ class Counting(Beside):
 
 
 def around(keeping):
-    return Around(Counting(keeping.memory.index, keeping.memory.settings))
+    return NeighbourCache(Counting(keeping.memory.index, keeping.memory.settings))
 
 
 def follow(one, keeping):
@@ -75,12 +75,12 @@ def test_what_is_near_is_searched_once_and_tells_what_a_new_search_tells(keeping
 def test_terms_are_counted_as_memories_come_and_go(keeping):
     """The same as if all were counted anew, also where a text is gone that nobody knows any more."""
     facts = [keeping.made(text, days=1) for text in (*TEXTS, "Ana don't like 绿茶, Ben does.")]
-    tally = Tally()
+    tally = TermCounts()
     archived = [replace(fact, status="archived") for fact in facts]
     other = replace(facts[1], text="Anna sold the bicycle.")
     for some in (facts, [*archived[:2], *facts[2:]], facts, [facts[0], other, *facts[2:]], facts[3:], [], facts):
         tally.follow(some)
-        anew = Tally()
+        anew = TermCounts()
         anew.follow(some)
         assert (tally.counts, tally.spread, tally.memories) == (anew.counts, anew.spread, anew.memories)
         assert all(tally.counts.values())

@@ -20,7 +20,7 @@ from engram.core.records import Create, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import StorageError
 from engram.index.search import Index
-from engram.pipeline.boxes import Boxing
+from engram.pipeline.boxes import BoxWriter
 from engram.vault import boxes as forms
 from engram.vault import facts, frontmatter, syscalls
 from engram.vault.store import Vault
@@ -39,7 +39,7 @@ class Bench:
 
     def again(self) -> None:
         self.faults: dict[str, str] = {}
-        self.boxing = Boxing(Vault(self.settings.vault), self.index, self.settings, self.faults)
+        self.box_writer = BoxWriter(Vault(self.settings.vault), self.index, self.settings, self.faults)
 
     def facts(self, names, about=(), minutes=0.0):
         """The facts with these names, in the vault; the same ones when asked for again."""
@@ -58,7 +58,7 @@ class Bench:
         """File a batch said so long after noon, by a clock that shows `later` minutes more."""
         said = NOON + timedelta(minutes=minutes)
         made = self.facts(names, about, minutes)
-        return self.boxing.add(session, persona, [(made, said)], said + timedelta(minutes=later), people)
+        return self.box_writer.add(session, persona, [(made, said)], said + timedelta(minutes=later), people)
 
     def notes(self, folder):
         return sorted((self.settings.vault / folder).rglob("*.md"))
@@ -100,7 +100,7 @@ def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
     (closed,) = bench.add("c", ["tea", "milk"], 5)
     assert closed.why == "topic_shift"
     bench.add("d", ["Porto", "Anna", "sea"], 10)
-    bench.boxing.flush(NOON + timedelta(minutes=11))
+    bench.box_writer.flush(NOON + timedelta(minutes=11))
     boxes, traces = bench.read("boxes"), bench.read("traces")
     assert Counter(box.keys["end_reason"] for box in boxes) == {"topic_shift": 2, "flush": 1}
     assert len(traces) == 2
@@ -123,7 +123,7 @@ def test_a_box_is_open_in_the_state_only_and_survives_a_restart(bench):
     bench.add("c", ["Porto"], 5)
     assert sorted(len(held.box.memories) for held in bench.held()) == [1, 2]
     assert bench.notes("boxes") == []
-    bench.boxing.flush(NOON, "other")
+    bench.box_writer.flush(NOON, "other")
     assert [box.keys["session"] for box in bench.read()] == ["other"]
 
 
@@ -134,21 +134,21 @@ def test_what_was_said_long_ago_is_boxed_by_its_own_time(bench):
     bench.add("a", ["Porto"], -year, later=year)
     bench.add("b", ["Porto"], -year + 5, later=year)
     assert bench.add("c", ["Porto"], -year + 40, later=year)[0].why == "time_gap"
-    bench.boxing.flush(NOON)
+    bench.box_writer.flush(NOON)
     assert [box.keys["sealed"][:10] for box in bench.read()] == ["2025-11-20"] * 2
 
 
 # row: C31
 def test_a_silent_box_is_closed_when_its_time_has_come(bench):
     """Half an hour after it was last added to by the clock; `next_due` says when."""
-    assert bench.boxing.next_due() is None
+    assert bench.box_writer.next_due() is None
     bench.add("a", ["Porto"], later=10)
-    assert bench.boxing.next_due() == NOON + timedelta(minutes=40)
-    bench.boxing.seal_due(NOON + timedelta(minutes=39))
+    assert bench.box_writer.next_due() == NOON + timedelta(minutes=40)
+    bench.box_writer.seal_due(NOON + timedelta(minutes=39))
     assert bench.notes("boxes") == []
-    bench.boxing.seal_due(NOON + timedelta(minutes=40))
+    bench.box_writer.seal_due(NOON + timedelta(minutes=40))
     assert [box.keys["end_reason"] for box in bench.read()] == ["time_gap"]
-    assert bench.boxing.next_due() is None
+    assert bench.box_writer.next_due() is None
 
 
 # row: C31
@@ -166,12 +166,12 @@ def test_filing_a_batch_again_changes_no_byte(bench):
     assert bench.add("ab", ["Porto"], later=3) == []
     assert bench.tree() == before
     bench.add("c", ["tea"], 5)
-    bench.boxing.flush(NOON)
+    bench.box_writer.flush(NOON)
     before = bench.tree()
     for _ in range(2):
         assert bench.add("c", ["tea"], 5) + bench.add("ab", ["Porto"]) == []
-        bench.boxing.flush(NOON)
-        bench.boxing.seal_due(NOON + timedelta(days=1))
+        bench.box_writer.flush(NOON)
+        bench.box_writer.seal_due(NOON + timedelta(days=1))
         assert bench.tree() == before
         bench.again()
 
@@ -185,7 +185,7 @@ def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
             path = bench.index.fact(fact.id).path
             (bench.settings.vault / path).unlink()
             bench.index.wrote({path: b""})
-    bench.boxing.flush(NOON)
+    bench.box_writer.flush(NOON)
     assert [links(box.body) for box in bench.read()] == [["fact-statement-c-" + content_hash("Statement c.")[:8]]]
     assert len(bench.read("traces")) == 1
     assert [len(held.box.memories) for held in bench.held()] == [2]
@@ -198,7 +198,7 @@ def test_of_many_boxes_the_state_keeps_the_latest(bench):
     for n in range(4 * most):
         bench.add([f"m{n}"], [f"topic {n}"], n)
         assert len(bench.held()) <= 2 * most + 2
-    bench.boxing.save()
+    bench.box_writer.save()
     assert len(bench.held()) == most + 1
     assert len(bench.notes("boxes")) == 4 * most - 1
 
@@ -211,8 +211,8 @@ def test_traces_are_whole_though_their_file_is_written_seldom(bench):
         bench.add([f"m{n}"], ["Porto"] if n % 2 else ["tea"], n)
     assert sum(len(trace["boxes"]) for trace in bench.traces().values()) < 3 * most - 1
     bench.again()
-    bench.boxing.flush(NOON + timedelta(minutes=3 * most))
-    bench.boxing.save()
+    bench.box_writer.flush(NOON + timedelta(minutes=3 * most))
+    bench.box_writer.save()
     assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [24, 24]
 
 
@@ -222,15 +222,15 @@ def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
     """The file of state is derived."""
     for n, about in enumerate(["Porto", "tea", "Porto", "tea", "sea"]):
         bench.add([f"m{n}"], [about, "x"] if about == "Porto" else [about], n)
-    bench.boxing.flush(NOON + timedelta(minutes=5))
-    bench.boxing.save()
+    bench.box_writer.flush(NOON + timedelta(minutes=5))
+    bench.box_writer.save()
     path = bench.settings.vault / "state" / "traces.json"
     assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [1, 2, 2]
     spoil(path)
     bench.again()
     bench.add(["m9"], ["tea"], 9)
-    bench.boxing.flush(NOON + timedelta(minutes=9))
-    bench.boxing.save()
+    bench.box_writer.flush(NOON + timedelta(minutes=9))
+    bench.box_writer.save()
     assert sorted(len(trace["boxes"]) for trace in bench.traces().values()) == [1, 2, 3]
     assert len(bench.notes("traces")) == 3
     (bench.settings.vault / "boxes" / "mine.md").write_text("A note of my own.")
@@ -243,16 +243,16 @@ def test_an_older_list_of_traces_is_brought_up_to_date(bench):
     """As a version control system or a power cut brings it back."""
     path = bench.settings.vault / "state" / "traces.json"
     bench.add("a", ["Porto"])
-    bench.boxing.flush(NOON)
-    bench.boxing.save()
+    bench.box_writer.flush(NOON)
+    bench.box_writer.save()
     older = path.read_bytes()
     bench.add("b", ["Porto"], 1)
-    bench.boxing.flush(NOON + timedelta(minutes=1))
-    bench.boxing.save()
+    bench.box_writer.flush(NOON + timedelta(minutes=1))
+    bench.box_writer.save()
     path.write_bytes(older)
     bench.again()
     bench.add("c", ["Porto"], 2)
-    bench.boxing.flush(NOON + timedelta(minutes=2))
+    bench.box_writer.flush(NOON + timedelta(minutes=2))
     assert [len(links(trace.body)) for trace in bench.read("traces")] == [3]
 
 
@@ -283,7 +283,7 @@ def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(bench, mon
         bench.again()
     monkeypatch.undo()
     bench.again()
-    bench.boxing.flush(NOON)
+    bench.box_writer.flush(NOON)
     assert [len(links(box.body)) for box in bench.read()] == [1]
 
 
@@ -292,14 +292,14 @@ def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(bench, mon
 def test_a_trace_keeps_its_latest_boxes_where_the_open_ones_are_lost(bench, spoil):
     """The list of traces is written seldom; its latest boxes stand beside the open ones, and in their notes."""
     bench.add("a", ["Porto"])
-    bench.boxing.flush(NOON)
-    bench.boxing.save()
+    bench.box_writer.flush(NOON)
+    bench.box_writer.save()
     bench.add("b", ["Porto"], 1)
-    bench.boxing.flush(NOON + timedelta(minutes=1))
+    bench.box_writer.flush(NOON + timedelta(minutes=1))
     spoil(bench.settings.vault / "state" / "open-boxes.jsonl")
     bench.again()
     bench.add("c", ["Porto"], 2)
-    bench.boxing.flush(NOON + timedelta(minutes=2))
+    bench.box_writer.flush(NOON + timedelta(minutes=2))
     (trace,) = bench.read("traces")
     assert len(links(trace.body)) == len(bench.notes("boxes")) == 3
 
@@ -312,22 +312,22 @@ def test_a_note_that_a_person_is_editing_is_put_off(settings):
     bench = Bench(replace(settings, policy=replace(settings.policy, files=files)))
     now = NOON
     bench.add("a", ["Porto"])
-    bench.boxing.flush(now)
+    bench.box_writer.flush(now)
     (trace,) = bench.notes("traces")
     trace.write_text(trace.read_text() + "I loved that town.\n")
     os.utime(trace, (now.timestamp() + 60 * 9.5,) * 2)
     theirs = trace.read_bytes()
     bench.add("b", ["Porto"], 10)
     now += timedelta(minutes=10)
-    bench.boxing.flush(now)
+    bench.box_writer.flush(now)
     assert (trace.read_bytes(), len(bench.notes("boxes"))) == (theirs, 1)
-    assert bench.boxing.next_due() == now + timedelta(seconds=60)
+    assert bench.box_writer.next_due() == now + timedelta(seconds=60)
     bench.again()
-    bench.boxing.seal_due(now + timedelta(seconds=60))
+    bench.box_writer.seal_due(now + timedelta(seconds=60))
     assert len(bench.notes("boxes")) == 2
     assert trace.read_text().endswith("I loved that town.\n")
     assert len(links(trace.read_text())) == 2
-    assert bench.boxing.next_due() is None
+    assert bench.box_writer.next_due() is None
     bench.index.close()
 
 
@@ -335,17 +335,17 @@ def test_a_note_that_a_person_is_editing_is_put_off(settings):
 def test_a_trace_note_that_cannot_be_read_waits_and_holds_nothing_up(bench):
     """It is a person's to mend; the fault is told until then."""
     bench.add("a", ["Porto"])
-    bench.boxing.flush(NOON)
+    bench.box_writer.flush(NOON)
     (trace,) = bench.notes("traces")
     sound = trace.read_text()
     trace.write_text(sound.replace("kind:", "kind: ["))
     bench.add("b", ["Porto"], 1)
     bench.add("c", ["tea"], 2)
-    bench.boxing.flush(NOON + timedelta(minutes=3))
+    bench.box_writer.flush(NOON + timedelta(minutes=3))
     assert len(bench.notes("boxes")) == 3
     assert "boxes" in bench.faults
     trace.write_text(sound)
-    bench.boxing.seal_due(NOON + timedelta(minutes=5))
+    bench.box_writer.seal_due(NOON + timedelta(minutes=5))
     assert bench.faults == {}
     assert len(links(trace.read_text())) == 2
 
@@ -360,7 +360,7 @@ def test_a_memory_that_is_gone_when_its_box_is_sealed_is_not_listed(settings):
     gone.unlink()
     for _ in range(2):
         bench.index.refresh(None)
-    bench.boxing.flush(NOON)
+    bench.box_writer.flush(NOON)
     assert links(bench.read()[0].body) == [kept.stem]
     bench.index.close()
 
@@ -441,16 +441,16 @@ def test_what_the_disk_refuses_is_done_later(bench, monkeypatch):
             patched.setattr(syscalls, "SYS", disk)
             try:
                 bench.add("ab", ["Porto", str(left)], left * 60)
-                bench.boxing.flush(NOON + timedelta(minutes=left * 60))
+                bench.box_writer.flush(NOON + timedelta(minutes=left * 60))
             except StorageError:
                 refused += 1
             else:
                 told += bool(bench.faults)
                 assert bench.faults or disk.left > 0 or len(bench.notes("boxes")) == before + 1
         bench.add("ab", ["Porto", str(left)], left * 60)
-        bench.boxing.flush(NOON + timedelta(minutes=left * 60))
+        bench.box_writer.flush(NOON + timedelta(minutes=left * 60))
         assert bench.faults == {}
-        assert bench.boxing.next_due() is None
+        assert bench.box_writer.next_due() is None
         assert len(bench.notes("boxes")) == before + 1
         if disk.left > 0:
             break
@@ -474,8 +474,8 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(settings, monkeypa
         bench.add("cd", ["Porto"], 1)  # joins and is one too many
         bench.add("e", ["tea"], 2)
         bench.add("", (), 50)  # nobody said anything to keep
-        bench.boxing.flush(NOON + timedelta(minutes=50))
-        bench.boxing.save()
+        bench.box_writer.flush(NOON + timedelta(minutes=50))
+        bench.box_writer.save()
 
     work()
     wanted = bench.tree()
@@ -492,7 +492,7 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(settings, monkeypa
         except Killed:
             crashes += 1
             bench.again()
-            bench.boxing.vault.tidy(datetime.now(UTC) + timedelta(hours=1), 0)
+            bench.box_writer.vault.tidy(datetime.now(UTC) + timedelta(hours=1), 0)
             work()
             assert bench.tree() == wanted, left
         else:
@@ -526,14 +526,14 @@ def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
         if deed == "again":
             bench.again()
         elif deed == "flush":
-            bench.boxing.flush(now, session)
+            bench.box_writer.flush(now, session)
         elif deed == "due":
-            bench.boxing.seal_due(now)
+            bench.box_writer.seal_due(now)
         else:
             made = [fact for n in sorted(numbers) for fact in bench.facts([f"{session}{n}"], ["abcd"[n % 4]], n)]
-            bench.boxing.add(session, None, [(made, now)], now)
+            bench.box_writer.add(session, None, [(made, now)], now)
             told |= {(session, fact.id) for fact in made}
-    bench.boxing.flush(NOON + timedelta(minutes=minutes))
+    bench.box_writer.flush(NOON + timedelta(minutes=minutes))
     stems = {(session, Path(bench.index.fact(fact).path).stem) for session, fact in told}
     listed = Counter((box.keys["session"], stem) for box in bench.read() for stem in links(box.body))
     assert listed == Counter(stems)
@@ -549,10 +549,10 @@ def test_a_private_box_and_another_ones_are_on_two_traces(bench):
     personas = ["Kapitän", "Smutje", None]
     for n, persona in enumerate(personas):
         bench.add([f"m{n}"], ["Porto"], n, persona=persona)
-    bench.boxing.flush(NOON + timedelta(minutes=4))
+    bench.box_writer.flush(NOON + timedelta(minutes=4))
     traces = bench.read("traces")
     assert [len(links(trace.body)) for trace in traces] == [1, 1, 1]
     assert {trace.keys.get("persona") for trace in traces} == {*personas}
-    bench.boxing.save()
+    bench.box_writer.save()
     held = bench.settings.vault / "state" / "traces.json"
     assert forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone)) == held.read_bytes()

@@ -607,7 +607,7 @@ def test_breaking_off_tells_of_the_turns_that_were_on_their_way(capsys):
             raise KeyboardInterrupt
         return {"stored": len(params["turns"]), "duplicates": 0}
 
-    sink = observe.Feed(broken_off)
+    sink = observe.TurnSender(broken_off)
     sink.send([{"id": "1"}, {"id": "2"}])
     with pytest.raises(SystemExit) as end, sink.interruptible():
         sink.send([{"id": "3"}, {"id": "4"}])
@@ -692,7 +692,7 @@ class Store:
 def test_a_bad_turn_stays_behind_alone(texts, busy):
     """Whatever the batch, the good turns arrive once and in order, the bad ones are told."""
     store = Store(busy)
-    sink = observe.Feed(store)
+    sink = observe.TurnSender(store)
     sink.send([{"text": text} for text in texts])
     assert store.texts == [text for text in texts if text != "bad"]
     assert sink.close() == {

@@ -15,8 +15,8 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import ModelPolicy
 from engram.errors import BudgetSpentError, ConfigError, ModelError
-from engram.llm.api_forms import LADDER, Question, bare, next_form, read, request, said
-from engram.llm.budget import Day, Spend
+from engram.llm.api_forms import LADDER, ModelRequest, bare, next_form, read, request, said
+from engram.llm.budget import Budget, DailySpend
 from engram.llm.client import Model
 from engram.llm.endpoint import DEFAULT_URL, RateLimitedError
 from tests.fakes.openai_server import FakeServer, Reply, fenced, redirect, shape, status, truncated
@@ -29,7 +29,7 @@ KEY = "sk-canary-0123456789"
 
 
 def model(fake, *, api="auto", key=KEY, policy=POLICY, spend=None, clock=lambda: NOW):
-    return Model(ModelSettings("fake", fake.url, key, api), policy, spend or Spend(), clock)
+    return Model(ModelSettings("fake", fake.url, key, api), policy, spend or Budget(), clock)
 
 
 def ask(one, system="be brief", user="how many?"):
@@ -79,7 +79,7 @@ def test_the_default_address_starts_with_responses_and_any_other_with_chat():
     """`api` overrides the choice."""
     local = "http://127.0.0.1:1/v1"
     starts = {
-        (base, api): str(Model(ModelSettings("m", base, KEY, api), POLICY, Spend(), lambda: NOW).form)
+        (base, api): str(Model(ModelSettings("m", base, KEY, api), POLICY, Budget(), lambda: NOW).form)
         for base in (None, DEFAULT_URL + "/", local)
         for api in ("auto", "responses", "chat")
     }
@@ -256,7 +256,7 @@ def test_text_with_a_lone_surrogate_can_be_asked(fake):
 def test_an_address_that_must_not_be_used_is_refused_at_once(address):
     """Plain http beyond loopback, the machine's own network, and what is no address."""
     with pytest.raises(ConfigError):
-        Model(ModelSettings("m", address, KEY), POLICY, Spend(), lambda: NOW)
+        Model(ModelSettings("m", address, KEY), POLICY, Budget(), lambda: NOW)
 
 
 @pytest.mark.parametrize(
@@ -272,14 +272,14 @@ def test_an_address_that_must_not_be_used_is_refused_at_once(address):
 )
 def test_loopback_and_https_are_allowed(address, host):
     """With or without a key."""
-    assert Model(ModelSettings("m", address), POLICY, Spend(), lambda: NOW).host == host
+    assert Model(ModelSettings("m", address), POLICY, Budget(), lambda: NOW).host == host
 
 
 @pytest.mark.parametrize("key", [None, "", "sk with blank", "sk\nX-Header: 1", "schlüssel"])
 def test_a_key_that_cannot_work_is_refused_without_being_shown(key):
     """The default address needs a key, and a key has no blanks, line ends or umlauts."""
     with pytest.raises(ConfigError) as caught:
-        Model(ModelSettings("m", None, key), POLICY, Spend(), lambda: NOW)
+        Model(ModelSettings("m", None, key), POLICY, Budget(), lambda: NOW)
     assert not key or key not in str(caught.value)
 
 
@@ -319,11 +319,11 @@ def test_an_error_says_what_where_and_what_to_do(fake):
 
 def test_a_server_that_is_not_there_is_named():
     """Connection refused asks whether it runs."""
-    one = Model(ModelSettings("m", "http://127.0.0.1:1/v1"), POLICY, Spend(), lambda: NOW)
+    one = Model(ModelSettings("m", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW)
     with pytest.raises(ModelError, match=r"Cannot connect.*127\.0\.0\.1:1.*running\?") as caught:
         ask(one)
     assert caught.value.retryable
-    assert one.spent == Day("2026-03-04", calls=1, failures=1)
+    assert one.spent == DailySpend("2026-03-04", calls=1, failures=1)
 
 
 def test_the_servers_words_are_cut_and_cleaned():
@@ -390,7 +390,7 @@ def test_a_caller_inside_an_event_loop_may_ask(fake):
 
 def test_a_request_carries_the_schema_in_one_of_two_ways():
     """In the parameter or in the prompt, never in neither."""
-    question = Question("count", "s", "u", SCHEMA, 0.3)
+    question = ModelRequest("count", "s", "u", SCHEMA, 0.3)
     for form in LADDER:
         body = request(form, question, "m", warm=True)
         in_prompt = json.dumps(SCHEMA) in json.dumps(body.get("messages", "")).replace('\\"', '"')
@@ -496,12 +496,12 @@ def test_a_reply_that_was_paid_for_counts_even_if_it_is_useless(fake):
 def test_the_ledger_is_saved_after_each_change_and_read_at_the_start(fake):
     """A restart on the same day goes on counting; on another day it starts anew."""
     kept = {}
-    ask(model(fake, spend=Spend(lambda: kept, kept.update)))
+    ask(model(fake, spend=Budget(lambda: kept, kept.update)))
     assert kept["date"] == "2026-03-04"
     assert kept["calls"] == 1
-    again = Spend(lambda: dict(kept), kept.update)
+    again = Budget(lambda: dict(kept), kept.update)
     assert again.today(NOW).calls == 1
-    assert again.today(NOW + timedelta(days=1)) == Day("2026-03-05")
+    assert again.today(NOW + timedelta(days=1)) == DailySpend("2026-03-05")
 
 
 @pytest.mark.parametrize(
@@ -517,12 +517,12 @@ def test_the_ledger_is_saved_after_each_change_and_read_at_the_start(fake):
 )
 def test_a_ledger_that_cannot_be_read_counts_as_empty(saved):
     """A damaged file does not stop the day."""
-    assert Spend(lambda: saved).today(NOW) == Day("2026-03-04")
+    assert Budget(lambda: saved).today(NOW) == DailySpend("2026-03-04")
 
 
 def test_threads_cannot_overspend():
     """A call is reserved under a lock before it is made."""
-    spend, policy, spent = Spend(), replace(POLICY, calls_per_day=50), []
+    spend, policy, spent = Budget(), replace(POLICY, calls_per_day=50), []
 
     def take():
         for _ in range(20):

@@ -11,7 +11,7 @@ from engram.config import ModelSettings
 from engram.core.records import Relation
 from engram.core.text import content_hash
 from engram.errors import ForbiddenError
-from engram.pipeline.plan import Plan
+from engram.pipeline.plan import WritePlan
 from engram.serve.output import shown
 from tests.fakes.batches import (
     batch_of,
@@ -221,7 +221,7 @@ def test_what_was_said_long_ago_begins_to_fade_when_it_is_filed(held, clock, sai
     """Nobody could recall it before: an old history that is imported does not leave with the first night."""
     when = {"occurred_at": said_at} if said_at else {}
     (known,) = tell(held, "Anna keeps two cats.", standing="import", **when).created
-    assert held.using.of(known).evidence_at == (clock() if since == "filed" else None)
+    assert held.usage_tracker.of(known).evidence_at == (clock() if since == "filed" else None)
     assert held.call("forecast", {"days": 1})["coming"] == []
 
 
@@ -294,7 +294,7 @@ def test_a_contradiction_weakens_what_three_conversations_told(judging, words, b
     (new,) = judged(judging, "contradicts", BERLIN, MUNICH).created
     old = by_text(judging, BERLIN)
     assert (old.status, old.confidence, old.superseded_by) == ("active", after, (new,))
-    assert judging.using.of(old.id).salience_at == judging.clock()
+    assert judging.usage_tracker.of(old.id).salience_at == judging.clock()
     assert by_text(judging, MUNICH).supersedes == (old.id,)
     assert texts(judging) == [BERLIN, MUNICH]
 
@@ -659,7 +659,7 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
     vault = held.settings.vault
     tell(held, "The boat is painted red.", session="boat", category="decision", confidence=0.8)
     tell(held, "Anna loves tea.", session="boat")
-    held.climb.boxing.flush(clock())
+    held.reconciler.box_writer.flush(clock())
     (box,), (words,) = vault.glob("boxes/*/*.md"), vault.glob("artifacts/*/*.md")
     box.write_bytes(box.read_bytes() + b"Mine: [[elsewhere]]\r\n")
     before = box.read_bytes()
@@ -720,8 +720,8 @@ def test_a_memory_that_is_heard_again_gets_no_more_ties(held):
     before = rows(held, "edges.jsonl")
     tell(held, "Anna painted boats in spring.")
     assert rows(held, "edges.jsonl") == before
-    plan = Plan(held.settings, held.clock(), held.filing)
-    (tie,) = held.climb.ladder.ties(by_text(held, "Anna painted boats in spring."), plan)
+    plan = WritePlan(held.settings, held.clock(), held.note_writer)
+    (tie,) = held.reconciler.ladder.ties(by_text(held, "Anna painted boats in spring."), plan)
     assert {tie.source, tie.target} not in [{row["from"], row["to"]} for row in before]
 
 
@@ -731,7 +731,7 @@ def test_what_waits_for_a_person_is_in_no_box(held):
     batch = batch_of(held, "Anna is in Porto. Or rich?")
     good, doubtful = said(batch, "Anna is in Porto.").candidates + said(batch, "Anna is rich.", quote="").candidates
     filed = held.file(batch, replace(said(batch), candidates=(good, doubtful)))
-    held.climb.boxing.flush(held.clock())
+    held.reconciler.box_writer.flush(held.clock())
     (box,) = held.settings.vault.glob("boxes/**/box-*.md")
     assert "anna-is-in-porto" in box.read_text()
     assert "rich" not in box.read_text()
@@ -815,9 +815,9 @@ def test_fifty_sessions_of_injected_recall_teach_nothing(memory, clock):
         answer = memory.call("recall", {"query": query, "session": session, "kinds": list(kinds)})
         assert answer["hits"]
         hits = "\n".join(hit["text"] for hit in answer["hits"])
-        injected = answer["text"] if number % 4 < 2 else hits
+        handed_out = answer["text"] if number % 4 < 2 else hits
         turns = [
-            {"session": session, "text": f"{injected}\n\nWhat shall I cook tonight?"},
+            {"session": session, "text": f"{handed_out}\n\nWhat shall I cook tonight?"},
             {"session": session, "role": "assistant", "text": f"I remember:\n{hits}"},
         ]
         memory.call("observe", {"turns": turns})

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.policy import Policy
-from engram.daemon.daemon import Writer
-from engram.maintenance.clock import READINGS, Clockwatch, boottime
+from engram.daemon.daemon import WriterThread
+from engram.maintenance.clock import READINGS, ClockGuard, boottime
 from tests.fakes.keeping import Keeping
 
 LIMITS = Policy().lifecycle
@@ -24,7 +24,7 @@ def watch(settings, clock):
     settings.state.mkdir(parents=True)
 
     def begin(steady=clock.steady, policy=settings.policy):
-        return Clockwatch(replace(settings, policy=policy), {}, clock, steady)
+        return ClockGuard(replace(settings, policy=policy), {}, clock, steady)
 
     return begin
 
@@ -51,7 +51,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     assert keeping.everything() == before
     assert memory.call("status", {})["faults"]["clock"] == report.frozen
     assert {"level": "error", "code": "clock", "what": report.frozen} in memory.call("doctor", {})["findings"]
-    minutes(memory.clockwatch, clock, int(AGREED))
+    minutes(memory.clock_guard, clock, int(AGREED))
     assert keeping.run().frozen
     clock.advance(minutes=1)
     memory.between()
@@ -147,7 +147,9 @@ def test_the_steady_clock_goes_with_the_time_and_nobody_sets_it():
 def test_the_writer_looks_between_its_jobs_and_while_it_has_none(settings):
     """Its beat is that of a clock nobody sets, so a jump holds no look back."""
     looks = []
-    writer = Writer(replace(settings.policy.serve, beat_seconds=0.01), between=lambda: looks.append(datetime.now(UTC)))
+    writer = WriterThread(
+        replace(settings.policy.serve, beat_seconds=0.01), between=lambda: looks.append(datetime.now(UTC))
+    )
     writer.start()
     last = time.monotonic() + 20
     while len(looks) < 5 and time.monotonic() < last:

@@ -73,7 +73,7 @@ def test_a_decision_is_a_commit(repository, kept):
     fact = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", "Anna moved to Porto.", created=kept.clock(), status="review")
     path = facts.fact_path(fact, kept.settings.zone, folder="review", taken=kept.vault.exists)
     body = facts.fact_body(fact.text, "", reviews.section("no evidence in the turn", ""))
-    kept.filing.write([Create(path, facts.fact_keys(fact, kept.settings.zone), body, "doubt")], [])
+    kept.note_writer.write([Create(path, facts.fact_keys(fact, kept.settings.zone), body, "doubt")], [])
     kept.call("decide", {"id": fact.id, "decision": "keep"})
     assert op(repository) == "decide"
     assert f"facts/2026-11-20/{PurePosixPath(path).name}" in changed(repository)

@@ -32,8 +32,8 @@ def pair(memory, ours, theirs):
 
 def asked(memory, *conflicts):
     """The notes that ask about these."""
-    memory.filing.conflicts.found(conflicts)
-    memory.filing.conflicts.ask(memory.clock())
+    memory.note_writer.conflicts.found(conflicts)
+    memory.note_writer.conflicts.ask(memory.clock())
     return sorted((memory.settings.vault / "review").glob("*.md"))
 
 

@@ -15,9 +15,9 @@ from engram.core.records import Create, Edge
 from engram.errors import BadRequestError, StorageError
 from engram.maintenance.passes import lifecycle
 from engram.maintenance.run import LIGHT, NIGHTLY, PASSES, WEEKLY
-from engram.maintenance.schedule import Agenda, due, following
+from engram.maintenance.schedule import Schedule, due, following
 from engram.vault import facts, syscalls
-from engram.vault.edges import Line
+from engram.vault.edges import EdgeRow
 from tests.fakes.keeping import Keeping
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -138,7 +138,7 @@ def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(keeping, 
         raise StorageError("the disk is full")
 
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
-    monkeypatch.setattr(keeping.using.uses, "flush", refuse)
+    monkeypatch.setattr(keeping.usage_tracker.usage_log, "flush", refuse)
     keeping.order.git = type("Refusing", (), {"commit": refuse})()
     (keeping.root / "state" / "runs.jsonl").mkdir()
     report = keeping.run()
@@ -238,7 +238,7 @@ def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
 def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
     name = keeping.fact("Anna plays the violin.")
     keeping.used(name)
-    log = keeping.root / keeping.using.uses.path
+    log = keeping.root / keeping.usage_tracker.usage_log.path
     keeping.run(dry_run=True)
     assert name not in log.read_text()
     keeping.run()
@@ -248,7 +248,7 @@ def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
 # row: C34
 def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
     edges, now = keeping.order.edges, keeping.clock()
-    edges.append([Line(Edge("A", "B", "similar", reinforced=now - timedelta(days=200)), owed=True)])
+    edges.append([EdgeRow(Edge("A", "B", "similar", reinforced=now - timedelta(days=200)), owed=True)])
     report = keeping.run("weekly")
     assert [one.name for one in report.deeds] == ["edges"]
     edges.refresh()
@@ -529,18 +529,18 @@ def test_the_next_turn_is_told_in_advance():
 def test_what_is_due_is_known_after_a_restart(tmp_path):
     """Nights that were slept through are one run; a file that is damaged costs a run too many, no more."""
     path, now = tmp_path / "state" / "consolidation.json", at("2026-11-20T12:00")
-    agenda = Agenda(path, BERLIN, POLICY)
-    assert [cadence for cadence, _ in agenda.due(now)] == ["nightly", "weekly"]
+    schedule = Schedule(path, BERLIN, POLICY)
+    assert [cadence for cadence, _ in schedule.due(now)] == ["nightly", "weekly"]
     for cadence in ("nightly", "weekly"):
-        agenda.ran(cadence, now)
+        schedule.ran(cadence, now)
     for _ in range(3):
-        agenda.filed(2)
-    agenda.save()
-    again = Agenda(path, BERLIN, POLICY)
+        schedule.filed(2)
+    schedule.save()
+    again = Schedule(path, BERLIN, POLICY)
     assert again.due(now) == [("light", "3 batches since the last")]
     assert again.next(now) == at("2026-11-21T03:00")
     again.ran("light", now)
     assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == ["nightly", "weekly"]
     for damage in ("{", '{"last": {"nightly": "2026-01-01"}, "events": {}}', "[]"):
         path.write_text(damage)
-        assert [cadence for cadence, _ in Agenda(path, BERLIN, POLICY).due(now)] == ["nightly", "weekly"]
+        assert [cadence for cadence, _ in Schedule(path, BERLIN, POLICY).due(now)] == ["nightly", "weekly"]

@@ -14,11 +14,11 @@ import pytest
 
 from engram.core.policy import ServePolicy
 from engram.daemon import sockets
-from engram.daemon.daemon import Daemon, Writer
+from engram.daemon.daemon import Daemon, WriterThread
 from engram.errors import ModelError, StorageError, UnavailableError
 from engram.memory import Memory
 from engram.serve import socket_client
-from engram.serve.server import Server
+from engram.serve.server import HttpServer
 from tests.fakes.answers import ask, settings_in
 from tests.fakes.repository import Repository
 from tests.fakes.world import until
@@ -44,7 +44,7 @@ def begin(tmp_path):
             memory = Memory(replace(settings, policy=policy))
             memory.start()
             prepare(memory)
-            daemon = Daemon(memory, Server, listeners.open(memory.settings))
+            daemon = Daemon(memory, HttpServer, listeners.open(memory.settings))
             begun.append(daemon)
             daemon.start()
             until(lambda: memory.ready)
@@ -241,7 +241,7 @@ def test_what_was_due_days_ago_is_looked_at(begin):
 
 
 def test_a_request_that_was_given_up_is_not_carried_out():
-    writer, done = Writer(ServePolicy()), []
+    writer, done = WriterThread(ServePolicy()), []
     given_up = writer.ask("x", lambda: done.append("given up"))
     given_up.cancel()
     kept = writer.ask("x", lambda: done.append("kept"))
@@ -277,7 +277,7 @@ def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
     """The batches it had in hand are not lost."""
 
     def prepare(memory):
-        memory.filing.file_turns = failing_once(memory.filing.file_turns, ValueError("x"))
+        memory.note_writer.file_turns = failing_once(memory.note_writer.file_turns, ValueError("x"))
         memory.due = seen(memory.due)
 
     told = []

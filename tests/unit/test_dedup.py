@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.core.dedup import (
-    Claim,
+    Evidence,
     Judgement,
     Neighbour,
     Verdict,
@@ -40,7 +40,7 @@ RUNGS = [
     ({"grounded": False}, Verdict("review", "no evidence in the turn")),
 ]
 OLD = Fact("F1", "Anna lives in Berlin", confidence=0.6, importance=0.5, source="a#^t1", origin="rules")
-CLAIM = Claim("b#^t1", own=True, left=5)
+CLAIM = Evidence("b#^t1", own=True, left=5)
 SAME, AGAINST, BESIDE = Judgement("same", 1), Judgement("contradicts", 1), Judgement("independent")
 
 
@@ -326,7 +326,7 @@ FACTS = st.builds(
     valid_from=st.sampled_from((None, THEN)),
 )
 CLAIMS = st.builds(
-    Claim,
+    Evidence,
     source=st.just("b#^t1"),
     own=st.booleans(),
     correction=st.booleans(),

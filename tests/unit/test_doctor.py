@@ -33,14 +33,14 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(opened, 
     memory = opened()
     assert memory.faults == {}
     assert found(memory, "parked") == [(where, what)]
-    first, second = (batch for _, batch, _ in memory.backlog.held_up)
-    memory.backlog.put(first, "stuck", reason="the disk is full.")
+    first, second = (batch for _, batch, _ in memory.queue.held_up)
+    memory.queue.put(first, "stuck", reason="the disk is full.")
     memory.intake.buried(second, "no key")
     assert found(memory, "parked") == []
     assert found(memory, "stuck") == [(where, "1 turn: the disk is full.")]
     assert found(memory, "dead-letter") == [(where, "1 turn: no key")]
     memory.call("flush", {})
-    memory.backlog.drop(first)
+    memory.queue.drop(first)
     assert memory.call("doctor", {})["healthy"]
 
 

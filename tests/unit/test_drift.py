@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.core import drift
-from engram.core.drift import Claim, Finding
+from engram.core.drift import DriftFinding, PathClaim
 from tests.fakes.keeping import Keeping
 
 OURS = {"origin": "rules", "kind": "note"}
@@ -15,12 +15,15 @@ OURS = {"origin": "rules", "kind": "note"}
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("The notes are in /srv/app/notes.txt.", [Claim("path", "/srv/app/notes.txt")]),
-        ("The config is src/app/config.toml, she said.", [Claim("path", "src/app/config.toml")]),
-        ("`load()` in `src/io.py` reads it.", [Claim("function", "load", "src/io.py"), Claim("path", "src/io.py")]),
-        ("Start it with npm run dev:all.", [Claim("command", "dev:all", "npm")]),
-        ("Check it with `make check`.", [Claim("command", "check", "make")]),
-        ("The app depends on `leftpad`.", [Claim("dependency", "leftpad")]),
+        ("The notes are in /srv/app/notes.txt.", [PathClaim("path", "/srv/app/notes.txt")]),
+        ("The config is src/app/config.toml, she said.", [PathClaim("path", "src/app/config.toml")]),
+        (
+            "`load()` in `src/io.py` reads it.",
+            [PathClaim("function", "load", "src/io.py"), PathClaim("path", "src/io.py")],
+        ),
+        ("Start it with npm run dev:all.", [PathClaim("command", "dev:all", "npm")]),
+        ("Check it with `make check`.", [PathClaim("command", "check", "make")]),
+        ("The app depends on `leftpad`.", [PathClaim("dependency", "leftpad")]),
         ("Make sure to run npm.", []),
         ("See https://example.org/a/b.html for more.", []),
         ("The path is /srv/{name}/x and ${HOME}/y/z.txt.", []),
@@ -36,22 +39,22 @@ def test_what_a_text_claims(text, found):
 @pytest.mark.parametrize(
     ("claim", "held", "finding"),
     [
-        (Claim("path", "/r/a"), {"/r/a": b""}, None),
-        (Claim("path", "/r/a"), {}, ("error", "DEAD_PATH")),
-        (Claim("path", "src/a.py"), {}, ("warning", "DEAD_PATH")),
-        (Claim("path", "src/a.py"), {"/r/src/a.py": b"x"}, None),
-        (Claim("function", "load", "a.py"), {"/r/a.py": b"def load(): ..."}, None),
-        (Claim("function", "load", "a.py"), {"/r/a.py": b"def reload(): ..."}, ("warning", "MISSING_FUNCTION")),
-        (Claim("function", "load", "a.py"), {}, None),
-        (Claim("command", "dev", "npm"), {"/r/package.json": b'{"scripts": {"dev": "x"}}'}, None),
-        (Claim("command", "dev", "npm"), {"/r/package.json": b'{"scripts": {}}'}, ("warning", "DEAD_COMMAND")),
-        (Claim("command", "dev", "npm"), {"/r/package.json": b"not json"}, None),
-        (Claim("command", "dev", "npm"), {}, None),
-        (Claim("command", "check", "make"), {"/r/Makefile": b"all check: x\n\tls\n"}, None),
-        (Claim("command", "check", "make"), {"/r/Makefile": b"X := check\n"}, ("warning", "DEAD_COMMAND")),
-        (Claim("dependency", "numpy"), {"/r/requirements.txt": b"NumPy==2\n"}, None),
-        (Claim("dependency", "numpy"), {"/r/requirements.txt": b"scipy\n"}, ("warning", "MISSING_DEPENDENCY")),
-        (Claim("dependency", "numpy"), {}, None),
+        (PathClaim("path", "/r/a"), {"/r/a": b""}, None),
+        (PathClaim("path", "/r/a"), {}, ("error", "DEAD_PATH")),
+        (PathClaim("path", "src/a.py"), {}, ("warning", "DEAD_PATH")),
+        (PathClaim("path", "src/a.py"), {"/r/src/a.py": b"x"}, None),
+        (PathClaim("function", "load", "a.py"), {"/r/a.py": b"def load(): ..."}, None),
+        (PathClaim("function", "load", "a.py"), {"/r/a.py": b"def reload(): ..."}, ("warning", "MISSING_FUNCTION")),
+        (PathClaim("function", "load", "a.py"), {}, None),
+        (PathClaim("command", "dev", "npm"), {"/r/package.json": b'{"scripts": {"dev": "x"}}'}, None),
+        (PathClaim("command", "dev", "npm"), {"/r/package.json": b'{"scripts": {}}'}, ("warning", "DEAD_COMMAND")),
+        (PathClaim("command", "dev", "npm"), {"/r/package.json": b"not json"}, None),
+        (PathClaim("command", "dev", "npm"), {}, None),
+        (PathClaim("command", "check", "make"), {"/r/Makefile": b"all check: x\n\tls\n"}, None),
+        (PathClaim("command", "check", "make"), {"/r/Makefile": b"X := check\n"}, ("warning", "DEAD_COMMAND")),
+        (PathClaim("dependency", "numpy"), {"/r/requirements.txt": b"NumPy==2\n"}, None),
+        (PathClaim("dependency", "numpy"), {"/r/requirements.txt": b"scipy\n"}, ("warning", "MISSING_DEPENDENCY")),
+        (PathClaim("dependency", "numpy"), {}, None),
     ],
 )
 def test_a_claim_is_checked_and_without_a_place_to_look_nobody_can_tell(claim, held, finding):
@@ -61,7 +64,7 @@ def test_a_claim_is_checked_and_without_a_place_to_look_nobody_can_tell(claim, h
 
 # row: D10
 def test_the_score_is_a_hundred_less_what_is_wrong():
-    some = [Finding("error", "", ""), Finding("warning", "", ""), Finding("info", "", "")]
+    some = [DriftFinding("error", "", ""), DriftFinding("warning", "", ""), DriftFinding("info", "", "")]
     assert drift.score([]) == 100
     assert drift.score(some) == 86
     assert drift.score(some * 20) == 0

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.language.echo import Injected, masked, own_words, shingles, unfenced
+from engram.core.language.echo import HandedOut, masked, own_words, shingles, unfenced
 from engram.core.policy import EchoPolicy, ExtractionPolicy
 from engram.core.records import Hit, Turn
 from engram.extraction.rules import engine
@@ -166,7 +166,7 @@ def test_fifty_sessions_of_injected_memory_teach_nothing():
     ]
     hits = [Hit(f"k{n}", "turn", text, "s.md", 1.0, when=WHEN, speaker="Mira") for n, text in enumerate(told)]
     assert extracted(told) >= 3
-    known, learned = Injected(POLICY), 0
+    known, learned = HandedOut(POLICY), 0
     for number in range(50):
         session, block = f"s{number}", fenced(hits, f"{number:08x}")
         known.note(session, block)
@@ -180,7 +180,7 @@ def test_fifty_sessions_of_injected_memory_teach_nothing():
 
 # row: X7
 def test_each_session_knows_what_was_handed_out_in_it():
-    known = Injected(POLICY)
+    known = HandedOut(POLICY)
     known.note("one", BLOCK)
     known.note("one", "Ben keeps bees on the roof of his house")
     known.note("two", "")
@@ -191,7 +191,7 @@ def test_each_session_knows_what_was_handed_out_in_it():
 # row: X7
 def test_what_was_handed_out_survives_a_restart():
     """As JSON in which no word can be read; what is damaged is left out."""
-    known, again = Injected(POLICY), Injected(POLICY)
+    known, again = HandedOut(POLICY), HandedOut(POLICY)
     known.note("one", BLOCK)
     saved = json.dumps(known.dump())
     assert "vegan" not in saved
@@ -202,7 +202,7 @@ def test_what_was_handed_out_survives_a_restart():
 
 def test_memory_of_what_was_handed_out_is_bounded():
     """The latest sessions, of each the latest texts and shingles."""
-    known = Injected(EchoPolicy(texts=2, sessions=3, shingles=10))
+    known = HandedOut(EchoPolicy(texts=2, sessions=3, shingles=10))
     for session in "abcd":
         for number in range(5):
             known.note(session, f"this is text number {number} of the session {session}")
@@ -217,7 +217,7 @@ def test_memory_of_what_was_handed_out_is_bounded():
 
 def test_many_threads_lose_nothing():
     """Recall notes and a batch asks at the same time."""
-    known = Injected(EchoPolicy(texts=1000))
+    known = HandedOut(EchoPolicy(texts=1000))
     texts = [f"text {number} was handed out in this session" for number in range(200)]
 
     def work(part):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.records import EDGE_TYPES, Edge
-from engram.vault.edges import EDGES, Edges, Line, edge_id
+from engram.vault.edges import EDGES, EdgeRow, EdgeStore, edge_id
 from engram.vault.store import Vault
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -23,7 +23,7 @@ def vault(settings):
 
 
 def fresh(vault):
-    held = Edges(vault)
+    held = EdgeStore(vault)
     held.refresh()
     return held
 
@@ -33,9 +33,11 @@ def fresh(vault):
 def test_what_is_appended_is_read_back(vault):
     """Every field; a file and its folder appear with the first line."""
     kept = fresh(vault)
-    kept.append([Line(SISTER, owed=True), Line(SIMILAR)])
+    kept.append([EdgeRow(SISTER, owed=True), EdgeRow(SIMILAR)])
     assert (
-        fresh(vault).lines == kept.lines == {edge_id(SISTER): Line(SISTER, owed=True), edge_id(SIMILAR): Line(SIMILAR)}
+        fresh(vault).lines
+        == kept.lines
+        == {edge_id(SISTER): EdgeRow(SISTER, owed=True), edge_id(SIMILAR): EdgeRow(SIMILAR)}
     )
     assert (kept.all(), list(kept.owed())) == ((SISTER, SIMILAR), [edge_id(SISTER)])
     row = json.loads((vault.root / EDGES).read_text().splitlines()[1])
@@ -53,11 +55,11 @@ def test_what_is_appended_is_read_back(vault):
 def test_the_last_line_of_an_id_holds_and_nothing_is_rewritten(vault):
     """The file only grows; the same line again is no line."""
     kept = fresh(vault)
-    kept.append([Line(SISTER)])
+    kept.append([EdgeRow(SISTER)])
     before = (vault.root / EDGES).read_bytes()
     later = replace(SISTER, confidence=0.85, reinforced=NOW + timedelta(days=1))
-    kept.append([Line(later)])
-    kept.append([Line(later)])
+    kept.append([EdgeRow(later)])
+    kept.append([EdgeRow(later)])
     raw = (vault.root / EDGES).read_bytes()
     assert raw.startswith(before)
     assert raw.count(b"\n") == 2
@@ -73,7 +75,7 @@ def test_a_relation_that_begins_again_is_another_edge(vault):
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
     """Whatever a merge, a crash or a person leaves there."""
-    fresh(vault).append([Line(SISTER)])
+    fresh(vault).append([EdgeRow(SISTER)])
     good = (vault.root / EDGES).read_text()
     other = {"id": "x", "type": "relation", "from": "a", "to": "b"}
     foreign = [
@@ -95,7 +97,7 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
     (vault.root / EDGES).write_text("\n".join(foreign) + "\n" + good + good[:40])
     kept = fresh(vault)
     assert kept.all() == (SISTER,)
-    kept.append([Line(SIMILAR)])
+    kept.append([EdgeRow(SIMILAR)])
     assert fresh(vault).all() == (SISTER, SIMILAR)
 
 
@@ -104,17 +106,17 @@ def test_a_missing_confidence_is_one_and_odd_values_count_as_absent(vault):
     """Other tools may write shorter lines."""
     odd = {"id": "x", "type": "time", "from": "a", "to": "b", "at": "soon", "valid_from": "2026-01-01", "attitude": 9}
     vault.create(EDGES, json.dumps(odd).encode() + b"\n")
-    assert fresh(vault).lines == {"x": Line(Edge("a", "b", "time"))}
+    assert fresh(vault).lines == {"x": EdgeRow(Edge("a", "b", "time"))}
 
 
 def test_a_file_that_somebody_else_changed_is_read_anew(vault):
     """As after a merge; our own appends are not read again."""
     kept = fresh(vault)
-    kept.append([Line(SISTER)])
+    kept.append([EdgeRow(SISTER)])
     held = kept.lines
     kept.refresh()
     assert kept.lines is held
-    fresh(vault).append([Line(SIMILAR)])
+    fresh(vault).append([EdgeRow(SIMILAR)])
     kept.refresh()
     assert kept.all() == (SISTER, SIMILAR)
     (vault.root / EDGES).unlink()
@@ -125,10 +127,10 @@ def test_a_file_that_somebody_else_changed_is_read_anew(vault):
 def test_edges_like_another_are_those_of_its_source_and_label(vault):
     """Whatever type the source has by now; facts have none."""
     kept = fresh(vault)
-    kept.append([Line(SISTER), Line(replace(SISTER, target="person:eva")), Line(SIMILAR)])
+    kept.append([EdgeRow(SISTER), EdgeRow(replace(SISTER, target="person:eva")), EdgeRow(SIMILAR)])
     assert len(kept.like(replace(SISTER, source="concept:anna"))) == 2
     assert kept.like(replace(SISTER, label="boss")) == {}
-    assert kept.like(replace(SIMILAR, target="x")) == {edge_id(SIMILAR): Line(SIMILAR)}
+    assert kept.like(replace(SIMILAR, target="x")) == {edge_id(SIMILAR): EdgeRow(SIMILAR)}
 
 
 def test_compacting_leaves_one_line_for_each_edge(vault):
@@ -136,7 +138,7 @@ def test_compacting_leaves_one_line_for_each_edge(vault):
     kept = fresh(vault)
     assert kept.compact() == 0
     for n in range(5):
-        kept.append([Line(replace(SISTER, confidence=n / 10)), Line(SIMILAR)])
+        kept.append([EdgeRow(replace(SISTER, confidence=n / 10)), EdgeRow(SIMILAR)])
     saved = kept.compact()
     assert saved > 0
     assert (vault.root / EDGES).read_text().count("\n") == 2
@@ -146,5 +148,5 @@ def test_compacting_leaves_one_line_for_each_edge(vault):
 def test_every_type_can_be_kept(vault):
     """Reinforced ties that follow from front matter keep their anchors here, too."""
     kept = fresh(vault)
-    kept.append(Line(replace(SIMILAR, type=kind)) for kind in EDGE_TYPES)
+    kept.append(EdgeRow(replace(SIMILAR, type=kind)) for kind in EDGE_TYPES)
     assert [edge.type for edge in fresh(vault).all()] == list(EDGE_TYPES)

@@ -16,11 +16,11 @@ from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelError
 from engram.index.search import Index
-from engram.llm.budget import Day, Spend, ledger
+from engram.llm.budget import Budget, DailySpend, ledger
 from engram.llm.embeddings import Embedder, read
 from engram.llm.endpoint import RateLimitedError
 from engram.pipeline import embed as pipeline_embed
-from engram.pipeline.embed import Embedding, embed_some
+from engram.pipeline.embed import EmbeddingWorker, embed_some
 from engram.recall import formatting, search
 from engram.vault import sessions
 from tests.fakes.openai_server import Reply, cut, drip, flood, garbage, hang, page, redirect, shape, status
@@ -42,7 +42,7 @@ def fake(running):
 
 
 def embedder(fake, policy=POLICY, spend=None, key=KEY):
-    return Embedder(EmbeddingSettings("e", fake.url, key), policy, spend or Spend(), lambda: NOW)
+    return Embedder(EmbeddingSettings("e", fake.url, key), policy, spend or Budget(), lambda: NOW)
 
 
 def numbers(vector):
@@ -106,7 +106,7 @@ def test_only_the_key_and_our_own_headers_leave_the_machine(fake, monkeypatch):
 def test_an_address_that_must_not_be_used_is_refused_at_once(address):
     """By the rules of the language model, naming our own setting."""
     with pytest.raises(ConfigError, match=r"embeddings\.base_url"):
-        Embedder(EmbeddingSettings("e", address), POLICY, Spend(), lambda: NOW)
+        Embedder(EmbeddingSettings("e", address), POLICY, Budget(), lambda: NOW)
 
 
 # Faults. Reply and whether the same batch may succeed later, by name.
@@ -154,7 +154,7 @@ def test_every_fault_is_a_model_error_that_names_the_place(fake, name):
     """What a server can do wrong gives no vector, and says whether to come back."""
     reply, retryable = FAULTS[name]
     fake.script_embeddings(reply)
-    spend = Spend()
+    spend = Budget()
     with pytest.raises(ModelError) as caught:
         embedder(fake, spend=spend).embed(["one", "two"])
     assert caught.value.retryable is retryable
@@ -177,7 +177,7 @@ def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
 
 def test_a_server_that_is_not_there_is_a_model_error():
     """Connection refused."""
-    one = Embedder(EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Spend(), lambda: NOW)
+    one = Embedder(EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW)
     with pytest.raises(ModelError, match="Cannot connect"):
         one.embed(["tea"])
 
@@ -218,7 +218,7 @@ def test_a_reply_without_numbers_or_usage_can_be_read():
 def test_embeddings_use_only_their_share_of_the_day(fake):
     """Half of the calls here; the rest is the language model's."""
     policy = replace(POLICY, model=replace(POLICY.model, calls_per_day=4))
-    spend = Spend()
+    spend = Budget()
     one = embedder(fake, policy, spend)
     one.embed(["tea"])
     one.question("snow")
@@ -230,12 +230,12 @@ def test_embeddings_use_only_their_share_of_the_day(fake):
 
 def test_tokens_are_those_the_server_counts(fake):
     """Else those estimated before the call."""
-    spend = Spend()
+    spend = Budget()
     embedder(fake, spend=spend).embed(["x" * 400])
     assert spend.today(NOW).tokens_in == 100
     fake.script_embeddings(rows([1.0]))
     embedder(fake, spend=spend).embed(["y" * 40])
-    assert spend.today(NOW) == Day("2026-11-20", calls=2, tokens_in=110)
+    assert spend.today(NOW) == DailySpend("2026-11-20", calls=2, tokens_in=110)
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"{}"])
@@ -270,7 +270,7 @@ def world(settings, fake):
             self.settings = replace(settings, policy=quiet, embeddings=model)
             self.index = Index(self.settings)
             self.seconds = 0.0
-            self.embedding = Embedding(self.settings, model, Spend(), lambda: NOW, lambda: self.seconds)
+            self.embedding = EmbeddingWorker(self.settings, model, Budget(), lambda: NOW, lambda: self.seconds)
 
         def say(self, *texts, note="2026-11-20-talk"):
             turns = [
@@ -385,7 +385,7 @@ def test_a_wrong_address_is_told_and_is_no_error(world):
     here.say(*WORDS)
     here.fill()
     wrong = EmbeddingSettings("e", "http://example.org/v1")
-    here.embedding = Embedding(here.settings, wrong, Spend(), lambda: NOW)
+    here.embedding = EmbeddingWorker(here.settings, wrong, Budget(), lambda: NOW)
     assert "embeddings.base_url is plain http" in here.recall("tide").note
 
 
@@ -551,11 +551,11 @@ def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
     here.say(*WORDS)
     here.fill()
     (vector,) = here.embedding.vectors([WORDS[1]])
-    found = here.index.similar(vector, search.Where(("turn",)), 2)
+    found = here.index.similar(vector, search.SearchFilter(("turn",)), 2)
     assert found[0][0] == "2026-11-20-talk#^t2"
     assert found[0][1] == pytest.approx(1.0, abs=1e-6)
     assert len(found) == 2
-    assert here.index.similar(vector, search.Where(("fact",)), 2) == []
+    assert here.index.similar(vector, search.SearchFilter(("fact",)), 2) == []
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):
@@ -584,7 +584,7 @@ def test_without_a_model_there_is_nothing_to_embed(settings):
     """And nothing on disk."""
     settings.cache.mkdir(parents=True)
     index = Index(settings)
-    assert (index.meaning, index.unembedded(5), index.similar(b"", search.Where(), 1)) == (None, [], [])
+    assert (index.meaning, index.unembedded(5), index.similar(b"", search.SearchFilter(), 1)) == (None, [], [])
     assert not (settings.cache / "vectors").exists()
     with pytest.raises(BadRequestError):
         pipeline_embed.calibrate(index)

@@ -11,7 +11,7 @@ import pytest
 
 from engram.core.entities import ALIAS
 from engram.core.records import Extraction, Fact, Relation, Turn
-from engram.pipeline.entities import Entering
+from engram.pipeline.entities import EntityWriter
 from engram.vault import syscalls
 from engram.vault.edges import EDGES
 from engram.vault.store import Vault
@@ -20,13 +20,13 @@ NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def entering(settings):
-    return Entering(Vault(settings.vault), settings)
+def entity_writer(settings):
+    return EntityWriter(Vault(settings.vault), settings)
 
 
-def again(entering):
+def again(entity_writer):
     """Another process on the same vault."""
-    return Entering(Vault(entering.settings.vault), entering.settings)
+    return EntityWriter(Vault(entity_writer.settings.vault), entity_writer.settings)
 
 
 def turn(text="hm", days=0, name="t1", speaker=""):
@@ -37,75 +37,75 @@ def bond(subject, kind, other, name="t1", **more):
     return Relation(subject, kind, other, name, "quote", **more)
 
 
-def take(entering, *relations, about=(), types=None, days=0, speaker="", now=None):
+def take(entity_writer, *relations, about=(), types=None, days=0, speaker="", now=None):
     said = turn(days=days, speaker=speaker)
-    facts = [Fact("01A", "x", about=entering.linked(about), created=said.occurred_at)] if about else []
+    facts = [Fact("01A", "x", about=entity_writer.linked(about), created=said.occurred_at)] if about else []
     found = Extraction((), "test/1", relations=relations, types=types or {})
-    entering.take(facts, found, [said], now or said.occurred_at)
+    entity_writer.take(facts, found, [said], now or said.occurred_at)
 
 
-def notes(entering):
-    root = entering.settings.vault / "entities"
+def notes(entity_writer):
+    root = entity_writer.settings.vault / "entities"
     return {path.relative_to(root).as_posix(): path.read_text() for path in sorted(root.rglob("*.md"))}
 
 
-def tree(entering):
-    root = entering.settings.vault
+def tree(entity_writer):
+    root = entity_writer.settings.vault
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def lines(entering, path):
-    return [line for line in notes(entering)[path].splitlines() if line.startswith("- ")]
+def lines(entity_writer, path):
+    return [line for line in notes(entity_writer)[path].splitlines() if line.startswith("- ")]
 
 
 # row: C13
 # row: B1
 # row: E2
-def test_every_name_a_fact_is_about_gets_a_note_once(entering):
+def test_every_name_a_fact_is_about_gets_a_note_once(entity_writer):
     """In the folder of its type: said by the extractor, seen in the name, or a speaker's."""
-    take(entering, about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"], types={"Porto": "place"}, speaker="Mira")
-    before = tree(entering)
-    assert list(notes(entering)) == ["concepts/Anna.md", "orgs/Acme Inc.md", "people/Mira.md", "places/Porto.md"]
-    take(entering, about=["ANNA", "porto"], types={"Anna": "concept", "Porto": "org"}, days=3)
-    take(again(entering), about=["Anna"], days=4)
-    assert tree(entering) == before
+    take(entity_writer, about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"], types={"Porto": "place"}, speaker="Mira")
+    before = tree(entity_writer)
+    assert list(notes(entity_writer)) == ["concepts/Anna.md", "orgs/Acme Inc.md", "people/Mira.md", "places/Porto.md"]
+    take(entity_writer, about=["ANNA", "porto"], types={"Anna": "concept", "Porto": "org"}, days=3)
+    take(again(entity_writer), about=["Anna"], days=4)
+    assert tree(entity_writer) == before
 
 
 # row: B1
 # row: E2
 @pytest.mark.parametrize("kind", ["person", "org", "place", "project"])
-def test_what_somebody_is_may_be_said_later(entering, kind):
+def test_what_somebody_is_may_be_said_later(entity_writer, kind):
     """The note gets its type and moves to the folder of that: the link, its lines and its edges stay."""
-    take(entering, bond("Tomás", "likes", "Porto"), about=["Tomás"])
-    path = entering.settings.vault / "entities/concepts/Tomás.md"
+    take(entity_writer, bond("Tomás", "likes", "Porto"), about=["Tomás"])
+    path = entity_writer.settings.vault / "entities/concepts/Tomás.md"
     path.write_text(path.read_text() + "My words.\n")
-    take(entering, about=["Tomás"], types={"tomás": kind}, days=1)
+    take(entity_writer, about=["Tomás"], types={"tomás": kind}, days=1)
     folder = {"person": "people", "org": "orgs", "place": "places", "project": "projects"}[kind]
-    assert list(notes(entering)) == sorted(["concepts/Porto.md", f"{folder}/Tomás.md"])
-    text = notes(entering)[f"{folder}/Tomás.md"]
+    assert list(notes(entity_writer)) == sorted(["concepts/Porto.md", f"{folder}/Tomás.md"])
+    text = notes(entity_writer)[f"{folder}/Tomás.md"]
     assert f"\ntype: {kind}\n" in text
     assert text.endswith("My words.\n")
-    take(entering, bond("Tomás", "likes", "Porto"), about=["Tomás"], days=2)
-    assert entering.ref_of("Tomás")[0] == kind
-    assert entering.linked(["Tomás"]) == ("Tomás",)
-    assert lines(entering, f"{folder}/Tomás.md") == ["- likes: [[Porto]]"]
-    assert len({edge.target for edge in entering.edges.all()}) == 1
-    before = tree(entering)
-    take(again(entering), about=["Tomás"], types={"Tomás": "project"}, days=3)
-    assert tree(entering) == before
+    take(entity_writer, bond("Tomás", "likes", "Porto"), about=["Tomás"], days=2)
+    assert entity_writer.ref_of("Tomás")[0] == kind
+    assert entity_writer.linked(["Tomás"]) == ("Tomás",)
+    assert lines(entity_writer, f"{folder}/Tomás.md") == ["- likes: [[Porto]]"]
+    assert len({edge.target for edge in entity_writer.edges.all()}) == 1
+    before = tree(entity_writer)
+    take(again(entity_writer), about=["Tomás"], types={"Tomás": "project"}, days=3)
+    assert tree(entity_writer) == before
 
 
 # row: B1
 @pytest.mark.parametrize("deed", ["type", "type back", "folder", "by hand", "taken"])
-def test_a_persons_own_type_stays(entering, deed):
+def test_a_persons_own_type_stays(entity_writer, deed):
     """They set it, set it back where we had changed it, moved the note, made it, or made another of that name."""
-    root = entering.settings.vault / "entities"
-    take(entering, about=["Tomás"])
+    root = entity_writer.settings.vault / "entities"
+    take(entity_writer, about=["Tomás"])
     path = root / "concepts/Tomás.md"
     if deed == "type":
         path.write_text(path.read_text().replace("type: concept", "type: tool"))
     elif deed == "type back":
-        take(entering, about=["Tomás"], types={"Tomás": "person"})
+        take(entity_writer, about=["Tomás"], types={"Tomás": "person"})
         path = root / "people/Tomás.md"
         path.write_text(path.read_text().replace("type: person", "type: concept"))
     elif deed == "folder":
@@ -117,146 +117,155 @@ def test_a_persons_own_type_stays(entering, deed):
         (root / "people").mkdir()
         (root / "people/Tomás.md").write_text("Another one.\n")
     os.utime(path, (0, 0))
-    before = tree(entering)
-    take(again(entering), about=["Tomás"], types={"Tomás": "person"}, days=1)
-    assert tree(entering) == before
+    before = tree(entity_writer)
+    take(again(entity_writer), about=["Tomás"], types={"Tomás": "person"}, days=1)
+    assert tree(entity_writer) == before
 
 
 # row: B1
 # row: X3
-def test_a_note_that_a_person_is_at_gets_its_type_later(entering):
+def test_a_note_that_a_person_is_at_gets_its_type_later(entity_writer):
     """Once they have left it alone for a minute."""
-    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=60))
-    entering.settings = replace(entering.settings, policy=quiet)
-    take(entering, about=["Tomás"])
-    path = entering.settings.vault / "entities/concepts/Tomás.md"
+    quiet = replace(entity_writer.settings.policy, files=replace(entity_writer.settings.policy.files, quiet_seconds=60))
+    entity_writer.settings = replace(entity_writer.settings, policy=quiet)
+    take(entity_writer, about=["Tomás"])
+    path = entity_writer.settings.vault / "entities/concepts/Tomás.md"
     path.write_text(path.read_text() + "Mine.\n")
     now = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     for later, folder in ((1, "concepts"), (61, "people")):
-        take(again(entering), about=["Tomás"], types={"Tomás": "person"}, now=now + timedelta(seconds=later))
-        assert list(notes(entering)) == [f"{folder}/Tomás.md"]
+        take(again(entity_writer), about=["Tomás"], types={"Tomás": "person"}, now=now + timedelta(seconds=later))
+        assert list(notes(entity_writer)) == [f"{folder}/Tomás.md"]
 
 
 # row: C13
-def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entering):
+def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entity_writer):
     """Links are written with the entity's own name, for no editor resolves an alias."""
-    folder = entering.settings.vault / "entities/people"
+    folder = entity_writer.settings.vault / "entities/people"
     folder.mkdir(parents=True)
     (folder / "Anna Müller.md").write_text("---\naliases: [Änni]\n---\n")
-    assert entering.linked(["änni", "Anna", "ANNA MÜLLER", "The user"]) == ("Anna Müller", "Anna")
-    take(entering, about=["Änni", "Anna"], types={"Anna": "person"})
-    assert list(notes(entering)) == ["people/Anna Müller.md", "people/Anna.md"]
+    assert entity_writer.linked(["änni", "Anna", "ANNA MÜLLER", "The user"]) == ("Anna Müller", "Anna")
+    take(entity_writer, about=["Änni", "Anna"], types={"Anna": "person"})
+    assert list(notes(entity_writer)) == ["people/Anna Müller.md", "people/Anna.md"]
 
 
-def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entering):
+def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entity_writer):
     """Also in two writings within one batch."""
-    assert entering.linked(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == ("AC DC", "O'Brien")
-    take(entering, about=["AC/DC", "O'Brien", "O Brien"])
-    assert list(notes(entering)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
-    assert entering.linked(["ac/dc"]) == ("AC DC",)
+    assert entity_writer.linked(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == ("AC DC", "O'Brien")
+    take(entity_writer, about=["AC/DC", "O'Brien", "O Brien"])
+    assert list(notes(entity_writer)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
+    assert entity_writer.linked(["ac/dc"]) == ("AC DC",)
 
 
 # row: B1
-def test_two_names_that_one_file_would_have_share_a_note(entering):
+def test_two_names_that_one_file_would_have_share_a_note(entity_writer):
     """They are two to whoever compares names, and one to every link and disk."""
-    take(entering, bond("A<B", "owns", "A B"), about=["A B"], types={"A<B": "tool", "A B": "place"})
-    take(again(entering), bond("A<B", "owns", "Porto"), days=1)
-    assert list(notes(entering)) == ["concepts/Porto.md", "places/A B.md"]
+    take(entity_writer, bond("A<B", "owns", "A B"), about=["A B"], types={"A<B": "tool", "A B": "place"})
+    take(again(entity_writer), bond("A<B", "owns", "Porto"), days=1)
+    assert list(notes(entity_writer)) == ["concepts/Porto.md", "places/A B.md"]
 
 
 # row: C13
 @pytest.mark.parametrize("name", ["Home", "memory", "about.base"])
-def test_a_name_that_stands_in_every_vault_is_told_apart(entering, name):
+def test_a_name_that_stands_in_every_vault_is_told_apart(entity_writer, name):
     """A link by it would lead to the dashboard, a template or a view."""
-    root = entering.settings.vault
+    root = entity_writer.settings.vault
     for path in ("Home.md", "templates/Memory.md", "views/about.base"):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_text("")
-    assert entering.linked([name]) == (f"{name} (name)",)
-    take(entering, about=[name])
-    other = again(entering)
+    assert entity_writer.linked([name]) == (f"{name} (name)",)
+    take(entity_writer, about=[name])
+    other = again(entity_writer)
     take(other, bond("Anna", "likes", name), about=[name.upper()], days=1)
-    assert list(notes(entering)) == ["concepts/Anna.md", f"concepts/{name} (name).md"]
-    assert lines(entering, "concepts/Anna.md") == [f"- likes: [[{name} (name)]]"]
+    assert list(notes(entity_writer)) == ["concepts/Anna.md", f"concepts/{name} (name).md"]
+    assert lines(entity_writer, "concepts/Anna.md") == [f"- likes: [[{name} (name)]]"]
     assert other.linked([name.upper()]) == (f"{name} (name)",)
 
 
 # row: C13
-def test_a_note_of_the_persons_own_is_where_links_lead(entering):
+def test_a_note_of_the_persons_own_is_where_links_lead(entity_writer):
     """Two notes of one name would make every link to it a guess."""
-    path = entering.settings.vault / "people I know/Anna Müller.md"
+    path = entity_writer.settings.vault / "people I know/Anna Müller.md"
     path.parent.mkdir()
     path.write_text("Mine.")
-    take(entering, bond("anna müller", "boss", "Ben"), about=["Anna Müller"])
-    assert (list(notes(entering)), path.read_text()) == (["concepts/Ben.md"], "Mine.")
+    take(entity_writer, bond("anna müller", "boss", "Ben"), about=["Anna Müller"])
+    assert (list(notes(entity_writer)), path.read_text()) == (["concepts/Ben.md"], "Mine.")
     path.unlink()
-    take(again(entering), about=["Anna Müller"], days=1)
-    assert list(notes(entering)) == ["concepts/Anna Müller.md", "concepts/Ben.md"]
+    take(again(entity_writer), about=["Anna Müller"], days=1)
+    assert list(notes(entity_writer)) == ["concepts/Anna Müller.md", "concepts/Ben.md"]
 
 
 # row: B1
-def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entering):
+def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
     """Both ends get a note; the owner has none."""
-    take(entering, bond("Anna", "Sister", "Ben", attitude=4), bond("owner", "boss", "Eva"), types={"Anna": "person"})
-    assert lines(entering, "people/Anna.md") == ["- sister: [[Ben]]"]
-    assert list(notes(entering)) == ["concepts/Ben.md", "concepts/Eva.md", "people/Anna.md"]
-    assert {(edge.source, edge.label, edge.target, edge.attitude) for edge in entering.edges.all()} == {
+    take(
+        entity_writer, bond("Anna", "Sister", "Ben", attitude=4), bond("owner", "boss", "Eva"), types={"Anna": "person"}
+    )
+    assert lines(entity_writer, "people/Anna.md") == ["- sister: [[Ben]]"]
+    assert list(notes(entity_writer)) == ["concepts/Ben.md", "concepts/Eva.md", "people/Anna.md"]
+    assert {(edge.source, edge.label, edge.target, edge.attitude) for edge in entity_writer.edges.all()} == {
         ("person:anna", "sister", "concept:ben", 4),
         ("person:owner", "boss", "concept:eva", None),
     }
 
 
 # row: B1
-def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entering):
+def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_writer):
     """The ended edge stays, with the time it ended; a second sister is a second line."""
-    take(entering, bond("Anna", "works at", "Acme Inc."), bond("Anna", "sister", "Eva"))
-    take(entering, bond("Anna", "works_at", "Siemens AG"), bond("Anna", "sister", "Ida"), days=5)
-    assert lines(entering, "concepts/Anna.md") == [
+    take(entity_writer, bond("Anna", "works at", "Acme Inc."), bond("Anna", "sister", "Eva"))
+    take(entity_writer, bond("Anna", "works_at", "Siemens AG"), bond("Anna", "sister", "Ida"), days=5)
+    assert lines(entity_writer, "concepts/Anna.md") == [
         "- sister: [[Eva]]",
         "- works at: [[Siemens AG]]",
         "- sister: [[Ida]]",
     ]
-    ended = [edge for edge in entering.edges.all() if edge.valid_until]
+    ended = [edge for edge in entity_writer.edges.all() if edge.valid_until]
     assert [(edge.target, edge.valid_until) for edge in ended] == [("org:acme_inc", NOW + timedelta(days=5))]
 
 
 # row: B1
-def test_what_is_over_loses_its_line_and_gets_no_successor(entering):
+def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
     """And no name gets a note for that. Told again, also by another process, it changes nothing."""
-    take(entering, bond("Tom", "works_at", "Acme"), bond("Tom", "sister", "Anna"))
-    take(entering, bond("Tom", "works at", "ACME", ended=True), bond("Tom", "boss", "Eve", ended=True), days=1)
-    assert lines(entering, "concepts/Tom.md") == ["- sister: [[Anna]]"]
-    ends = {edge.label: edge.valid_until for edge in entering.edges.all()}
+    take(entity_writer, bond("Tom", "works_at", "Acme"), bond("Tom", "sister", "Anna"))
+    take(entity_writer, bond("Tom", "works at", "ACME", ended=True), bond("Tom", "boss", "Eve", ended=True), days=1)
+    assert lines(entity_writer, "concepts/Tom.md") == ["- sister: [[Anna]]"]
+    ends = {edge.label: edge.valid_until for edge in entity_writer.edges.all()}
     assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
-    assert list(notes(entering)) == ["concepts/Acme.md", "concepts/Anna.md", "concepts/Tom.md"]
-    before = tree(entering)
-    take(entering, bond("Tom", "works_at", "Acme"), days=0)
-    take(again(entering), bond("Tom", "works_at", "Acme", ended=True), bond("Tom", "alias", "Acme", ended=True), days=1)
-    assert tree(entering) == before
-    take(entering, bond("Tom", "works_at", "Acme"), days=2)
-    assert "- works at: [[Acme]]" in lines(entering, "concepts/Tom.md")
+    assert list(notes(entity_writer)) == ["concepts/Acme.md", "concepts/Anna.md", "concepts/Tom.md"]
+    before = tree(entity_writer)
+    take(entity_writer, bond("Tom", "works_at", "Acme"), days=0)
+    take(
+        again(entity_writer),
+        bond("Tom", "works_at", "Acme", ended=True),
+        bond("Tom", "alias", "Acme", ended=True),
+        days=1,
+    )
+    assert tree(entity_writer) == before
+    take(entity_writer, bond("Tom", "works_at", "Acme"), days=2)
+    assert "- works at: [[Acme]]" in lines(entity_writer, "concepts/Tom.md")
 
 
 # row: B1
 @pytest.mark.parametrize("told", [("Ben", "partner", "Anna"), ("Anna", "ex", "Ben"), ("Anna", "boyfriend", "Ben")])
-def test_two_who_break_up_are_no_couple_whatever_they_were_called(entering, told):
+def test_two_who_break_up_are_no_couple_whatever_they_were_called(entity_writer, told):
     """By each of the two; what else they are to each other stays."""
-    take(entering, bond("Ben", "girlfriend", "Anna"), bond("Anna", "boyfriend", "Ben"), bond("Ben", "boss", "Anna"))
-    take(entering, bond(*told, ended=True), days=1)
-    left = {(edge.label, edge.valid_until is None) for edge in entering.edges.all()}
+    take(
+        entity_writer, bond("Ben", "girlfriend", "Anna"), bond("Anna", "boyfriend", "Ben"), bond("Ben", "boss", "Anna")
+    )
+    take(entity_writer, bond(*told, ended=True), days=1)
+    left = {(edge.label, edge.valid_until is None) for edge in entity_writer.edges.all()}
     over = told[1] != "ex"
     assert left == {("girlfriend", not over), ("boyfriend", not over), ("boss", True)}
-    assert lines(entering, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
-    assert len(lines(entering, "concepts/Anna.md")) == (not over)
+    assert lines(entity_writer, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
+    assert len(lines(entity_writer, "concepts/Anna.md")) == (not over)
 
 
-def tell(entering, *relations, days=0, text="hm", **who):
+def tell(entity_writer, *relations, days=0, text="hm", **who):
     said = replace(turn(text, days), **who)
-    entering.take([], Extraction((), "test/1", relations=relations), [said], said.occurred_at)
+    entity_writer.take([], Extraction((), "test/1", relations=relations), [said], said.occurred_at)
 
 
-def sure(entering):
-    return {edge.label: edge.confidence for edge in entering.edges.all()}
+def sure(entity_writer):
+    return {edge.label: edge.confidence for edge in entity_writer.edges.all()}
 
 
 TOOL, IMPORT, ASSISTANT = {"origin": "tool"}, {"origin": "import"}, {"role": "assistant"}
@@ -265,168 +274,174 @@ TOOL, IMPORT, ASSISTANT = {"origin": "tool"}, {"origin": "import"}, {"role": "as
 # row: B1
 # row: D6
 # row: X27
-def test_a_relation_is_believed_as_far_as_who_says_it(entering):
+def test_a_relation_is_believed_as_far_as_who_says_it(entity_writer):
     """However often; the user's own word lifts it, what they only pass on does not."""
     for day in range(4):
-        tell(entering, bond("Anna", "boss", "Eve", confidence=0.9), days=day, **TOOL)
-    (edge,) = entering.edges.all()
+        tell(entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), days=day, **TOOL)
+    (edge,) = entity_writer.edges.all()
     assert edge.confidence == 0.5
-    tell(entering, bond("Anna", "sister", "Ida", confidence=0.9), **ASSISTANT)
-    assert {edge.label: edge.confidence for edge in again(entering).edges.all() or entering.edges.all()}[
+    tell(entity_writer, bond("Anna", "sister", "Ida", confidence=0.9), **ASSISTANT)
+    assert {edge.label: edge.confidence for edge in again(entity_writer).edges.all() or entity_writer.edges.all()}[
         "sister"
     ] == 0.7
     passed = Relation("Anna", "cousin", "Bo", "t1", "Anna's cousin is Bo", 0.9)
-    tell(entering, passed, text='Tom wrote: "Anna\'s cousin is Bo"')
-    assert sure(entering)["cousin"] == 0.6
-    tell(entering, bond("Anna", "boss", "Eve", confidence=0.9), days=5)
-    assert sure(entering)["boss"] == pytest.approx(0.55)
+    tell(entity_writer, passed, text='Tom wrote: "Anna\'s cousin is Bo"')
+    assert sure(entity_writer)["cousin"] == 0.6
+    tell(entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), days=5)
+    assert sure(entity_writer)["boss"] == pytest.approx(0.55)
 
 
 # row: B1
 # row: X27
 @pytest.mark.parametrize("who", [TOOL, IMPORT, ASSISTANT])
-def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(entering, who):
+def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(entity_writer, who):
     """Neither by another one nor by saying that it is over; in another process too."""
-    tell(entering, bond("Anna", "works at", "Acme Inc.", confidence=0.6), bond("Anna", "husband", "Ben"))
-    before = lines(entering, "concepts/Anna.md")
-    for one in (entering, again(entering)):
+    tell(entity_writer, bond("Anna", "works at", "Acme Inc.", confidence=0.6), bond("Anna", "husband", "Ben"))
+    before = lines(entity_writer, "concepts/Anna.md")
+    for one in (entity_writer, again(entity_writer)):
         one.refresh()
         tell(one, bond("Anna", "works at", "Siemens AG", confidence=0.9), days=1, **who)
         tell(one, bond("Anna", "husband", "Ben", ended=True), days=1, **who)
         assert [edge.valid_until for edge in one.edges.all()] == [None, None]
-    assert lines(entering, "concepts/Anna.md") == before
-    tell(entering, bond("Anna", "works at", "Siemens AG"), days=2)
-    assert len([edge for edge in entering.edges.all() if edge.valid_until]) == 1
+    assert lines(entity_writer, "concepts/Anna.md") == before
+    tell(entity_writer, bond("Anna", "works at", "Siemens AG"), days=2)
+    assert len([edge for edge in entity_writer.edges.all() if edge.valid_until]) == 1
 
 
 # row: X27
-def test_an_outsider_may_be_followed_by_the_user_and_by_their_like(entering):
-    tell(entering, bond("Anna", "works at", "Acme Inc."), **TOOL)
-    tell(entering, bond("Anna", "works at", "Siemens AG"), days=1, **IMPORT)
-    tell(entering, bond("Anna", "works at", "Bosch"), days=2)
-    tell(again(entering), bond("Anna", "works at", "Evil Corp."), days=3, **TOOL)
-    entering.refresh()
-    assert [edge.target for edge in entering.edges.all() if not edge.valid_until] == ["concept:bosch"]
+def test_an_outsider_may_be_followed_by_the_user_and_by_their_like(entity_writer):
+    tell(entity_writer, bond("Anna", "works at", "Acme Inc."), **TOOL)
+    tell(entity_writer, bond("Anna", "works at", "Siemens AG"), days=1, **IMPORT)
+    tell(entity_writer, bond("Anna", "works at", "Bosch"), days=2)
+    tell(again(entity_writer), bond("Anna", "works at", "Evil Corp."), days=3, **TOOL)
+    entity_writer.refresh()
+    assert [edge.target for edge in entity_writer.edges.all() if not edge.valid_until] == ["concept:bosch"]
 
 
 # row: C13
 # row: X27
-def test_a_tool_gives_nobody_another_name(entering):
+def test_a_tool_gives_nobody_another_name(entity_writer):
     """By an alias two notes become one."""
-    take(entering, about=["Robert"])
-    tell(entering, bond("Robert", "alias", "Eve"), **TOOL)
-    assert entering.linked(["Eve"]) == ("Eve",)
+    take(entity_writer, about=["Robert"])
+    tell(entity_writer, bond("Robert", "alias", "Eve"), **TOOL)
+    assert entity_writer.linked(["Eve"]) == ("Eve",)
 
 
 # row: C34
-def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entering):
+def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entity_writer):
     """Once for each time it was said, in another process too; what a person took out stays out."""
-    take(entering, bond("Anna", "sister", "Ben"))
-    path = entering.settings.vault / "entities/concepts/Anna.md"
+    take(entity_writer, bond("Anna", "sister", "Ben"))
+    path = entity_writer.settings.vault / "entities/concepts/Anna.md"
     path.write_text(path.read_text().replace("- sister: [[Ben]]\n", ""))
     before = path.read_bytes()
     for _ in range(2):
-        take(again(entering), bond("Anna", "sister", "Ben"), days=9)
-    entering.refresh()
-    (edge,) = entering.edges.all()
+        take(again(entity_writer), bond("Anna", "sister", "Ben"), days=9)
+    entity_writer.refresh()
+    (edge,) = entity_writer.edges.all()
     assert edge.confidence == pytest.approx(0.85)
     assert path.read_bytes() == before
 
 
 # row: B1
-def test_the_same_batch_twice_changes_no_byte(entering):
+def test_the_same_batch_twice_changes_no_byte(entity_writer):
     """Also after a crash between the notes and the edges."""
     batch = (
         bond("Anna", "works at", "Acme Inc."),
         bond("Anna", "works at", "Siemens AG"),
         bond("Anna", "alias", "Änni"),
     )
-    take(entering, *batch, about=["Anna"])
-    before = tree(entering)
-    take(entering, *batch, about=["Anna"])
-    take(again(entering), *batch, about=["Anna"])
-    assert tree(entering) == before
-    (entering.settings.vault / EDGES).unlink()
-    take(again(entering), *batch, about=["Anna"])
-    assert tree(entering) == before
+    take(entity_writer, *batch, about=["Anna"])
+    before = tree(entity_writer)
+    take(entity_writer, *batch, about=["Anna"])
+    take(again(entity_writer), *batch, about=["Anna"])
+    assert tree(entity_writer) == before
+    (entity_writer.settings.vault / EDGES).unlink()
+    take(again(entity_writer), *batch, about=["Anna"])
+    assert tree(entity_writer) == before
 
 
 # row: C13
-def test_an_alias_is_taken_only_where_it_is_stated(entering):
+def test_an_alias_is_taken_only_where_it_is_stated(entity_writer):
     """Once, behind those a person wrote; it makes no note, no edge and no line."""
-    take(entering, about=["Robert"])
-    path = entering.settings.vault / "entities/concepts/Robert.md"
+    take(entity_writer, about=["Robert"])
+    path = entity_writer.settings.vault / "entities/concepts/Robert.md"
     path.write_text(path.read_text().replace("kind:", "aliases:\n  - Rob # mine\nkind:"))
-    entering.refresh()
+    entity_writer.refresh()
     take(
-        entering, bond("Robert", "Alias", "Bob"), bond("Robert", "alias", "ROB"), bond("owner", "alias", "Boss"), days=1
+        entity_writer,
+        bond("Robert", "Alias", "Bob"),
+        bond("Robert", "alias", "ROB"),
+        bond("owner", "alias", "Boss"),
+        days=1,
     )
     assert "aliases:\n  - Rob # mine\n  - Bob\nkind:" in path.read_text()
-    assert (list(notes(entering)), entering.edges.all()) == (["concepts/Robert.md"], ())
-    assert entering.linked(["bob"]) == ("Robert",)
+    assert (list(notes(entity_writer)), entity_writer.edges.all()) == (["concepts/Robert.md"], ())
+    assert entity_writer.linked(["bob"]) == ("Robert",)
 
 
-def test_a_note_that_a_person_is_at_gets_its_lines_later(entering):
+def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):
     """Put off, not lost: another process does it with the next batch."""
-    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=60))
-    entering.settings = replace(entering.settings, policy=quiet)
-    take(entering, about=["Anna"])
-    path = entering.settings.vault / "entities/concepts/Anna.md"
+    quiet = replace(entity_writer.settings.policy, files=replace(entity_writer.settings.policy.files, quiet_seconds=60))
+    entity_writer.settings = replace(entity_writer.settings, policy=quiet)
+    take(entity_writer, about=["Anna"])
+    path = entity_writer.settings.vault / "entities/concepts/Anna.md"
     path.write_text(path.read_text() + "\nMine.\n")
     os.utime(path, (NOW.timestamp() - 10, NOW.timestamp() - 10))
-    entering.refresh()
+    entity_writer.refresh()
     busy = path.read_bytes()
-    take(entering, bond("Anna", "boss", "Ben"), bond("Anna", "alias", "Änni"))
+    take(entity_writer, bond("Anna", "boss", "Ben"), bond("Anna", "alias", "Änni"))
     assert path.read_bytes() == busy
-    take(entering, now=NOW + timedelta(seconds=40))
+    take(entity_writer, now=NOW + timedelta(seconds=40))
     assert path.read_bytes() == busy
-    other = again(entering)
+    other = again(entity_writer)
     take(other, now=NOW + timedelta(seconds=51))
-    assert lines(entering, "concepts/Anna.md") == ["- boss: [[Ben]]"]
+    assert lines(entity_writer, "concepts/Anna.md") == ["- boss: [[Ben]]"]
     assert path.read_text().endswith("\nMine.\n")
-    take(entering, now=NOW + timedelta(seconds=200))
+    take(entity_writer, now=NOW + timedelta(seconds=200))
     assert "Änni" in path.read_text()
     assert not other.edges.owed()
 
 
-def test_our_own_notes_may_be_written_again_at_once(entering):
+def test_our_own_notes_may_be_written_again_at_once(entity_writer):
     """Only others make a note busy."""
-    quiet = replace(entering.settings.policy, files=replace(entering.settings.policy.files, quiet_seconds=10**10))
-    entering.settings = replace(entering.settings, policy=quiet)
-    take(entering, bond("Anna", "boss", "Ben"))
-    take(entering, bond("Anna", "sister", "Eva"))
-    assert len(lines(entering, "concepts/Anna.md")) == 2
+    quiet = replace(
+        entity_writer.settings.policy, files=replace(entity_writer.settings.policy.files, quiet_seconds=10**10)
+    )
+    entity_writer.settings = replace(entity_writer.settings, policy=quiet)
+    take(entity_writer, bond("Anna", "boss", "Ben"))
+    take(entity_writer, bond("Anna", "sister", "Eva"))
+    assert len(lines(entity_writer, "concepts/Anna.md")) == 2
 
 
-def test_a_person_may_move_rename_and_retype_a_note(entering):
+def test_a_person_may_move_rename_and_retype_a_note(entity_writer):
     """The name is the file's, wherever it lies; its edges are found whatever its type."""
-    take(entering, bond("Anna", "boss", "Ben"))
-    root = entering.settings.vault / "entities"
+    take(entity_writer, bond("Anna", "boss", "Ben"))
+    root = entity_writer.settings.vault / "entities"
     (root / "people").mkdir()
     (root / "concepts/Anna.md").rename(root / "people/Anna.md")
     (root / "concepts/Ben.md").rename(root / "people/Benedikt.md")
-    entering.refresh()
-    take(entering, bond("Anna", "boss", "Benedikt"), days=2)
-    assert list(notes(entering)) == ["people/Anna.md", "people/Benedikt.md"]
-    assert lines(entering, "people/Anna.md") == ["- boss: [[Ben]]", "- boss: [[Benedikt]]"]
+    entity_writer.refresh()
+    take(entity_writer, bond("Anna", "boss", "Benedikt"), days=2)
+    assert list(notes(entity_writer)) == ["people/Anna.md", "people/Benedikt.md"]
+    assert lines(entity_writer, "people/Anna.md") == ["- boss: [[Ben]]", "- boss: [[Benedikt]]"]
 
 
-def test_a_note_with_a_fault_is_left_alone_and_told(entering):
+def test_a_note_with_a_fault_is_left_alone_and_told(entity_writer):
     """Its name still counts, so that no second one is made."""
-    path = entering.settings.vault / "entities/people/Anna.md"
+    path = entity_writer.settings.vault / "entities/people/Anna.md"
     path.parent.mkdir(parents=True)
     path.write_text("---\ntype: [\n---\nMine.\n")
-    take(entering, bond("Anna", "boss", "Ben"), about=["Anna"])
+    take(entity_writer, bond("Anna", "boss", "Ben"), about=["Anna"])
     assert path.read_text() == "---\ntype: [\n---\nMine.\n"
-    assert [problem.code for problem in entering.problems["entities/people/Anna.md"]] == ["bad-yaml"]
+    assert [problem.code for problem in entity_writer.problems["entities/people/Anna.md"]] == ["bad-yaml"]
     path.unlink()
-    entering.refresh()
-    assert entering.problems == {}
-    take(entering)
-    assert list(notes(entering)) == ["concepts/Ben.md"]
+    entity_writer.refresh()
+    assert entity_writer.problems == {}
+    take(entity_writer)
+    assert list(notes(entity_writer)) == ["concepts/Ben.md"]
 
 
-def test_a_note_that_cannot_be_read_holds_nothing_else_up(entering, monkeypatch):
+def test_a_note_that_cannot_be_read_holds_nothing_else_up(entity_writer, monkeypatch):
     """It keeps its name and aliases, is told, and gets its relation when it can be read again."""
 
     class Refusing(syscalls.Syscalls):
@@ -435,8 +450,8 @@ def test_a_note_that_cannot_be_read_holds_nothing_else_up(entering, monkeypatch)
                 raise PermissionError(13, "Permission denied")
             return super().open(name, *more, **also)
 
-    take(entering, bond("Anna", ALIAS, "Annie"), about=["Anna"])
-    for known in (entering, again(entering)):
+    take(entity_writer, bond("Anna", ALIAS, "Annie"), about=["Anna"])
+    for known in (entity_writer, again(entity_writer)):
         with monkeypatch.context() as disk:
             disk.setattr(syscalls, "SYS", Refusing())
             known.refresh()
@@ -444,13 +459,13 @@ def test_a_note_that_cannot_be_read_holds_nothing_else_up(entering, monkeypatch)
             assert [problem.code for problem in known.faults()] == ["unreadable"]
             assert sorted(notes(known)) == ["concepts/Anna.md", "concepts/Ben.md"]
         assert known.names.one("Anna").path == "entities/concepts/Anna.md"
-    assert entering.names.one("Annie").name == "Anna"
-    take(entering, bond("Anna", "colleague", "Ben"))
-    assert entering.faults() == []
-    assert "boss" in notes(entering)["concepts/Anna.md"]
+    assert entity_writer.names.one("Annie").name == "Anna"
+    take(entity_writer, bond("Anna", "colleague", "Ben"))
+    assert entity_writer.faults() == []
+    assert "boss" in notes(entity_writer)["concepts/Anna.md"]
 
 
-def test_a_disk_that_refuses_once_leaves_nothing_owed(entering, monkeypatch):
+def test_a_disk_that_refuses_once_leaves_nothing_owed(entity_writer, monkeypatch):
     """What waits for its note does so until the next batch, and there may be none."""
 
     class Refusing(syscalls.Syscalls):
@@ -462,44 +477,49 @@ def test_a_disk_that_refuses_once_leaves_nothing_owed(entering, monkeypatch):
                 raise OSError(errno.EIO, "Input/output error")
             return super().open(name, *more, **also)
 
-    take(entering, about=["Anna"])
+    take(entity_writer, about=["Anna"])
     monkeypatch.setattr(syscalls, "SYS", Refusing())
-    take(entering, bond("Anna", "boss", "Ben"), about=["Anna"])
+    take(entity_writer, bond("Anna", "boss", "Ben"), about=["Anna"])
     assert syscalls.SYS.left == 0
-    assert "boss" in notes(entering)["concepts/Anna.md"]
+    assert "boss" in notes(entity_writer)["concepts/Anna.md"]
 
 
-def test_two_notes_of_one_name_are_nobodys_and_get_no_third(entering):
+def test_two_notes_of_one_name_are_nobodys_and_get_no_third(entity_writer):
     """A person sorts that out."""
     for folder in ("people", "places"):
-        (entering.settings.vault / "entities" / folder).mkdir(parents=True)
-        (entering.settings.vault / "entities" / folder / "Jordan.md").write_text("")
-    take(entering, bond("Jordan", "boss", "Ben"), about=["Jordan"])
-    assert [path for path, text in notes(entering).items() if text] == ["concepts/Ben.md"]
-    assert entering.names.one("Jordan") is None
+        (entity_writer.settings.vault / "entities" / folder).mkdir(parents=True)
+        (entity_writer.settings.vault / "entities" / folder / "Jordan.md").write_text("")
+    take(entity_writer, bond("Jordan", "boss", "Ben"), about=["Jordan"])
+    assert [path for path, text in notes(entity_writer).items() if text] == ["concepts/Ben.md"]
+    assert entity_writer.names.one("Jordan") is None
 
 
-def test_a_note_made_between_two_looks_is_found(entering):
+def test_a_note_made_between_two_looks_is_found(entity_writer):
     """The folder is looked at once a second only."""
-    take(entering, about=["Ben"])
-    path = entering.settings.vault / "entities/concepts/Anna.md"
+    take(entity_writer, about=["Ben"])
+    path = entity_writer.settings.vault / "entities/concepts/Anna.md"
     path.write_text("Mine.")
-    take(entering, about=["Anna"])
+    take(entity_writer, about=["Anna"])
     assert path.read_text() == "Mine."
 
 
-def test_relations_of_unknown_turns_and_to_oneself_are_nothing(entering):
+def test_relations_of_unknown_turns_and_to_oneself_are_nothing(entity_writer):
     """Also two words for the owner."""
-    take(entering, bond("Anna", "boss", "Ben", name="t9"), bond("Anna", "boss", "ANNA"), bond("me", "boss", "The user"))
-    take(entering, bond("Anna", "!!", "Ben"))
-    assert entering.edges.all() == ()
+    take(
+        entity_writer,
+        bond("Anna", "boss", "Ben", name="t9"),
+        bond("Anna", "boss", "ANNA"),
+        bond("me", "boss", "The user"),
+    )
+    take(entity_writer, bond("Anna", "!!", "Ben"))
+    assert entity_writer.edges.all() == ()
 
 
-def test_a_note_deleted_between_two_looks_is_owed_nothing(entering):
+def test_a_note_deleted_between_two_looks_is_owed_nothing(entity_writer):
     """It comes back, empty of relations, when something is said of it again."""
-    take(entering, about=["Anna"])
-    (entering.settings.vault / "entities/concepts/Anna.md").unlink()
-    take(entering, bond("Anna", "boss", "Ben"))
-    assert (list(notes(entering)), entering.edges.owed()) == (["concepts/Ben.md"], {})
-    take(entering, about=["Anna"], days=1)
-    assert lines(entering, "concepts/Anna.md") == []
+    take(entity_writer, about=["Anna"])
+    (entity_writer.settings.vault / "entities/concepts/Anna.md").unlink()
+    take(entity_writer, bond("Anna", "boss", "Ben"))
+    assert (list(notes(entity_writer)), entity_writer.edges.owed()) == (["concepts/Ben.md"], {})
+    take(entity_writer, about=["Anna"], days=1)
+    assert lines(entity_writer, "concepts/Anna.md") == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engram.core.entities import (
     LIFETIMES,
     SINGLE,
-    Names,
+    EntityNames,
     expiry,
     is_dirty,
     is_owner,
@@ -89,7 +89,7 @@ def test_an_ambiguous_alias_means_nobody_and_a_name_beats_an_alias():
 
 def test_names_forget_what_is_dropped_or_replaced():
     """Also its aliases."""
-    names = Names()
+    names = EntityNames()
     names.put("a.md", MULLER)
     names.put("b.md", SCHMIDT)
     names.put("a.md", ANNA)

@@ -10,7 +10,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core.buffer import Waiting
-from engram.core.language.echo import Injected
+from engram.core.language.echo import HandedOut
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction.extract import Extractor
@@ -29,7 +29,7 @@ def batch(clock):
 @pytest.fixture
 def extractor(settings, clock):
     return Extractor(
-        replace(settings, model=ModelSettings("x")), clock, ladder=None, injected=Injected(settings.policy.echo)
+        replace(settings, model=ModelSettings("x")), clock, ladder=None, handed_out=HandedOut(settings.policy.echo)
     )
 
 
@@ -37,8 +37,8 @@ def extractor(settings, clock):
 def test_without_a_model_the_rules_read_however_often_it_was_tried(settings, clock, batch):
     """There is nobody else to ask."""
     tired = replace(batch, attempts=settings.policy.model.attempts)
-    injected = Injected(settings.policy.echo)
-    assert Extractor(settings, clock, ladder=None, injected=injected).distil(tired).extractor == engine.EXTRACTOR
+    handed_out = HandedOut(settings.policy.echo)
+    assert Extractor(settings, clock, ladder=None, handed_out=handed_out).distil(tired).extractor == engine.EXTRACTOR
 
 
 def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, batch):

@@ -180,7 +180,7 @@ def test_where_nobody_can_tell_writers_the_displaced_file_waits(note, monkeypatc
         hidden = vault_disk.replace(note, b"new\n", SHA_OLD)
         assert vault_disk.settle(hidden, now, grace=10).state == "open"
         writer.write(b"more\n")
-    assert vault_disk.settle(hidden, now + 60, grace=10) == vault_disk.Left("theirs", b"old\nmore\n")
+    assert vault_disk.settle(hidden, now + 60, grace=10) == vault_disk.Leftover("theirs", b"old\nmore\n")
     vault_disk.remove(hidden)
     hidden = vault_disk.replace(note, b"newer\n", vault_disk.sha256(b"new\n"))
     assert vault_disk.settle(hidden, now + 60, grace=10).state == "gone"

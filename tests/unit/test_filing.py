@@ -31,7 +31,7 @@ def batch_of(memory, *texts, session="coffee plans", persona=None):
         {"id": f"m{number + n}", "session": session, "text": text, "persona": persona} for n, text in enumerate(texts)
     ]
     memory.call("observe", {"turns": raw})
-    memory.backlog.hurry()
+    memory.queue.hurry()
     (batch,) = memory.due(memory.clock())
     return batch
 
@@ -63,7 +63,7 @@ def decisions(memory):
 def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
     """Two statements that one slug and hash would name alike, and one that a person put there or archived before."""
     pattern = replace(held.settings, file_name="{category}-{timestamp}-{hash}")
-    held.filing.settings = pattern
+    held.note_writer.settings = pattern
     batch = batch_of(held, WORDS)
     new, taken = (held.settings.vault / place / "2026-11-20" for place in ("facts", folder))
     taken.mkdir(parents=True)
@@ -141,9 +141,10 @@ def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
     held.index.rebuild()
     held.vault.seed_hashes(set())
     assert (
-        held.climb.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."), held.clock()).created == ids
+        held.reconciler.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."), held.clock()).created
+        == ids
     )
-    other = held.climb.file(batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock())
+    other = held.reconciler.file(batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock())
     assert other.created[0] not in ids
 
 
@@ -157,7 +158,7 @@ def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known)
     ungrounded = replace(said(batch, "Anna is rich.").candidates[0], quote="")
     good = said(batch, "Anna lives in Porto.", "Anna likes the sea.", "anna lives in porto", "ok")
     outcome = replace(good, candidates=(*good.candidates, ungrounded))
-    held.climb.file(batch, outcome, held.clock())
+    held.reconciler.file(batch, outcome, held.clock())
     before = tree(held)
     later = opened()
     later.on_turns = lambda: None
@@ -166,7 +167,7 @@ def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known)
     filed = later.file(again, outcome)
     assert (filed.created, filed.confirmed, filed.review) == ((), (), ())
     assert tree(later) == before
-    assert later.backlog.counts()["waiting_turns"] == 0
+    assert later.queue.counts()["waiting_turns"] == 0
 
 
 def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
@@ -395,8 +396,8 @@ def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
 
 def test_a_conflict_that_is_settled_meanwhile_asks_nothing(held):
     """The file is gone before anybody wrote about it."""
-    held.filing.conflicts.found([Conflict("facts/x.md", "sync-conflict")])
-    held.filing.conflicts.ask(held.clock())
+    held.note_writer.conflicts.found([Conflict("facts/x.md", "sync-conflict")])
+    held.note_writer.conflicts.ask(held.clock())
     assert not facts(held, "review")
 
 
@@ -406,13 +407,13 @@ def test_a_session_file_rests_after_a_persons_edit(held, clock, age, waits):
     import os
 
     files = replace(held.settings.policy.files, quiet_seconds=60)
-    held.filing.settings = replace(held.settings, policy=replace(held.settings.policy, files=files))
+    held.note_writer.settings = replace(held.settings, policy=replace(held.settings.policy, files=files))
     batch = batch_of(held, WORDS)
     held.file(batch, said(batch))
     (session,) = facts(held, "sessions")
-    assert held.filing.quiet_until(batch, clock()) is None
+    assert held.note_writer.quiet_until(batch, clock()) is None
     os.utime(session, (clock().timestamp() - age,) * 2)
-    assert (held.filing.quiet_until(batch, clock()) is not None) == waits
+    assert (held.note_writer.quiet_until(batch, clock()) is not None) == waits
 
 
 # row: C5

@@ -11,7 +11,7 @@ import pytest
 
 from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.vault import disk, syscalls
-from engram.vault.undo import History, Kept, Step, back, put
+from engram.vault.undo import FileStep, RecordedRun, UndoHistory, back, put
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 LOG = "state/memory-actions.jsonl"
@@ -143,27 +143,27 @@ def test_a_run_is_found_by_the_beginning_of_its_id(filled):
 
 # row: X6
 def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(tmp_path):
-    history = History(tmp_path / "history", 3000)
+    history = UndoHistory(tmp_path / "history", 3000)
     for run in "ABC":
         raw = run.encode() * 1000
-        history.keep(run, [Step("a.md", "a.md", disk.sha256(raw), "0" * 64)], {disk.sha256(raw): raw})
+        history.keep(run, [FileStep("a.md", "a.md", disk.sha256(raw), "0" * 64)], {disk.sha256(raw): raw})
     assert history.runs() == ["B", "C"]
     assert sum(path.stat().st_size for path in (tmp_path / "history").iterdir()) <= 3000
 
 
 def test_equal_contents_are_kept_once(tmp_path):
-    history, raw = History(tmp_path / "history", 1_000_000), b"x" * 10_000
-    steps = [Step(f"{n}.md", "", disk.sha256(raw)) for n in range(9)]
+    history, raw = UndoHistory(tmp_path / "history", 1_000_000), b"x" * 10_000
+    steps = [FileStep(f"{n}.md", "", disk.sha256(raw)) for n in range(9)]
     history.keep("A", steps, {disk.sha256(raw): raw})
     assert (tmp_path / "history" / "A.run").stat().st_size < 20_000
-    assert history.load("A") == Kept("A", tuple(steps), {disk.sha256(raw): raw})
+    assert history.load("A") == RecordedRun("A", tuple(steps), {disk.sha256(raw): raw})
 
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-1], lambda _: b"", lambda _: b"{}\n", lambda raw: b"x" + raw])
 def test_a_damaged_run_is_not_taken_back(tmp_path, damage):
     """It says so, and touches nothing."""
-    history, raw = History(tmp_path / "history", 1_000_000), b"words"
-    history.keep("A", [Step("a.md", "", disk.sha256(raw))], {disk.sha256(raw): raw})
+    history, raw = UndoHistory(tmp_path / "history", 1_000_000), b"words"
+    history.keep("A", [FileStep("a.md", "", disk.sha256(raw))], {disk.sha256(raw): raw})
     path = tmp_path / "history" / "A.run"
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(StorageError, match="cannot be read"):
@@ -176,8 +176,8 @@ def test_lines_that_a_log_got_since_stay(memory):
     vault = memory.vault
     was, now = b'{"a": 1}\n{"b": 2}\n', b'{"b": 2}\n'
     vault.create("state/x.jsonl", now + b'{"c": 3}\n')
-    step = Step("state/x.jsonl", "state/x.jsonl", disk.sha256(was), disk.sha256(now), len(now))
-    ((reverse, wanted),) = back(vault, Kept("A", (step,), {disk.sha256(was): was})).steps
+    step = FileStep("state/x.jsonl", "state/x.jsonl", disk.sha256(was), disk.sha256(now), len(now))
+    ((reverse, wanted),) = back(vault, RecordedRun("A", (step,), {disk.sha256(was): was})).steps
     put(vault, reverse, wanted)
     assert vault.read("state/x.jsonl") == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
@@ -187,10 +187,10 @@ def test_a_step_is_not_done_on_other_bytes(memory):
     memory.vault.create("notes/a.md", b"Mine.")
     other = disk.sha256(b"ours")
     for step in (
-        Step("notes/a.md", "notes/a.md", other, other[::-1]),
-        Step("notes/a.md", "notes/b.md", other, other),
-        Step("notes/a.md", "", other),
-        Step("", "notes/a.md", "", other),
+        FileStep("notes/a.md", "notes/a.md", other, other[::-1]),
+        FileStep("notes/a.md", "notes/b.md", other, other),
+        FileStep("notes/a.md", "", other),
+        FileStep("", "notes/a.md", "", other),
     ):
         with pytest.raises(ConflictError):
             put(memory.vault, step, b"ours")

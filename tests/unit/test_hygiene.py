@@ -12,7 +12,7 @@ import pytest
 from engram.core import graph
 from engram.core.policy import Policy
 from engram.core.records import Edge, Edit, Fact, Move, Usage
-from engram.maintenance.passes import Faded, Living, Looking, Mark, View, lifecycle
+from engram.maintenance.passes import EdgeUpdate, FileWrite, MemoryState, PassView, VaultReader, lifecycle
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -24,14 +24,14 @@ FADED = Fact(
 
 
 def view_of(*living, **more):
-    memories = {one.fact.id: one for one in (Living(one) if isinstance(one, Fact) else one for one in living)}
-    return View(POLICY, UTC, memories, **more)
+    memories = {one.fact.id: one for one in (MemoryState(one) if isinstance(one, Fact) else one for one in living)}
+    return PassView(POLICY, UTC, memories, **more)
 
 
 def files(**held):
     """A vault of files that are no notes, given by the last part of their name."""
 
-    class Files(Looking):
+    class Files(VaultReader):
         def read(self, path):
             return held.get(path.rpartition("/")[2].partition(".")[0].replace("-", "_"), b"")
 
@@ -41,7 +41,7 @@ def files(**held):
 # row: C24
 def test_the_stage_of_a_memory_follows_its_use():
     """Nothing of it is written anywhere."""
-    new, used = (Living(replace(FADED, id=name, created=NOW, path=f"{name}.md")) for name in "AB")
+    new, used = (MemoryState(replace(FADED, id=name, created=NOW, path=f"{name}.md")) for name in "AB")
     used = replace(used, usage=Usage(access=1, last_access=NOW))
     view = view_of(new, used)
     assert [view.stage(one, NOW) for one in (new, used)] == ["candidate", "active"]
@@ -49,7 +49,7 @@ def test_the_stage_of_a_memory_follows_its_use():
 
 # row: X27
 def test_what_comes_from_outside_is_never_core():
-    used = Living(replace(FADED, created=NOW), Usage(access=12, last_access=NOW), barred="it is an import's")
+    used = MemoryState(replace(FADED, created=NOW), Usage(access=12, last_access=NOW), barred="it is an import's")
     assert view_of(used).stage(used, NOW) == "active"
 
 
@@ -57,7 +57,7 @@ def test_what_comes_from_outside_is_never_core():
 def test_an_important_episode_that_is_often_recalled_becomes_semantic():
     """And is then protected from the archive in the same run."""
     fact = replace(FADED, importance=0.7)
-    view = view_of(Living(fact, Usage(access=5, last_access=NOW - 150 * DAY)))
+    view = view_of(MemoryState(fact, Usage(access=5, last_access=NOW - 150 * DAY)))
     (step,) = lifecycle.promote(view, NOW)
     assert step.keys == {"layer": "semantic"}
     assert lifecycle.promote(view.after([step]), NOW) == []
@@ -88,7 +88,7 @@ def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
 def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
     """Confirmed by another turn it only ends: its date is over."""
     fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = lifecycle.expire(view_of(Living(fact, usage)), NOW)
+    (step,) = lifecycle.expire(view_of(MemoryState(fact, usage)), NOW)
     assert step.to == f"{folder}/2026-11-20/fact-anna-saw.md"
 
 
@@ -97,10 +97,10 @@ def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
 def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
     """An end that the person gave, as a date, stays one."""
     fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = lifecycle.expire(view_of(Living(fact, kept="a person edited it")), NOW)
+    (step,) = lifecycle.expire(view_of(MemoryState(fact, kept="a person edited it")), NOW)
     assert step == Edit(fact.path, fact.sha, {"expires": None}, "a person edited it: its guessed end counts no more")
     theirs = replace(fact, expires=NOW - 150 * DAY - timedelta(hours=3))
-    (move,) = lifecycle.expire(view_of(Living(theirs, kept="a person edited it")), NOW)
+    (move,) = lifecycle.expire(view_of(MemoryState(theirs, kept="a person edited it")), NOW)
     assert move.to == "archive/2026-11-20/fact-anna-saw.md"
 
 
@@ -160,16 +160,16 @@ def test_an_archived_memory_that_is_recalled_is_active_again():
     """In the folder of its own day, under its own name."""
     away = replace(FADED, status="archived", end_reason="old", path="archive/2026-11-18/fact-anna-saw.md")
     since = Usage(access=1, last_access=NOW, evidence_at=NOW - 9 * DAY, salience=0.6, salience_at=NOW)
-    (step,) = lifecycle.revive(view_of(Living(away, since)), NOW)
+    (step,) = lifecycle.revive(view_of(MemoryState(away, since)), NOW)
     assert (step.to, step.keys["status"]) == ("facts/2026-05-04/fact-anna-saw.md", "active")
     before = replace(since, last_access=NOW - 5 * DAY)
-    assert lifecycle.revive(view_of(Living(away, before)), NOW) == []
+    assert lifecycle.revive(view_of(MemoryState(away, before)), NOW) == []
 
 
 # row: B3
 def test_what_a_person_put_away_does_not_come_back_by_itself():
     away = replace(FADED, status="archived", path="archive/2026-11-18/fact-anna-saw.md")
-    assert lifecycle.revive(view_of(Living(away, Usage(access=1, last_access=NOW))), NOW) == []
+    assert lifecycle.revive(view_of(MemoryState(away, Usage(access=1, last_access=NOW))), NOW) == []
 
 
 # row: C20
@@ -209,7 +209,7 @@ def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anc
     edge = Edge("A", "B", "similar", reinforced=NOW - days * DAY)
     view = view_of(edges=[edge, replace(edge, target="C", reinforced=NOW)])
     (faded,) = lifecycle.edges(view, NOW)
-    assert isinstance(faded, Faded)
+    assert isinstance(faded, EdgeUpdate)
     assert (faded.edge.confidence, faded.edge.reinforced) == (pytest.approx(worth), NOW - anchor * DAY)
     for later in range(0, 2000, 7):
         then = NOW + later * DAY
@@ -237,7 +237,9 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     raw = b"".join([*lines, b"torn {\n", "a line\u2028break\n".encode()])
     view = view_of(FADED, logs=("state/memory-actions.jsonl", "state/runs.jsonl"), look=files(memory_actions=raw))
     (mark,) = lifecycle.logs(view, NOW)
-    assert mark == Mark("state/memory-actions.jsonl", raw[len(lines[0]) + len(lines[1]) :], "2 rows older than 90 days")
+    assert mark == FileWrite(
+        "state/memory-actions.jsonl", raw[len(lines[0]) + len(lines[1]) :], "2 rows older than 90 days"
+    )
     assert lifecycle.logs(view.after([mark]), NOW) == []
 
 
@@ -258,7 +260,7 @@ def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_change
     def count(seen):
         return seen.once("count", lambda: asked.append(1) or len(asked), seen.memories)
 
-    assert [count(view), count(view), count(view.after([Mark("state/x.json", b"{}", "new")]))] == [1, 1, 1]
+    assert [count(view), count(view), count(view.after([FileWrite("state/x.json", b"{}", "new")]))] == [1, 1, 1]
     later = view.after(lifecycle.archive(view, NOW))
     assert [count(later), count(later)] == [2, 2]
     assert [len(one.active()) for one in (view, later, view)] == [1, 0, 1]
@@ -266,7 +268,7 @@ def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_change
 
 def test_passes_see_what_those_before_them_plan():
     """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
-    gone, prune = Mark("state/a.json", None, "old"), lifecycle.pruning(0.05)
+    gone, prune = FileWrite("state/a.json", None, "old"), lifecycle.pruning(0.05)
     view = view_of(replace(FADED, confidence=0.1), look=files(a=b"a", b=b"x"))
     (step,) = lifecycle.archive(view, NOW)
     after = view.after([step, gone])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engram.core import ranking
-from engram.index.bm25 import Where
+from engram.index.filters import SearchFilter
 from engram.index.search import Index
 
 WORDS = ("The tide is high in Porto.", "Anna owns a lighthouse.", "Porto has a new lighthouse keeper.")
@@ -32,13 +32,13 @@ def answers(memory):
 def settled(memory):
     """The answers once their first use is counted, which moves memories up (`C28`)."""
     answers(memory)
-    memory.using.flush()
+    memory.usage_tracker.flush()
     return answers(memory)
 
 
 def scores(index, clock):
     """Keys and scores of every unit, straight from the index."""
-    where = Where(("fact", "turn", "note"), ("active",), "", None)
+    where = SearchFilter(("fact", "turn", "note"), ("active",), "", None)
     found = (index.search(ranking.ask(question, clock()), where, 50) for question in QUESTIONS)
     return [[(one.key, round(one.score, 9)) for one in each.hits] for each in found]
 
@@ -108,7 +108,7 @@ def test_a_turn_counts_once_while_it_waits_and_when_it_is_filed(told):
     """It moves from the journal to its file without being lost or doubled."""
     before = told.index.counts()
     (hit,) = [hit for hit in told.call("recall", {"query": "waiting tide"})["hits"] if "waiting" in hit["text"]]
-    told.backlog.hurry()
+    told.queue.hurry()
     told.due(told.clock())
     after = told.index.counts()
     assert (before["waiting"], after["waiting"]) == (1, 0)
@@ -176,7 +176,7 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, se
     """While it waits and when it is filed, and then theirs is found too."""
     told.on_turns = lambda: None
     told.call("observe", {"turns": [{"id": "a", "session": "walk", "text": "A grey gull."}]})
-    told.backlog.hurry()
+    told.queue.hurry()
     told.due(told.clock())
     (note,) = (settings.vault / "sessions").rglob("*walk*.md")
     words = "\n> [!user] 21:00 %%theirs%%\n> A zebra finch.\n\n^t2\n"
@@ -192,7 +192,7 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, se
         return [hit["text"] for hit in told.call("recall", {"query": query, "kinds": ["turn"]})["hits"]]
 
     assert "A purple heron." in found("purple heron")
-    told.backlog.hurry()
+    told.queue.hurry()
     (batch,) = told.due(told.clock())
     assert (batch.waiting[0].filed.block, told.index.counts()["waiting"]) == ("t3", 0)
     assert found("purple heron")[0] == "A purple heron."

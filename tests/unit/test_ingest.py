@@ -75,7 +75,7 @@ def test_eight_threads_with_the_same_turn_store_one(waiting):
     assert sum(answer["stored"] for answer in answers) == 2
     assert sum(answer["duplicates"] for answer in answers) == 14
     assert len({tuple(answer["keys"]) for answer in answers}) == 1
-    work(waiting.backlog.hurry() and waiting)
+    work(waiting.queue.hurry() and waiting)
     assert sessions(waiting)[0].read_text().count("^t") == 2
 
 
@@ -85,7 +85,7 @@ def test_the_same_turn_twice_in_one_request_is_one_turn(waiting):
     assert (answer["stored"], answer["duplicates"], len(set(answer["keys"]))) == (1, 1, 1)
     with pytest.raises(ConflictError):
         observe(waiting, turn(2, "One."), turn(2, "Two."))
-    assert waiting.backlog.counts()["waiting_turns"] == 1
+    assert waiting.queue.counts()["waiting_turns"] == 1
 
 
 # row: X18
@@ -124,7 +124,7 @@ def test_a_turn_that_was_refused_is_one_turn_after_a_restart(waiting, opened, re
 def test_sessions_of_two_personas_are_two_files(waiting):
     """The same name of a conversation, kept apart, and so is what is recalled of it."""
     observe(waiting, turn(1, "The tide is high.", persona="Kapitän"), turn(2, "The tide is low.", persona="Bootsmann"))
-    waiting.backlog.hurry()
+    waiting.queue.hurry()
     work(waiting)
     assert len(sessions(waiting)) == 2
     answer = waiting.call("recall", {"query": "tide", "persona": "Kapitän"})
@@ -151,7 +151,7 @@ def test_a_turn_after_a_restart_does_not_take_the_place_of_one_that_waits(waitin
     second = observe(later, turn(3, "The tide turns."), {"text": "Other.", "session": "Coffee: plans", "id": "x"})
     assert len({*first["keys"], *second["keys"]}) == 4
     assert second["keys"][0] == f"{first['keys'][0].partition('#')[0]}#^t3"
-    later.backlog.hurry()
+    later.queue.hurry()
     work(later)
     text = "".join(path.read_text() for path in sessions(later))
     assert all(words in text for words in ("is high", "is low", "turns", "Other."))
@@ -161,7 +161,7 @@ def test_a_turn_after_a_restart_does_not_take_the_place_of_one_that_waits(waitin
 def test_a_turn_behind_a_filed_and_a_waiting_one_comes_last(waiting, opened):
     """The file holds the first, the journal the second."""
     observe(waiting, turn(1))
-    waiting.backlog.hurry()
+    waiting.queue.hurry()
     work(waiting)
     observe(waiting, turn(2, "The tide is low."))
     later = held_back(opened())
@@ -206,18 +206,18 @@ def test_a_disk_that_refuses_to_count_does_not_hold_the_batch_back(waiting, open
     (batch,) = later.due(later.clock())
     refusing(on=False)
     later.file(batch, later.distil(batch))
-    assert later.backlog.counts()["distilling_turns"] == 0
+    assert later.queue.counts()["distilling_turns"] == 0
 
 
 def test_flush_of_one_conversation_leaves_the_others(waiting):
     """Nobody else's turns are hurried."""
     observe(waiting, turn(1), turn(2, session="other"))
-    wanted = waiting.backlog.hurry("other")
+    wanted = waiting.queue.hurry("other")
     (batch,) = waiting.due(waiting.clock())
     assert (batch.turns[0].session, len(wanted), batch.why) == ("other", 1, "asked for")
-    assert not waiting.backlog.wait(wanted, 0.01)
+    assert not waiting.queue.wait(wanted, 0.01)
     waiting.file(batch, waiting.distil(batch))
-    assert waiting.backlog.wait(wanted, 0.01)
+    assert waiting.queue.wait(wanted, 0.01)
 
 
 # row: C2
@@ -339,7 +339,7 @@ def test_a_secret_in_a_name_is_taken_out(waiting, settings, clock):
 def parked(memory, *turns):
     """The turns, filed and parked after the model failed."""
     observe(memory, *turns)
-    memory.backlog.hurry()
+    memory.queue.hurry()
     for batch in memory.due(memory.clock()):
         memory.file(batch, ModelError("the model is away"))
 
@@ -360,7 +360,7 @@ def test_words_taken_out_of_the_session_file_do_not_return_with_a_retry(waiting,
     assert "Max" not in session.read_text()
     facts = waiting.call("recall", {"query": "Mira Max brother", "kinds": ["fact"]})["hits"]
     assert [fact["quote"] for fact in facts] == ["My name is Mira."]
-    assert not any(waiting.backlog.counts().values())
+    assert not any(waiting.queue.counts().values())
 
 
 # row: X8
@@ -374,20 +374,20 @@ def test_a_session_file_deleted_while_its_batch_is_parked_stays_deleted(waiting,
     clock.advance(days=1)
     work(waiting)
     assert not sessions(waiting)
-    assert not any(waiting.backlog.counts().values())
+    assert not any(waiting.queue.counts().values())
 
 
 def test_only_a_flush_revives_what_is_parked_or_dead_and_waits_for_it(waiting):
     """Hurrying what waits leaves it alone."""
     parked(waiting, turn(1, "My name is Mira."))
-    assert waiting.backlog.hurry() == set()
+    assert waiting.queue.hurry() == set()
     assert waiting.due(waiting.clock()) == []
-    waiting.backlog.revive()
-    wanted = waiting.backlog.hurry()
+    waiting.queue.revive()
+    wanted = waiting.queue.hurry()
     assert len(wanted) == 1
-    assert not waiting.backlog.wait(wanted, 0.01)
+    assert not waiting.queue.wait(wanted, 0.01)
     work(waiting)
-    assert waiting.backlog.wait(wanted, 0.01)
+    assert waiting.queue.wait(wanted, 0.01)
 
 
 def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
@@ -396,10 +396,10 @@ def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
     memory = held_back(opened(policy=policy))
     for number in range(4):
         observe(memory, turn(number, f"Wave number {number}."))
-        memory.backlog.hurry()
+        memory.queue.hurry()
         for batch in memory.due(memory.clock()):
             memory.file(batch, ModelError("no key", retryable=False))
-    assert memory.backlog.counts()["dead_turns"] == 4
+    assert memory.queue.counts()["dead_turns"] == 4
     assert observe(memory, turn(0, "Wave number 0."))["duplicates"] == 1
 
 
@@ -427,12 +427,12 @@ def test_places_that_are_no_longer_kept_in_mind_are_found_again(opened, settings
             keys += observe(memory, turn(number, f"Wave {number} of {name}.", session=name))["keys"]
             assert len(memory.intake._places) <= 2
         if number == 1:
-            memory.backlog.hurry()
+            memory.queue.hurry()
             work(memory)
     assert len(set(keys)) == len(keys) == 15
     assert len({key.partition("#")[0] for key in keys}) == 5
     assert {key.rpartition("^")[2] for key in keys[-5:]} == {"t3"}
-    memory.backlog.hurry()
+    memory.queue.hurry()
     work(memory)
     assert [path.read_text().count("> Wave") for path in sessions(memory)] == [3] * 5
 
@@ -441,7 +441,7 @@ def test_nothing_is_kept_in_mind_of_turns_that_are_in_the_vault(waiting):
     """Neither their ids nor their places, however they came."""
     observe(waiting, turn(1), turn(2, session="other"))
     waiting.call("remember", {"text": "Anna drinks tea."})
-    waiting.backlog.hurry()
+    waiting.queue.hurry()
     work(waiting)
     assert not waiting.intake._pending
     assert not waiting.intake._ahead
@@ -462,7 +462,7 @@ def damage(memory):
 def test_a_turn_is_not_stored_twice_when_the_catalogue_is_found_damaged_meanwhile(waiting):
     """Who asks for the turn finds the damage; until the vault is read again turns are refused."""
     observe(waiting, turn(1))
-    waiting.backlog.hurry()
+    waiting.queue.hurry()
     work(waiting)
     damage(waiting)
     known = waiting.index.known
@@ -483,7 +483,7 @@ def test_a_turn_is_not_stored_twice_when_the_catalogue_is_found_damaged_meanwhil
 def test_a_scan_that_finds_the_catalogue_damaged_reads_everything(waiting, paths):
     """Whatever it was asked to look at."""
     observe(waiting, turn(1))
-    waiting.backlog.hurry()
+    waiting.queue.hurry()
     work(waiting)
     waiting.rescan([])
     damage(waiting)
@@ -494,28 +494,28 @@ def test_a_scan_that_finds_the_catalogue_damaged_reads_everything(waiting, paths
 
 def test_a_fault_nobody_foresaw_holds_up_one_batch_and_no_other(waiting, clock, monkeypatch):
     """Nobody has it any more: it is given back, tried again soon, and the others go on."""
-    honest = waiting.filing.file_turns
+    honest = waiting.note_writer.file_turns
 
     def trips(turns):
         if turns[0].turn.session == "odd":
             raise ValueError("odd")
         return honest(turns)
 
-    monkeypatch.setattr(waiting.filing, "file_turns", trips)
+    monkeypatch.setattr(waiting.note_writer, "file_turns", trips)
     observe(waiting, turn(1, session="a"), turn(1, session="odd"), turn(1, session="z"))
-    waiting.backlog.hurry()
+    waiting.queue.hurry()
     with pytest.raises(ValueError, match="odd"):
         work(waiting)
-    assert waiting.backlog.counts()["distilling_turns"] == 0
+    assert waiting.queue.counts()["distilling_turns"] == 0
     assert waiting.next_due() == clock()
     work(waiting)
     assert len(sessions(waiting)) == 2
-    assert waiting.backlog.counts()["parked_turns"] == 1
+    assert waiting.queue.counts()["parked_turns"] == 1
     monkeypatch.undo()
     clock.advance(minutes=1)
     work(waiting)
     assert len(sessions(waiting)) == 3
-    assert not any(waiting.backlog.counts().values())
+    assert not any(waiting.queue.counts().values())
 
 
 # row: A1
@@ -540,4 +540,4 @@ def test_a_batch_that_was_filed_and_not_settled_is_filed_again_without_a_trace(m
     clock.advance(minutes=1)
     memory.call("flush", {})
     assert kept() == before
-    assert not any(memory.backlog.counts().values())
+    assert not any(memory.queue.counts().values())

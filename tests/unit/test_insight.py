@@ -14,7 +14,7 @@ from engram.core.dedup import Neighbour
 from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.core.text import content_hash
-from engram.maintenance.passes import Bundle, Living, Looking, Made, View, insight
+from engram.maintenance.passes import ChangeGroup, MemoryState, NewMemory, PassView, VaultReader, insight
 from engram.vault import syscalls
 from tests.fakes.judging import all_of, judging, material, tasks
 from tests.fakes.keeping import Keeping
@@ -122,7 +122,7 @@ def test_only_what_the_fold_says_whole_is_archived(keeping, fake):
     judging(fake, fold={"text": FOLD, "from": [1, 2]})
     night(keeping, "fold")
     assert actives(keeping) == set(names)
-    keeping.memory.upkeep.order.sight.answers.clear()
+    keeping.memory.maintenance_loop.order.snapshot.answers.clear()
     judging(fake, fold={"text": FOLD, "from": [1, 2, 3, 3, 9, "4"]})
     report = night(keeping, "fold")
     assert actives(keeping) == {names[3], made(keeping)[0].id}
@@ -169,7 +169,7 @@ def test_at_most_five_folds_in_a_run(keeping, fake):
 def test_five_that_are_close_become_one():
     """By numbers that mean something; four are left alone, and so is what words tell apart."""
 
-    class Near(Looking):
+    class Near(VaultReader):
         def __init__(self, similarity=0.81, apart=""):
             super().__init__()
             self.how = {"similarity": similarity, "apart": apart}
@@ -178,7 +178,7 @@ def test_five_that_are_close_become_one():
             return [Neighbour(one.fact, **self.how) for one in living if one.fact != fact]
 
     living = [
-        Living(
+        MemoryState(
             Fact(
                 f"F{n}",
                 f"Anna hikes on trail {n}.",
@@ -191,12 +191,12 @@ def test_five_that_are_close_become_one():
         for n in range(5)
     ]
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    view = View(Policy(), UTC, {one.fact.id: one for one in living}, look=Near())
+    view = PassView(Policy(), UTC, {one.fact.id: one for one in living}, look=Near())
     (ask,) = insight.cluster(view, now)
     answer = {"text": "Anna hikes on trails.", "from": [1, 2, 3, 4, 5], "dropped": {}}
     (bundle,) = insight.cluster(replace(view, answers={ask.key: answer}), now)
-    assert isinstance(bundle, Bundle)
-    assert isinstance(bundle.steps[0], Made)
+    assert isinstance(bundle, ChangeGroup)
+    assert isinstance(bundle.steps[0], NewMemory)
     assert (bundle.steps[0].fact.importance, len(bundle.steps)) == (0.4, 6)
     four = replace(view, memories=dict(list(view.memories.items())[:4]))
     assert insight.cluster(four, now) == []
@@ -291,14 +291,14 @@ RULE = "Anna likes to spend her days outdoors around Bergen."
 def test_a_principle_rests_on_all_and_the_weakest_makes_room(keeping, fake):
     """Category, confidence and stability as the seed has them; never one memory more."""
     names = told(keeping, *TRIPS, days=5, source=keeping.said())
-    keeping.memory.using.uses.note({names[1]: keeping.memory.using.of(names[1])})
+    keeping.memory.usage_tracker.usage_log.note({names[1]: keeping.memory.usage_tracker.of(names[1])})
     judging(fake, principle=all_of(RULE))
     before = len(actives(keeping))
     night(keeping, "principles")
     (rule,) = made(keeping)
     assert (rule.text, rule.category, rule.confidence) == (RULE, "principle", 0.8)
     assert set(rule.derived_from) == set(names)
-    assert keeping.memory.using.of(rule.id).stability == 3.0
+    assert keeping.memory.usage_tracker.of(rule.id).stability == 3.0
     assert len(actives(keeping)) == before
     (gone,) = set(names) - actives(keeping)
     assert rule.supersedes == (gone,)

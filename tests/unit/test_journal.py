@@ -15,7 +15,7 @@ from engram.core.policy import JournalPolicy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import StorageError
 from engram.vault import syscalls
-from engram.vault.journal import Buried, Journal, Parked
+from engram.vault.journal import DeadLetter, Journal, ParkedBatch
 from engram.vault.syscalls import Syscalls
 
 WHEN = datetime(2026, 11, 20, 21, 14, 5, tzinfo=timezone(timedelta(hours=1)))
@@ -69,11 +69,11 @@ def disk(monkeypatch):
 # row: X1
 def test_what_was_stored_is_there_after_a_restart(opened):
     """Turns come back whole, in order, under their numbers."""
-    journal, backlog = opened()
-    assert (backlog.turns, backlog.problems) == ((), ())
+    journal, queue = opened()
+    assert (queue.turns, queue.problems) == ((), ())
     seqs = journal.append([turn(1), turn(2)])
-    _, backlog = opened()
-    assert backlog.turns == ((seqs[0], turn(1)), (seqs[1], turn(2)))
+    _, queue = opened()
+    assert queue.turns == ((seqs[0], turn(1)), (seqs[1], turn(2)))
 
 
 @given(
@@ -91,8 +91,8 @@ def test_any_turn_comes_back_as_it_was(tmp_path_factory, text, speaker, persona,
     journal.replay()
     journal.append([said])
     journal.close()
-    backlog = Journal(folder, JournalPolicy()).replay()
-    assert ([filed for _, filed in backlog.turns], backlog.problems) == ([said], ())
+    queue = Journal(folder, JournalPolicy()).replay()
+    assert ([filed for _, filed in queue.turns], queue.problems) == ([said], ())
 
 
 def test_batches_settle_in_any_order(opened):
@@ -100,8 +100,8 @@ def test_batches_settle_in_any_order(opened):
     journal, _ = opened()
     one, two, three = journal.append([turn(1), turn(2), turn(3)])
     journal.settle([three, one], "2 facts")
-    journal, backlog = opened()
-    assert backlog.turns == ((two, turn(2)),) == journal.backlog().turns
+    journal, queue = opened()
+    assert queue.turns == ((two, turn(2)),) == journal.queue().turns
 
 
 def test_parked_batches_and_dead_letters_are_kept(opened):
@@ -112,10 +112,10 @@ def test_parked_batches_and_dead_letters_are_kept(opened):
     journal.park([one, two], 2, WHEN + timedelta(hours=1), "no answer again")
     journal.bury([three], 6, "poison")
     for _ in range(2):
-        journal, backlog = opened()
-        assert backlog.parked == (Parked((one, two), 2, WHEN + timedelta(hours=1), "no answer again"),)
-        assert backlog.dead == (Buried(((three, turn(3)),), 6, "poison"),)
-        assert [seq for seq, _ in backlog.turns] == [one, two, four]
+        journal, queue = opened()
+        assert queue.parked == (ParkedBatch((one, two), 2, WHEN + timedelta(hours=1), "no answer again"),)
+        assert queue.dead == (DeadLetter(((three, turn(3)),), 6, "poison"),)
+        assert [seq for seq, _ in queue.turns] == [one, two, four]
     journal.park([three], 0, WHEN, "tried again by hand")
     assert opened()[1].dead == ()
 
@@ -125,8 +125,8 @@ def test_the_same_id_twice_is_one_turn(opened):
     journal, _ = opened()
     journal.append([turn(1, "refused, but written")])
     (later,) = journal.append([turn(1, "tea")])
-    journal, backlog = opened()
-    assert backlog.turns == ((later, turn(1, "tea")),)
+    journal, queue = opened()
+    assert queue.turns == ((later, turn(1, "tea")),)
     journal.settle([later])
     assert opened()[1].turns == ()
 
@@ -139,8 +139,8 @@ def test_a_settled_segment_is_removed_and_numbers_go_on(opened, tmp_path):
     for seq in reversed(seqs):
         journal.settle([seq])
     assert len(segments(tmp_path)) == 1
-    journal, backlog = opened()
-    assert backlog.turns == ()
+    journal, queue = opened()
+    assert queue.turns == ()
     assert journal.append([turn(9)])[0] > max(seqs)
 
 
@@ -152,8 +152,8 @@ def test_a_dead_letter_does_not_keep_every_segment(opened, tmp_path):
     for number in range(1, 60):
         journal.settle(journal.append([turn(number)]))
         assert len(segments(tmp_path)) <= 6
-    journal, backlog = opened()
-    assert (backlog.turns, backlog.dead) == ((), (Buried(((dead, turn(0)),), 6, "poison"),))
+    journal, queue = opened()
+    assert (queue.turns, queue.dead) == ((), (DeadLetter(((dead, turn(0)),), 6, "poison"),))
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
@@ -166,9 +166,9 @@ def test_a_torn_tail_is_told_and_the_rest_counts(opened, tmp_path, cut):
     path = tmp_path / "journal/00000001.jsonl"
     path.write_bytes(path.read_bytes()[:-cut])
     before = path.read_bytes()
-    journal, backlog = opened()
-    assert [filed for _, filed in backlog.turns] == [turn(1)]
-    (problem,) = backlog.problems
+    journal, queue = opened()
+    assert [filed for _, filed in queue.turns] == [turn(1)]
+    (problem,) = queue.problems
     assert (problem.code, problem.path, str(whole) in problem.message) == ("journal-torn", "00000001.jsonl", True)
     journal.append([turn(3)])
     assert path.read_bytes() == before
@@ -184,10 +184,10 @@ def test_a_damaged_line_is_told_and_its_segment_is_never_removed(opened, tmp_pat
     lines = path.read_bytes().splitlines(keepends=True)
     lines[1] = lines[1].replace(b"tea", b"tee")
     path.write_bytes(b"".join(lines))
-    journal, backlog = opened()
-    assert [filed for _, filed in backlog.turns] == [turn(0), turn(2)]
-    assert [(each.code, str(len(lines[0])) in each.message) for each in backlog.problems] == [("journal-damage", True)]
-    journal.settle([seq for seq, _ in backlog.turns])
+    journal, queue = opened()
+    assert [filed for _, filed in queue.turns] == [turn(0), turn(2)]
+    assert [(each.code, str(len(lines[0])) in each.message) for each in queue.problems] == [("journal-damage", True)]
+    journal.settle([seq for seq, _ in queue.turns])
     assert (tmp_path / "journal/00000001.damaged").read_bytes() == b"".join(lines)
     assert [problem.code for problem in opened()[1].problems] == ["journal-kept"]
 
@@ -218,7 +218,7 @@ def test_a_failed_sync_acknowledges_nothing_and_the_next_try_has_a_new_segment(o
         with pytest.raises(StorageError):
             journal.append([turn(2)])
         assert "disk failed" in journal.degraded
-    assert [filed for _, filed in journal.backlog().turns] == [turn(1)]
+    assert [filed for _, filed in journal.queue().turns] == [turn(1)]
     disk.broken = False
     journal.append([turn(2)])
     assert (journal.degraded, len(segments(tmp_path))) == ("", 3)
@@ -232,7 +232,7 @@ def test_a_failed_checkpoint_leaves_the_turns(opened, disk):
     disk.broken = True
     with pytest.raises(StorageError):
         journal.settle(seqs)
-    assert len(journal.backlog().turns) == 1
+    assert len(journal.queue().turns) == 1
     disk.broken = False
     journal.settle(seqs)
     assert opened()[1].turns == ()
@@ -253,8 +253,8 @@ def test_sixty_four_clients_share_syncs(opened, disk):
     for each in clients:
         each.join()
     assert 64 * 20 / disk.synced >= 20
-    _, backlog = opened()
-    assert len({filed.turn.id for _, filed in backlog.turns}) == 64 * 20 == len({seq for seq, _ in backlog.turns})
+    _, queue = opened()
+    assert len({filed.turn.id for _, filed in queue.turns}) == 64 * 20 == len({seq for seq, _ in queue.turns})
 
 
 def test_settling_by_one_thread_while_others_store_loses_nothing(opened):
@@ -275,5 +275,5 @@ def test_settling_by_one_thread_while_others_store_loses_nothing(opened):
         each.start()
     for each in clients:
         each.join()
-    held = sorted(filed.turn.id for _, filed in journal.backlog().turns)
+    held = sorted(filed.turn.id for _, filed in journal.queue().turns)
     assert held == sorted(kept) == sorted(filed.turn.id for _, filed in opened()[1].turns)

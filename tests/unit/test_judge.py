@@ -17,7 +17,7 @@ from engram.core.dedup import Judgement
 from engram.core.policy import LadderPolicy, ModelPolicy
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import judge as module
-from engram.llm.budget import Spend
+from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.judge import SCHEMA, judge, prompt, read_judgement
 from tests.fakes.openai_server import (
@@ -56,7 +56,7 @@ def api(request):
 
 def asking(fake, known=KNOWN, *, api="chat", seconds=20.0, spend=None):
     policy = replace(ModelPolicy(), timeout_seconds=seconds)
-    model = Model(ModelSettings("m", fake.url, api=api), policy, spend or Spend(), lambda: NOW)
+    model = Model(ModelSettings("m", fake.url, api=api), policy, spend or Budget(), lambda: NOW)
     return judge(model, NEW, known, LadderPolicy())
 
 
@@ -264,4 +264,4 @@ def test_a_spent_budget_is_told():
     """The batch waits; nobody is asked."""
     today = {"date": "2026-03-04", "calls": 10**6, "tokens_in": 0, "tokens_out": 0, "failures": 0}
     with FakeServer() as fake, pytest.raises(BudgetSpentError):
-        asking(fake, spend=Spend(lambda: today))
+        asking(fake, spend=Budget(lambda: today))

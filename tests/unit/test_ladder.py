@@ -11,7 +11,7 @@ import pytest
 
 from engram.config import EmbeddingSettings, ModelSettings
 from engram.core.records import Fact
-from engram.pipeline.plan import Plan
+from engram.pipeline.plan import WritePlan
 from tests.fakes.batches import batch_of, by_text, every, held_back, rows, tell, texts
 from tests.fakes.openai_server import FakeServer, fact, hang, prompt_text, status
 
@@ -255,7 +255,7 @@ def test_a_statement_is_embedded_once(asking, fake):
     embedded(memory)
     fake.requests.clear()
     for _ in range(2):
-        memory.climb.ladder.learn([BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors)
+        memory.reconciler.ladder.learn([BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors)
     assert [request.body["input"] for request in fake.requests] == [[OCEAN, MUNICH]]
 
 
@@ -264,7 +264,7 @@ def test_a_statement_is_embedded_once(asking, fake):
 
 def weighed(memory, text, when=None, plan=None, **more):
     fact = Fact("", text, created=memory.clock(), **more)
-    return memory.climb.ladder.weigh(fact, when or memory.clock(), model=False, plan=plan)
+    return memory.reconciler.ladder.weigh(fact, when or memory.clock(), model=False, plan=plan)
 
 
 # row: A7
@@ -278,7 +278,7 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     assert [one.similarity for one in near] == sorted((one.similarity for one in near), reverse=True)
     assert len(near) == 8
     few = replace(held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3))
-    held.climb.ladder.beside.settings = replace(held.settings, policy=few)
+    held.reconciler.ladder.beside.settings = replace(held.settings, policy=few)
     assert len(weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours) == 3
 
 
@@ -313,7 +313,7 @@ def test_a_persona_sees_its_own_and_what_everybody_knows(held):
 def test_a_batch_meets_its_own_statements_as_they_will_stand(held):
     """New ones are seen, and known ones as they are left."""
     tell(held, BERLIN)
-    plan = Plan(held.settings, held.clock(), held.filing)
+    plan = WritePlan(held.settings, held.clock(), held.note_writer)
     new = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", MUNICH, created=held.clock())
     plan.add(plan.placed(new), "new", "", asking=False)
     assert {near.fact.text for near in weighed(held, "Anna lives in Rome.", plan=plan).neighbours} == {BERLIN, MUNICH}
@@ -325,7 +325,7 @@ def test_the_same_slot_is_compared_from_further_away(asking, fake):
     habit = {"about": ("Anna",), "tags": ("habit",)}
     memory = asking()
     tell(memory, "Anna drinks tea with milk every morning.", **habit)
-    ladder, new = memory.climb.ladder, Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",))
+    ladder, new = memory.reconciler.ladder, Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",))
     assert ladder.weigh(new, memory.clock(), model=True).verdict.action == "create"
     tagged = replace(new, tags=("habit",))
     assert ladder.weigh(tagged, memory.clock(), model=True).verdict.action == "judge"
@@ -340,7 +340,10 @@ def test_nothing_is_tied_to_what_is_over(held):
     (new,) = tell(held, "Anna painted her wooden boat red in Oslo.").created
     ends = {frozenset((row["from"], row["to"])) for row in rows(held, "edges.jsonl")}
     assert frozenset((new, gone)) not in ends
-    assert held.climb.ladder.ties(held.index.fact(gone), Plan(held.settings, held.clock(), held.filing)) == ()
+    assert (
+        held.reconciler.ladder.ties(held.index.fact(gone), WritePlan(held.settings, held.clock(), held.note_writer))
+        == ()
+    )
 
 
 # row: X20

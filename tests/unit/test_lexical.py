@@ -12,10 +12,11 @@ from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
 from engram.core.ranking import MEANING, ask
-from engram.index.bm25 import Doc, Lexical, Where
+from engram.index.bm25 import Bm25Index, IndexedText
+from engram.index.filters import SearchFilter
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
-ALL = Where(persona=None)
+ALL = SearchFilter(persona=None)
 
 
 def at(*date):
@@ -23,15 +24,15 @@ def at(*date):
 
 
 def turn(key, text, position=0, thread="s", **more):
-    return Doc(key, "turn", text, thread, position, **more)
+    return IndexedText(key, "turn", text, thread, position, **more)
 
 
 def fact(key, text, **more):
-    return Doc(key, "fact", text, **more)
+    return IndexedText(key, "fact", text, **more)
 
 
 def index(*docs, **policy):
-    made = Lexical(LexicalPolicy(**policy))
+    made = Bm25Index(LexicalPolicy(**policy))
     made.add(docs)
     return made
 
@@ -53,7 +54,7 @@ def parts(lexical, text, key):
 
 def test_an_empty_index_finds_nothing():
     """No division by the number of documents."""
-    lexical = Lexical()
+    lexical = Bm25Index()
     assert search(lexical, "coffee") == search(lexical, "")
     assert keys(search(lexical, "coffee")) == []
     assert len(lexical.get_scores(["coffee"])) == 0
@@ -139,10 +140,12 @@ def test_threads_may_add_and_search_at_once():
 
 def test_kinds_and_threads_are_kept_to():
     """What is not asked for is not there, and is not counted as left out."""
-    lexical = index(fact("f", "tea"), turn("t", "tea"), turn("u", "tea", thread="other"), Doc("n", "note", "tea"))
-    assert keys(search(lexical, "tea", Where(kinds=("fact", "note")))) == ["f", "n"]
-    assert keys(search(lexical, "tea", Where(kinds=("turn",), threads=("s",)))) == ["t"]
-    assert search(lexical, "tea", Where(kinds=("fact",))).filtered == {}
+    lexical = index(
+        fact("f", "tea"), turn("t", "tea"), turn("u", "tea", thread="other"), IndexedText("n", "note", "tea")
+    )
+    assert keys(search(lexical, "tea", SearchFilter(kinds=("fact", "note")))) == ["f", "n"]
+    assert keys(search(lexical, "tea", SearchFilter(kinds=("turn",), threads=("s",)))) == ["t"]
+    assert search(lexical, "tea", SearchFilter(kinds=("fact",))).filtered == {}
 
 
 # row: E14
@@ -153,10 +156,10 @@ def test_a_persona_sees_its_own_and_everybodys():
         turn("theirs", "secret swordfish", 2, persona="bob"),
         turn("all", "swordfish recipe", thread="t"),
     )
-    assert keys(search(lexical, "swordfish", Where(persona="ada"))) == ["all"]
-    assert set(keys(search(lexical, "swordfish", Where(persona="bob")))) == {"theirs", "all"}
-    assert keys(search(lexical, "swordfish", Where())) == ["all"]
-    assert search(lexical, "swordfish", Where(persona="ada")).filtered == {}
+    assert keys(search(lexical, "swordfish", SearchFilter(persona="ada"))) == ["all"]
+    assert set(keys(search(lexical, "swordfish", SearchFilter(persona="bob")))) == {"theirs", "all"}
+    assert keys(search(lexical, "swordfish", SearchFilter())) == ["all"]
+    assert search(lexical, "swordfish", SearchFilter(persona="ada")).filtered == {}
 
 
 # row: X4
@@ -169,10 +172,10 @@ def test_units_left_out_are_counted_by_reason_where_they_would_have_been_shown()
         fact("weak", "tea and much else besides " * 9, status="archived"),
         fact("now", "swordfish tea"),
     )
-    found = search(lexical, "swordfish tea", Where(as_of=at(2026, 2, 1)), k=1)
+    found = search(lexical, "swordfish tea", SearchFilter(as_of=at(2026, 2, 1)), k=1)
     assert keys(found) == ["now"]
     assert found.filtered == {}
-    found = search(lexical, "swordfish tea", Where(as_of=at(2026, 2, 1)), k=5)
+    found = search(lexical, "swordfish tea", SearchFilter(as_of=at(2026, 2, 1)), k=5)
     assert found.filtered == {"status": 2, "not known then": 1, "not valid then": 1}
 
 
@@ -185,8 +188,8 @@ def test_as_of_answers_from_what_was_known_and_valid_then():
         turn("said", "drinks what?", when=at(2026, 3, 1)),
     )
     both = ("active", "superseded")
-    assert keys(search(lexical, "drinks", Where(statuses=both, as_of=at(2026, 2, 1)))) == ["tea"]
-    assert set(keys(search(lexical, "drinks", Where(statuses=both, as_of=at(2026, 6, 1))))) == {"oat", "said"}
+    assert keys(search(lexical, "drinks", SearchFilter(statuses=both, as_of=at(2026, 2, 1)))) == ["tea"]
+    assert set(keys(search(lexical, "drinks", SearchFilter(statuses=both, as_of=at(2026, 6, 1))))) == {"oat", "said"}
 
 
 # What a conversation adds.
@@ -306,7 +309,7 @@ def test_a_long_neighbour_weighs_no_more_than_a_short_one():
 
 def test_neighbours_are_found_whatever_came_first():
     """Turns link by position, and close up when one between them goes."""
-    lexical = Lexical()
+    lexical = Bm25Index()
     for place in (3, 1, 2):
         lexical.add([turn(f"t{place}", "swordfish" if place == 1 else "so", place)])
     assert keys(search(lexical, "swordfish")) == ["t1", "t2", "t3"]
@@ -325,7 +328,7 @@ def test_the_date_of_a_turn_answers_for_its_words():
         assert keys(search(lexical, words))[0] == "may"
     assert {"may", "june"} == set(keys(search(lexical, "met 2023")))
     assert "date" in parts(lexical, "met 2023", "may")
-    far = Lexical(zone=ZoneInfo("Pacific/Kiritimati"))
+    far = Bm25Index(zone=ZoneInfo("Pacific/Kiritimati"))
     far.add(docs)
     assert "date" in next(hit.parts for hit in search(far, "met on Tuesday").hits if hit.key == "may")
 
@@ -458,7 +461,7 @@ def test_a_word_that_languages_stem_apart_is_one_word_of_the_question():
 
 def test_terms_are_stems_without_stop_words():
     """What a caller counts with is what the index counts."""
-    assert Lexical().terms("The children's toys were lost") == ["child", "toy", "lose"]
+    assert Bm25Index().terms("The children's toys were lost") == ["child", "toy", "lose"]
 
 
 # The snapshot.
@@ -469,7 +472,7 @@ def filled():
         turn("s#^t1", "Where did you buy the lamp?", 1, speaker="Bob", when=at(2026, 5, 1)),
         turn("s#^t2", "In Oslo. 绿茶", 2, speaker="Anna", role="assistant", when=at(2026, 5, 1)),
         fact("F", "Anna bought a lamp in Oslo", persona="ada", status="archived", valid_from=at(2026, 1, 1)),
-        Doc("notes/lämp.md", "note", "lamp repair"),
+        IndexedText("notes/lämp.md", "note", "lamp repair"),
     )
 
 
@@ -479,13 +482,13 @@ QUESTIONS = ("When did Anna buy the lamp?", "lamp Oslo in May", "绿茶", "what 
 # row: X20
 def test_a_saved_index_answers_as_before(tmp_path):
     """Also with what is added and removed after it was loaded."""
-    first, second = filled(), Lexical()
+    first, second = filled(), Bm25Index()
     first.save(tmp_path)
     assert second.load(tmp_path)
     for lexical in (first, second):
         lexical.add([turn("s#^t3", "A lamp from Oslo?", 3, speaker="Bob"), fact("G", "lamp oil")])
         lexical.remove(["notes/lämp.md"])
-    where = Where(statuses=("active", "archived"), persona="ada")
+    where = SearchFilter(statuses=("active", "archived"), persona="ada")
     for text in QUESTIONS:
         assert search(first, text, where) == search(second, text, where)
     assert len(second) == len(first) == 5
@@ -500,7 +503,7 @@ def test_an_index_can_be_saved_again_and_again(tmp_path):
     lexical.remove(["x"])
     lexical.save(tmp_path)
     assert (tmp_path / "lexical.bin").read_bytes() == once
-    empty = Lexical()
+    empty = Bm25Index()
     empty.save(tmp_path)
     assert empty.load(tmp_path)
     assert len(empty) == 0
@@ -508,7 +511,7 @@ def test_an_index_can_be_saved_again_and_again(tmp_path):
 
 def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
     """Absent, empty, cut anywhere, one bit flipped, not ours, another version, another zone: never a crash."""
-    lexical = Lexical()
+    lexical = Bm25Index()
     assert not lexical.load(tmp_path)
     filled().save(tmp_path)
     file = tmp_path / "lexical.bin"
@@ -523,7 +526,7 @@ def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
         assert len(lexical) in {0, 4}
         search(lexical, "lamp")
     file.write_bytes(whole)
-    assert not Lexical(zone=ZoneInfo("Asia/Tokyo")).load(tmp_path)
+    assert not Bm25Index(zone=ZoneInfo("Asia/Tokyo")).load(tmp_path)
     assert lexical.load(tmp_path)
     assert keys(search(lexical, "lamp"))
 
@@ -554,12 +557,12 @@ def test_what_is_added_while_saving_is_not_lost(tmp_path):
         lexical.save(tmp_path)
     stop.set()
     adding.join()
-    fresh = Lexical()
+    fresh = Bm25Index()
     assert fresh.load(tmp_path)
     assert len(fresh) <= len(lexical)
-    assert len(search(lexical, "lamp", Where(statuses=("active", "archived"), persona=None), k=1000).hits) == len(
-        lexical
-    )
+    assert len(
+        search(lexical, "lamp", SearchFilter(statuses=("active", "archived"), persona=None), k=1000).hits
+    ) == len(lexical)
 
 
 def test_the_average_idf_is_that_of_the_living():
@@ -600,7 +603,7 @@ def test_policy_without_weights_is_plain_okapi():
 def test_many_at_once_are_found_like_one_after_another():
     """What makes a frozen segment of a cold start, and what joins the delta, give one answer."""
     docs = [fact(f"k{n:03}", " ".join(f"w{(n * step) % 700}" for step in range(1, 101))) for n in range(300)]
-    at_once, singly = index(*docs), Lexical()
+    at_once, singly = index(*docs), Bm25Index()
     for doc in docs:
         singly.add([doc])
     for found in (at_once, singly):

@@ -11,7 +11,7 @@ import pytest
 from engram.core import decay
 from engram.core.clock import Reading, clock_doubt
 from engram.core.lifecycle import (
-    Coming,
+    Forecast,
     archived,
     expired,
     fate,
@@ -527,13 +527,13 @@ def fading(days):
 # row: X10
 def test_a_forecast_names_the_first_day_and_the_reason():
     """First it is doubted, then put away; a longer look shows more."""
-    stale = Coming(NOW + 65 * DAY, "stale", "decay 0.65 or more")
-    away = Coming(NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded")
+    stale = Forecast(NOW + 65 * DAY, "stale", "decay 0.65 or more")
+    away = Forecast(NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded")
     fact = replace(OLD, created=NOW)
     assert when(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
     assert when(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
     assert when(replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY) == (stale, away)
-    older = Coming(NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded")
+    older = Forecast(NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded")
     assert when(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
 
 
@@ -566,7 +566,7 @@ def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
     """What is stale does not become it; what is due is due today; a pinned one has no future."""
     tired = replace(OLD, importance=0.9)
     (away,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5))
-    assert away == Coming(NOW, "archive", "a moment, salience below 0.5")
+    assert away == Forecast(NOW, "archive", "a moment, salience below 0.5")
     assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
     assert when(replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY) == ()
     assert when(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY) == ()
@@ -576,7 +576,7 @@ def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
 def test_a_forecast_tells_what_expires():
     """On the first day that lies behind the end, whatever the vitals."""
     ending = replace(FACT, expires=NOW + 5 * DAY + SECOND)
-    assert when(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (Coming(NOW + 6 * DAY, "archive", "expired"),)
+    assert when(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (Forecast(NOW + 6 * DAY, "archive", "expired"),)
     assert when(ending, UNUSED, lambda _: FRESH, NOW, 5, POLICY) == ()
 
 

@@ -117,7 +117,7 @@ def test_turns_in_the_journal_survive_a_restart_and_are_distilled(memory, opened
     assert recalled(later, "Mira")["hits"][0] == before
     work(later)
     assert len(notes(later)) == 1
-    assert later.backlog.counts() == {"waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0, "dead_turns": 0}
+    assert later.queue.counts() == {"waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0, "dead_turns": 0}
 
 
 # row: C2
@@ -393,7 +393,7 @@ def test_wiping_every_derived_store_changes_no_answer(memory, opened):
     questions = ("marine biologist", "Porto", "Who is Anna?")
     for question in questions:
         recalled(memory, question)
-    memory.using.flush()  # the first use moves a memory up
+    memory.usage_tracker.flush()  # the first use moves a memory up
     before = [recalled(memory, question)["hits"] for question in questions]
     memory.close()
     memory.close = lambda: None
@@ -574,7 +574,7 @@ def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory.climb, "file", refused)
+        patch.setattr(memory.reconciler, "file", refused)
         assert observe(memory, turn(1, "My name is Mira."))["stored"] == 1
     assert "disk is full" in memory.faults["filing"]
     clock.advance(minutes=1)
@@ -614,7 +614,7 @@ def test_restarts_alone_end_in_a_dead_letter_that_is_seen(opened, settings):
     memory.file(batch, fault.value)
     assert len(notes(memory)) == 1
     assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["model", "dead-letter"]
-    memory.backlog.revive()
+    memory.queue.revive()
     (batch,) = memory.due(memory.clock())
     assert batch.attempts < settings.policy.model.attempts
 

@@ -375,7 +375,7 @@ def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fak
     judging(fake, compare=every("same", 0.8))
     light(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
-    keeping.memory.upkeep.order.sight.answers.clear()
+    keeping.memory.maintenance_loop.order.snapshot.answers.clear()
     (keeping.root / "state" / "compared.json").unlink()
     judging(fake, compare=every("same", 0.95))
     light(keeping, only="compare")
@@ -413,7 +413,7 @@ def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(asking, f
     path = keeping.root / "state" / "compared.json"
     held = path.read_bytes()
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
-    history = keeping.memory.upkeep.order.history
+    history = keeping.memory.maintenance_loop.order.history
     assert [step.after for step in history.load(run).steps if step.after.startswith("state/")] == []
     if repository:
         (history.folder / f"{run}.run").unlink()
@@ -470,13 +470,13 @@ def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_somethin
 
 # row: C12
 def test_light_runs_keep_ten_minutes_apart(keeping, clock):
-    upkeep = keeping.memory.upkeep
-    upkeep.tend(busy=False)
+    maintenance_loop = keeping.memory.maintenance_loop
+    maintenance_loop.tend(busy=False)
     for minutes, runs in ((0, ["light"]), (9, []), (1, ["light"])):
         clock.advance(minutes=minutes)
         for _ in range(3):
-            upkeep.agenda.filed(0)
-        assert [report.cadence for report in upkeep.tend(busy=False)] == runs
+            maintenance_loop.schedule.filed(0)
+        assert [report.cadence for report in maintenance_loop.tend(busy=False)] == runs
 
 
 # row: A28

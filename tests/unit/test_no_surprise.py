@@ -14,7 +14,7 @@ from engram.core import holds
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
 from engram.maintenance.holds import STATE, path_of
 from engram.vault import frontmatter
-from engram.vault.usage import ALL, USAGE, Uses
+from engram.vault.usage import ALL, USAGE, UsageLog
 from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
 
@@ -87,7 +87,7 @@ def test_four_hundred_nights_change_no_byte_of_them(settings, opened, clock):
     memory = opened()
     for _ in range(400):
         clock.advance(days=1)
-        assert memory.upkeep.order.run("nightly").failures == {}
+        assert memory.maintenance_loop.order.run("nightly").failures == {}
     assert bytes_of(told.values()) == before
     assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
     assert {row["what"] for row in memory.call("forecast", {"days": 400})["coming"]} == set()
@@ -159,7 +159,7 @@ def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
     memory.call("flush", {})
     facts = memory.index.catalog.facts()
     assert facts
-    assert {memory.using.of(fact.id).met for fact in facts} == {clock()}
+    assert {memory.usage_tracker.of(fact.id).met for fact in facts} == {clock()}
     nights(memory, clock, 3)
     assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
 
@@ -178,7 +178,7 @@ def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
     shutil.rmtree(settings.cache)
     memory = opened()
     nights(memory, clock, 1)
-    met = {fact.path.rpartition("/")[2]: memory.using.of(fact.id).met for fact in memory.index.catalog.facts()}
+    met = {fact.path.rpartition("/")[2]: memory.usage_tracker.of(fact.id).met for fact in memory.index.catalog.facts()}
     assert met == {"preference-00001.md": arrived, "other.md": arrived}
 
 
@@ -187,60 +187,60 @@ def test_a_lost_usage_log_puts_nothing_away_the_next_night(keeping, opened, cloc
     for n in range(30):
         keeping.fact(f"Anna saw a red car number {n}.", days=300, importance=0.1, confidence=0.5)
     shutil.rmtree(keeping.root / USAGE)
-    keeping.memory.using.uses._held.clear()  # nothing of it is left in the process either
-    keeping.memory.using.uses._held[keeping.memory.using.uses.device] = {}
+    keeping.memory.usage_tracker.usage_log._held.clear()  # nothing of it is left in the process either
+    keeping.memory.usage_tracker.usage_log._held[keeping.memory.usage_tracker.usage_log.device] = {}
     memory = opened()
     nights(memory, clock, 5)
     assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
 
 
 def devices(vault):
-    return [Uses(vault, device * 16, UsagePolicy()) for device in "ab"]
+    return [UsageLog(vault, device * 16, UsagePolicy()) for device in "ab"]
 
 
 def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(memory, clock):
     one, two = devices(memory.vault)
-    for uses, days in ((one, 3), (two, 5)):
-        uses.refresh(clock())
-        uses.meet({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
-        uses.flush()
+    for usage_log, days in ((one, 3), (two, 5)):
+        usage_log.refresh(clock())
+        usage_log.meet({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
+        usage_log.flush()
     one.refresh(clock())
     assert (one.of("A").met, one.of("B").met) == (clock() - 5 * DAY, clock() - 9 * DAY)
     path = memory.settings.vault / two.path
     path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))) * 2)
-    again = Uses(memory.vault, "c" * 16, UsagePolicy())
+    again = UsageLog(memory.vault, "c" * 16, UsagePolicy())
     again.refresh(clock())
     assert again.of("A").met == clock() - 5 * DAY
 
 
 def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
-    uses = devices(memory.vault)[0]
-    uses.refresh(clock())
-    uses.meet({f"M{n:04}": clock() - DAY for n in range(2500)})
-    assert uses.flush() == 3
-    uses.meet({"M0000": clock(), "M0001": clock() - 2 * DAY})
-    assert uses.flush() == 1, "the earlier one alone"
+    usage_log = devices(memory.vault)[0]
+    usage_log.refresh(clock())
+    usage_log.meet({f"M{n:04}": clock() - DAY for n in range(2500)})
+    assert usage_log.flush() == 3
+    usage_log.meet({"M0000": clock(), "M0001": clock() - 2 * DAY})
+    assert usage_log.flush() == 1, "the earlier one alone"
     for n in range(20):
-        uses.note({"M0000": replace(uses.of("M0000"), access=n + 1)})
-        uses.flush()
-    before = [uses.of(name) for name in ("M0000", "M0001", "M2499")]
-    assert uses.compact(clock()) > 0
-    assert uses.compact(clock()) == 0
+        usage_log.note({"M0000": replace(usage_log.of("M0000"), access=n + 1)})
+        usage_log.flush()
+    before = [usage_log.of(name) for name in ("M0000", "M0001", "M2499")]
+    assert usage_log.compact(clock()) > 0
+    assert usage_log.compact(clock()) == 0
     again = devices(memory.vault)[0]
     again.refresh(clock())
     assert [again.of(name) for name in ("M0000", "M0001", "M2499")] == before
 
 
 def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(memory, clock):
-    uses = devices(memory.vault)[0]
-    path = memory.settings.vault / uses.path
+    usage_log = devices(memory.vault)[0]
+    path = memory.settings.vault / usage_log.path
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = ['{"met": ["A"], "at": "2099-01-01T00:00:00+00:00"}', '{"met": "A", "at": "x"}', '{"met": [["A"]]}']
     path.write_text("\n".join(lines) + "\n")
-    uses.refresh(clock())
-    assert uses.of("A").met == clock()
-    uses.meet({"A": clock()})
-    assert uses.flush() == 0
+    usage_log.refresh(clock())
+    assert usage_log.of("A").met == clock()
+    usage_log.meet({"A": clock()})
+    assert usage_log.flush() == 0
 
 
 # -- held runs ---------------------------------------------------------------------------------------------
@@ -390,11 +390,11 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     """The tick stands, and is obeyed once the clock is believed again."""
     memory = doubles.memory
     memory.call("consolidate", {})
-    real, memory.upkeep.order.frozen = memory.upkeep.order.frozen, lambda: "many notes vanished"
+    real, memory.maintenance_loop.order.frozen = memory.maintenance_loop.order.frozen, lambda: "many notes vanished"
     tick(memory, "Do it")
     assert held(memory).exists()
     assert "nothing is done to memories now" in memory.faults["review"]
-    memory.upkeep.order.frozen = real
+    memory.maintenance_loop.order.frozen = real
     memory.rescan(None)
     assert not held(memory).exists()
     assert statuses(memory).count("superseded") == 25
@@ -423,8 +423,8 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
 
 
 def test_times_of_meeting_have_a_zone(memory):
-    memory.using.uses.meet({"A": datetime(2026, 1, 1, tzinfo=UTC)})
-    assert memory.using.uses.met("A").tzinfo is not None
+    memory.usage_tracker.usage_log.meet({"A": datetime(2026, 1, 1, tzinfo=UTC)})
+    assert memory.usage_tracker.usage_log.met("A").tzinfo is not None
 
 
 # -- what a run would end of notes that engram did not write -----------------------------------------------
@@ -499,7 +499,9 @@ def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
     memory, paths, before = twins
     memory.call("consolidate", {})
     clock.advance(days=90)
-    memory.using.uses.note({"fact-00000": replace(memory.using.of("fact-00000"), evidence_at=clock())})
+    memory.usage_tracker.usage_log.note(
+        {"fact-00000": replace(memory.usage_tracker.of("fact-00000"), evidence_at=clock())}
+    )
     confidence = {name: memory.call("show", {"id": name})["worth"]["confidence"] for name in NAMES}
     assert confidence["fact-00000"] > confidence["preference-00001"]
     tick(memory, "Do it")
@@ -512,14 +514,14 @@ def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(se
     told = equal(settings.vault, 30)
     before = bytes_of(path for pair in told.values() for path in pair)
     memory = opened()
-    memory.upkeep.order.run("nightly")
+    memory.maintenance_loop.order.run("nightly")
     asked, state = held(memory).read_bytes(), (settings.vault / STATE).read_bytes()
     assert asked.count(b"\n- [[") == 20
     actions = settings.vault / "state/memory-actions.jsonl"
     rows = actions.read_bytes().count(b"\n")
     for _ in range(400):
         clock.advance(days=1)
-        assert memory.upkeep.order.run("nightly").failures == {}
+        assert memory.maintenance_loop.order.run("nightly").failures == {}
     assert held(memory).read_bytes() == asked
     assert (settings.vault / STATE).read_bytes() == state
     assert actions.read_bytes().count(b"\n") <= rows
@@ -527,7 +529,7 @@ def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(se
     assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
     tick(memory, "Do it")
     assert statuses(memory).count("superseded") == 20
-    memory.upkeep.order.run("nightly")
+    memory.maintenance_loop.order.run("nightly")
     assert held(memory).read_bytes().count(b"\n- [[") == 10
 
 

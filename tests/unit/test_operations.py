@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engram.errors import BadRequestError
-from engram.maintenance.questions import Upkeep
+from engram.maintenance.questions import MaintenanceLoop
 from engram.memory import Memory
-from engram.operations.memories import Deeds
+from engram.operations.memories import MemoryOperations
 from engram.operations.table import BY_NAME, OPERATIONS, checked
-from engram.recall.context import Briefing
+from engram.recall.context import ContextBuilder
 
 
 def test_every_operation_is_a_method_of_memory():
@@ -18,7 +18,9 @@ def test_every_operation_is_a_method_of_memory():
     assert not {
         name
         for name in names
-        if not any(callable(getattr(home, name, None)) for home in (Memory, Deeds, Upkeep, Briefing))
+        if not any(
+            callable(getattr(home, name, None)) for home in (Memory, MemoryOperations, MaintenanceLoop, ContextBuilder)
+        )
     }
 
 

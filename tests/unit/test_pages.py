@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.policy import FilePolicy
-from engram.core.records import Amend, Line
+from engram.core.records import BlockEdit, Line
 from engram.vault import frontmatter
 from engram.vault.blocks import amended, lines_of, page_from, text_of
 
@@ -22,11 +22,11 @@ LINES = st.lists(
 @given(LINES, st.sampled_from(("description", "card")))
 def test_lines_read_back_as_they_were_written(lines, name):
     """Whatever the words are; a second writing changes nothing."""
-    change = Amend("n.md", "", blocks={name: tuple(lines)}, title="Anna")
+    change = BlockEdit("n.md", "", blocks={name: tuple(lines)}, title="Anna")
     raw = amended(b"", change, LIMITS)
     held = page_from(frontmatter.read(raw)).blocks.get(name, ())
     assert [one.sources for one in held] == [one.sources for one in lines]
-    assert amended(raw, Amend("n.md", "", blocks={name: held}), LIMITS) == raw
+    assert amended(raw, BlockEdit("n.md", "", blocks={name: held}), LIMITS) == raw
 
 
 @pytest.mark.parametrize("words", ["a [[x|1]]", "- a", "%% engram:end card %%", "![[x]] <b>", "`= x`", "a ^b"])
@@ -41,20 +41,22 @@ def test_no_words_are_markup(words):
 def test_what_a_person_wrote_keeps_every_byte(sign):
     """Also line ends, byte order mark, keys and a missing last newline; a block comes and goes."""
     own = f"\ufeff---{sign}type:  person # mine{sign}---{sign}# Anna{sign}{sign}\tMine.  {sign}{sign}last".encode()
-    told = amended(own, Amend("n.md", "", {"seen": "x"}, {"description": (Line("So.", ("a",)),)}), LIMITS)
+    told = amended(own, BlockEdit("n.md", "", {"seen": "x"}, {"description": (Line("So.", ("a",)),)}), LIMITS)
     assert f"# Anna{sign}{sign}%% engram:begin description %%{sign}So. [[a|1]]{sign}".encode() in told
     assert told.startswith(own[: own.index(b"mine") + 4])
     assert told.endswith(f"\tMine.  {sign}{sign}last".encode())
-    gone = amended(told, Amend("n.md", "", {"seen": None}, {"description": ()}), LIMITS)
+    gone = amended(told, BlockEdit("n.md", "", {"seen": None}, {"description": ()}), LIMITS)
     assert gone.replace(sign.encode(), b"") == own.replace(sign.encode(), b"")
 
 
 # row: X3
 def test_a_link_to_what_goes_becomes_its_name_where_we_wrote_it():
     """In keys and between the markers, with and without words of its own; a person's words keep every byte."""
-    raw = amended(b"", Amend("n.md", "", {"memory": "[[a b]]"}, {"list": (Line("So.", ("a b",)),)}, title="T"), LIMITS)
+    raw = amended(
+        b"", BlockEdit("n.md", "", {"memory": "[[a b]]"}, {"list": (Line("So.", ("a b",)),)}, title="T"), LIMITS
+    )
     raw += b"Mine: [[a b]]\n"
-    done = amended(raw, Amend("n.md", "", unlink="a b"), LIMITS).decode()
+    done = amended(raw, BlockEdit("n.md", "", unlink="a b"), LIMITS).decode()
     assert done.count("[[") == 1
     assert "memory: a b\n" in done
     assert "- So. a b\n" in done

@@ -72,7 +72,7 @@ def used(keeping, *names):
     """These memories were recalled now."""
     for name in names:
         usage = Usage(access=1, last_access=keeping.clock())
-        keeping.memory.using.uses.note({name: usage})
+        keeping.memory.usage_tracker.usage_log.note({name: usage})
 
 
 def whole(keeping, **more):
@@ -117,7 +117,7 @@ def test_notes_of_one_name_become_one_and_every_link_still_leads_somewhere(keepi
     assert "- brother: [[Ben]]" in held
     assert keeping.seen(name).about == ("Anna Müller", "Ben")
     assert "- sister: [[Anna Müller]]" in text(keeping, "entities/people/Ben.md")
-    assert keeping.memory.climb.entering.linked(["ANNA müller", "Annchen"]) == ("Anna Müller",)
+    assert keeping.memory.reconciler.entity_writer.linked(["ANNA müller", "Annchen"]) == ("Anna Müller",)
     whole(keeping)
     keeping.memory.call("undo", {"id": report["run"]})
     assert keeping.tree() == before
@@ -140,7 +140,7 @@ def test_an_alias_unites_a_near_name_does_not(keeping):
     consolidate(keeping)
     assert not (keeping.root / "entities/people/Anni.md").exists()
     assert all((keeping.root / path).exists() for path in alone)
-    assert keeping.memory.climb.entering.linked(["Anni"]) == ("Anna Müller",)
+    assert keeping.memory.reconciler.entity_writer.linked(["Anni"]) == ("Anna Müller",)
     whole(keeping)
 
 
@@ -154,7 +154,7 @@ def test_many_notes_of_one_name_become_one_in_one_run(keeping):
     consolidate(keeping)
     (left,) = (keeping.root / "entities").rglob("*.md")
     assert left.stem.casefold() in {"anna müller", "anna-müller", "anna müller!"}
-    assert keeping.memory.climb.entering.linked(["Annchen of Porto"]) == (left.stem,)
+    assert keeping.memory.reconciler.entity_writer.linked(["Annchen of Porto"]) == (left.stem,)
     assert all(f"{name} of Porto" in left.read_text() for name in ("Anna-Müller", "Anni", "Annchen"))
     whole(keeping)
 
@@ -206,7 +206,7 @@ def test_a_note_that_a_person_links_to_stays_and_says_where_it_went(keeping):
     plant(keeping, "Anni sails.", about=("Anni",))
     consolidate(keeping)
     assert 'superseded_by: "[[Anna Müller]]"' in text(keeping, old)
-    assert keeping.memory.climb.entering.linked(["Anni"]) == ("Anna Müller",)
+    assert keeping.memory.reconciler.entity_writer.linked(["Anni"]) == ("Anna Müller",)
     whole(keeping)
 
 

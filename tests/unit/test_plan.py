@@ -192,7 +192,7 @@ def test_a_conflict_further_on_does_not_make_our_own_edit_a_persons(held):
     path.write_text(path.read_text().replace("chess", "go"))
     keys = {"confidence": 0.4}
     with pytest.raises(ConflictError):
-        held.filing.write([Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)], [])
+        held.note_writer.write([Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)], [])
     held.rescan(None)
     assert [row["memory"] for row in rows(held) if row["action"] == "edit"] == [theirs.id]
 
@@ -221,7 +221,7 @@ def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(held, 
     """It was filed, the process ended before the journal knew, and the person answered meanwhile."""
     known(held)
     batch, outcome = news(held)
-    held.climb.file(batch, outcome, clock())
+    held.reconciler.file(batch, outcome, clock())
     (doubtful,) = every(held, "review")
     tick(held.settings.vault / doubtful.path, "drop")
     held = held_back(opened())

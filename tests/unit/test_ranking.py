@@ -14,10 +14,10 @@ from engram.core.policy import RecallPolicy
 from engram.core.ranking import (
     MEANING,
     PRESETS,
-    Near,
+    NearByMeaning,
     Preset,
     Scored,
-    Unit,
+    UnitSignals,
     ask,
     excerpt,
     explanation,
@@ -159,7 +159,7 @@ def test_a_fact_and_its_turn_take_one_slot():
     """The fact is shown, the turn stands behind it, and the better score counts."""
     slots = merged(
         [scored("s#^t1", 4.0), scored("F", 3.0), scored("s#^t2", 2.0)],
-        {"s#^t1": Unit("s#^t1"), "F": Unit("F", source="s#^t1"), "s#^t2": Unit("s#^t2")},
+        {"s#^t1": UnitSignals("s#^t1"), "F": UnitSignals("F", source="s#^t1"), "s#^t2": UnitSignals("s#^t2")},
         NOW,
         PLAIN,
     )
@@ -169,7 +169,7 @@ def test_a_fact_and_its_turn_take_one_slot():
 # row: X1
 def test_each_fact_of_a_turn_has_a_slot_of_its_own():
     """Worth what its own words are worth; the turn stands behind the best, which is worth no less than the turn."""
-    units = {key: Unit(key, source="s#^t1") for key in ("F", "G", "H")} | {"s#^t1": Unit("s#^t1")}
+    units = {key: UnitSignals(key, source="s#^t1") for key in ("F", "G", "H")} | {"s#^t1": UnitSignals("s#^t1")}
     found = [scored("s#^t1", 4.0), scored("G", 3.0), scored("F", 2.0), scored("H", 1.0)]
     slots = merged(found, units, NOW, PLAIN)
     assert [(slot.key, slot.score, slot.behind) for slot in slots] == [
@@ -192,7 +192,7 @@ def test_each_fact_of_a_turn_has_a_slot_of_its_own():
 )
 def test_a_turn_has_a_slot_of_its_own_where_no_fact_of_it_holds_all_its_words_of_the_question(turn, facts, alone):
     """Then it says more of what is asked than any of them; else the words are not shown twice."""
-    units = {"t": Unit("t")} | {f"F{n}": Unit(f"F{n}", source="t") for n in range(len(facts))}
+    units = {"t": UnitSignals("t")} | {f"F{n}": UnitSignals(f"F{n}", source="t") for n in range(len(facts))}
     found = [Scored("t", 2.0, {}, turn), *(Scored(f"F{n}", 1.0, {}, held) for n, held in enumerate(facts))]
     slots = merged(found, units, NOW, PLAIN)
     assert ("t" in {slot.key for slot in slots}) is alone
@@ -202,7 +202,11 @@ def test_a_turn_has_a_slot_of_its_own_where_no_fact_of_it_holds_all_its_words_of
 # row: C28
 def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
     """The words of what is disputed do not stand above what replaced them."""
-    units = {"t": Unit("t"), "F": Unit("F", source="t", nudge=-0.12), "G": Unit("G", source="t", nudge=0.05)}
+    units = {
+        "t": UnitSignals("t"),
+        "F": UnitSignals("F", source="t", nudge=-0.12),
+        "G": UnitSignals("G", source="t", nudge=0.05),
+    }
     slots = merged([Scored("t", 2.0, {}, 0b11), Scored("F", 1.0, {}, 0b1), Scored("G", 1.0, {})], units, NOW, PLAIN)
     assert {slot.key: slot.score for slot in slots} == pytest.approx({"t": 0.88, "G": 0.55, "F": 0.38})
 
@@ -210,7 +214,7 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
 def test_a_fact_never_pushes_a_turn_below_another():
     """Turns keep the order they have without facts, whatever their facts score."""
     turns = [scored(f"s#^t{n}", 10.0 - n) for n in range(5)]
-    units = {one.key: Unit(one.key) for one in turns} | {"F": Unit("F", source="s#^t3")}
+    units = {one.key: UnitSignals(one.key) for one in turns} | {"F": UnitSignals("F", source="s#^t3")}
     alone = merged(turns, units, NOW, PLAIN)
     both = merged([*turns, scored("F", 0.5)], units, NOW, PLAIN)
     shown = ["s#^t3" if slot.key == "F" else slot.key for slot in both]
@@ -219,7 +223,7 @@ def test_a_fact_never_pushes_a_turn_below_another():
 
 def test_slots_with_one_score_stand_in_the_order_of_their_keys():
     """The order of what the index returned makes no difference."""
-    units = {key: Unit(key) for key in "abc"}
+    units = {key: UnitSignals(key) for key in "abc"}
     given = [scored("c", 1.0), scored("a", 1.0), scored("b", 1.0)]
     assert [slot.key for slot in merged(given, units, NOW)] == ["a", "b", "c"]
     assert merged(given[::-1], units, NOW) == merged(given, units, NOW)
@@ -230,7 +234,7 @@ def test_slots_with_one_score_stand_in_the_order_of_their_keys():
 def test_parts_sum_to_the_score(name):
     """Whatever the preset adds is a part of its own."""
     given = [scored("a", 3.0, text=2.5, neighbours=0.5), scored("b", 1.0, text=1.2, question=-0.2)]
-    units = {key: Unit(key, importance=0.7, when=NOW - timedelta(days=10)) for key in "ab"}
+    units = {key: UnitSignals(key, importance=0.7, when=NOW - timedelta(days=10)) for key in "ab"}
     for slot in merged(given, units, NOW, PRESETS[name]):
         assert slot.score == pytest.approx(sum(slot.parts.values()), abs=1e-12)
 
@@ -239,7 +243,7 @@ def test_parts_sum_to_the_score(name):
 # row: E7
 def test_presets_weigh_relevance_importance_and_recency():
     """Half of the recency is left after one half-life; the best unit's relevance is 1."""
-    units = {"a": Unit("a", importance=0.5, when=NOW - timedelta(days=14))}
+    units = {"a": UnitSignals("a", importance=0.5, when=NOW - timedelta(days=14))}
     (belief,) = merged([scored("a", 8.0)], units, NOW, PRESETS["belief"])
     (entity,) = merged([scored("a", 8.0)], units, NOW, PRESETS["entity"])
     recency = pytest.approx(0.1 * 2 ** (-14 / 30))
@@ -310,7 +314,12 @@ def test_a_question_loses_the_speakers_name_but_never_all_it_says(text, without)
 def test_the_mix_orders_as_z_scores_do():
     """(1 − w)·z(words) + w·z(meaning), whatever units either side measures in; parts sum to the score."""
     found = [scored("a", 9.0, text=8.0, session=1.0), scored("b", 4.0), scored("c", 1.0)]
-    near = [Near("a", 0.3, 0.30), Near("b", 0.9, 0.80), Near("c", 0.5, 0.45), Near("d", 0.8, 0.75)]
+    near = [
+        NearByMeaning("a", 0.3, 0.30),
+        NearByMeaning("b", 0.9, 0.80),
+        NearByMeaning("c", 0.5, 0.45),
+        NearByMeaning("d", 0.8, 0.75),
+    ]
     words, worths = {"a": 9.0, "b": 4.0, "c": 1.0, "d": 0.0}, {one.key: one.worth for one in near}
     for weight in (0.1, 0.35, 0.5, 0.8):
         together = mixed(found, near, weight, 0.2)
@@ -329,7 +338,7 @@ def test_without_vectors_the_mix_is_what_words_found():
     """The same objects, to the last bit."""
     found = (scored("a", 2.0), scored("b", 1.0))
     assert mixed(found, [], 0.35, 0.2) == found
-    assert mixed(found, [Near("a", None, None)], 0.35, 0.2) == found
+    assert mixed(found, [NearByMeaning("a", None, None)], 0.35, 0.2) == found
     assert mixed((), [], 0.35, 0.2) == ()
 
 
@@ -337,14 +346,14 @@ def test_without_vectors_the_mix_is_what_words_found():
 def test_the_floor_holds_for_what_only_meaning_found():
     """.20 is enough; what words found stays however far it is."""
     found = [scored("far", 1.0)]
-    near = [Near("far", -0.5, -0.5), Near("below", 0.199, 0.9), Near("on", 0.2, 0.2)]
+    near = [NearByMeaning("far", -0.5, -0.5), NearByMeaning("below", 0.199, 0.9), NearByMeaning("on", 0.2, 0.2)]
     assert sorted(one.key for one in mixed(found, near, 0.35, 0.2)) == ["far", "on"]
 
 
 def test_what_has_no_vector_counts_as_the_average():
     """A turn said just now is neither raised nor buried."""
     found = [scored("new", 2.0), scored("high", 2.0), scored("low", 2.0)]
-    near = [Near("new", None, None), Near("high", 0.9, 0.9), Near("low", 0.1, 0.1)]
+    near = [NearByMeaning("new", None, None), NearByMeaning("high", 0.9, 0.9), NearByMeaning("low", 0.1, 0.1)]
     assert [one.key for one in mixed(found, near, 0.5, 0.2)] == ["high", "new", "low"]
 
 
@@ -357,10 +366,10 @@ def test_what_has_no_vector_counts_as_the_average():
 def test_every_mixed_score_can_be_merged(words, worths, weight):
     """Scores are finite and the best is above 0, or merging would divide by it; nothing that words found is lost."""
     found = [scored(f"w{n}", score) for n, score in enumerate(words)]
-    near = [Near(f"w{n}" if n % 2 else f"v{n}", worth, worth) for n, worth in enumerate(worths)]
+    near = [NearByMeaning(f"w{n}" if n % 2 else f"v{n}", worth, worth) for n, worth in enumerate(worths)]
     together = mixed(found, near, weight, 0.2)
     assert {one.key for one in together} >= {one.key for one in found}
-    slots = merged(together, {one.key: Unit(one.key) for one in together}, NOW)
+    slots = merged(together, {one.key: UnitSignals(one.key) for one in together}, NOW)
     assert all(0 <= slot.score < float("inf") for slot in slots)
 
 
@@ -417,7 +426,7 @@ def test_line_cost_is_part_of_a_unit():
 # row: C28
 def test_of_two_facts_of_one_turn_the_more_trusted_is_shown():
     """For the turn, that is: its place is worth what the better is, with the nudge of the one that is shown."""
-    units = {"t": Unit("t"), "a": Unit("a", "t", nudge=-0.12), "b": Unit("b", "t", nudge=0.05)}
+    units = {"t": UnitSignals("t"), "a": UnitSignals("a", "t", nudge=-0.12), "b": UnitSignals("b", "t", nudge=0.05)}
     slot, other = merged([scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN)
     assert (slot.key, slot.behind) == ("b", ("t",))
     assert (other.key, other.score) == ("a", pytest.approx(2 / 3 - 0.12))

@@ -11,7 +11,7 @@ from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Usage
 from engram.errors import BadRequestError
 from engram.recall import search
-from engram.vault.edges import Line
+from engram.vault.edges import EdgeRow
 
 BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
@@ -101,7 +101,7 @@ def test_the_owner_is_no_subject(memory, keep):
 
 
 def used(memory, key, **usage):
-    memory.using.uses.note({key: Usage(**usage)})
+    memory.usage_tracker.usage_log.note({key: Usage(**usage)})
 
 
 # row: A15
@@ -188,7 +188,7 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
     """What would come next is left out, and the note says what; one hit is always there."""
     for n in range(5):
         keep(f"The heron nests at mill {n}.", about="[Anna]")
-    late = search.Known(left=lambda: -1.0)
+    late = search.RecallSources(left=lambda: -1.0)
     ask = search.asked(memory.settings, memory.clock(), "heron nests")
     answer = search.recall(memory.index, memory.settings, ask, mark="m", complete=True, embed=refused, known=late)
     assert answer.note == "time was up, left out: meaning, ties, further hits"
@@ -278,9 +278,9 @@ def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(memo
 def test_a_stored_tie_is_followed_as_far_as_its_confidence_reaches(memory, keep, clock):
     """What was tied by likeness; a tie that faded leads nowhere."""
     near, far, faint = keep("The mill burned."), keep("Insurance paid."), keep("A kitten came.")
-    edges = memory.climb.entering.edges
-    edges.append([Line(Edge(near, far, "similar", reinforced=clock()))])
-    edges.append([Line(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))])
+    edges = memory.reconciler.entity_writer.edges
+    edges.append([EdgeRow(Edge(near, far, "similar", reinforced=clock()))])
+    edges.append([EdgeRow(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))])
     assert order(memory, "mill") == [near, far]
     memory.rescan(None)
     assert edges.at([far]) == (Edge(near, far, "similar", reinforced=clock()),)
@@ -293,8 +293,8 @@ def test_no_tie_leads_to_or_through_what_a_persona_may_not_see(memory, keep, clo
     ours = keep("Anna comes to dinner.", about="[Anna]")
     theirs = keep("Secret almonds.", about="[Anna]", persona="nurse")
     beyond = keep("Walnuts.", about="[Clara]")
-    edges = [Line(Edge(theirs, end, "similar", reinforced=clock())) for end in (ours, beyond)]
-    memory.climb.entering.edges.append(edges)
+    edges = [EdgeRow(Edge(theirs, end, "similar", reinforced=clock())) for end in (ours, beyond)]
+    memory.reconciler.entity_writer.edges.append(edges)
     assert order(memory, "dinner") == [ours]
     assert set(order(memory, "dinner", persona="nurse")) == {ours, theirs, beyond}
     assert tied(memory, ours, siblings=1) == set()

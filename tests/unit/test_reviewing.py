@@ -10,14 +10,14 @@ import pytest
 from engram.core.records import Create, Edit, Fact, Move
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConflictError, NotFoundError
-from engram.operations.review import Reviewing
+from engram.operations.review import ReviewQueue
 from engram.vault import disk, facts, frontmatter, reviews, syscalls
 from engram.vault.store import TOMBSTONES
 
 
 @pytest.fixture
 def queue(memory):
-    return Reviewing(memory.vault, memory.index, memory.filing, memory.settings)
+    return ReviewQueue(memory.vault, memory.index, memory.note_writer, memory.settings)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def doubtful(memory, text="Anna moved to Porto.", quote="", source=""):
     keys = facts.fact_keys(fact, memory.settings.zone) | {"end_reason": "no evidence in the turn"}
     path = facts.fact_path(fact, memory.settings.zone, folder="review", taken=memory.vault.exists)
     body = facts.fact_body(text, source, reviews.section("no evidence in the turn", quote))
-    memory.filing.write([Create(path, keys, body, "doubt")], [])
+    memory.note_writer.write([Create(path, keys, body, "doubt")], [])
     return memory.settings.vault / path
 
 
@@ -65,7 +65,7 @@ def asked(memory, told):
     """A conflict that waits."""
     old, new = told
     made = reviews.conflict(new, old, "one may be over", memory.clock(), memory.settings.zone)
-    memory.filing.write([made], [])
+    memory.note_writer.write([made], [])
     return memory.settings.vault / made.path
 
 
@@ -114,7 +114,7 @@ def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(memory, queue, va
     """The one that was said anew is vouched for, with the evidence of both; nothing waits any more."""
     old, new = told
     to = f"review/{new.path.rpartition('/')[2]}"
-    memory.filing.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
+    memory.note_writer.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
     again = memory.call("remember", {"text": new.text})["id"]
     if answer == "keep":
         queue.answer(new.id, answer, clock())
@@ -177,7 +177,7 @@ def test_the_older_of_two_stays_and_the_newer_does_not_come_back(memory, queue, 
     """Also where the newer had taken its place already."""
     old, new = told
     keys = {"status": "superseded", "superseded_by": [new.id], "end_reason": "newer", "valid_until": "2026-11-23"}
-    memory.filing.write(
+    memory.note_writer.write(
         [Edit(old.path, old.sha, keys, "x"), Edit(new.path, new.sha, {"supersedes": [old.id]}, "x")], []
     )
     asked(memory, told)
@@ -206,7 +206,7 @@ def test_a_newer_memory_that_waited_leaves_the_queue_with_its_case(memory, queue
     """Whichever way it was decided, nothing is left in review."""
     old, new = told
     to = f"review/{new.path.rpartition('/')[2]}"
-    memory.filing.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
+    memory.note_writer.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
     path = asked(memory, [old, fact_of(memory, new.text)])
     queue.answer(path.relative_to(memory.settings.vault).as_posix(), answer, clock())
     assert fact_of(memory, new.text).status == status
@@ -342,7 +342,7 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
     """The new one takes its place with at least the confidence of a person's word."""
     memory.call("remember", {"text": "Mira settled in Lisbon.", "about": ["Mira"], "tags": ["home"], "pinned": True})
     old = fact_of(memory, "Mira settled in Lisbon.")
-    memory.filing.write([Edit(old.path, old.sha, {"confidence": 0.4}, "x")], [])
+    memory.note_writer.write([Edit(old.path, old.sha, {"confidence": 0.4}, "x")], [])
     clock.advance(days=1)
     result = queue.correct(fact_of(memory, old.text), "Mira settled in Porto.", clock())
     old, new = fact_of(memory, old.text), fact_of(memory, "Mira settled in Porto.")
@@ -378,7 +378,7 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
     """A speculation no longer ends by itself."""
     memory.call("remember", {"text": "Anna is moody.", "category": "fact", "expires": "2026-12-01"})
     fact = fact_of(memory, "Anna is moody.")
-    memory.filing.write([Edit(fact.path, fact.sha, {"confidence": 0.3}, "x")], [])
+    memory.note_writer.write([Edit(fact.path, fact.sha, {"confidence": 0.3}, "x")], [])
     queue.dispute(memory.index.find(fact.id), clock())
     assert fact_of(memory, fact.text).verification == "disputed"
     queue.confirm(memory.index.find(fact.id), clock())

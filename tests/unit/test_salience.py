@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from engram.core import lifecycle
 from engram.core.classify import artifact_of, is_artifact
-from engram.core.importance import Surprise, Use, activation, composite, surprise, surprised
+from engram.core.importance import ImportanceInputs, Surprise, activation, composite, surprise, surprised
 from engram.core.policy import LadderPolicy, SimilarityPolicy
 from engram.core.records import CATEGORIES
 
 POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
-MOST = Use(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)
+MOST = ImportanceInputs(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)
 
 
 # row: D3
@@ -72,7 +72,7 @@ def test_eight_factors_reach_seventy_six_hundredths():
 # row: D2
 def test_a_new_memory_is_weighed_by_what_is_known():
     """Base, layer and trust count, and that it is fresh: .25·.5 + .12 + .15·.1 + .10·.7."""
-    assert composite(Use(0.5, 0.7, "episodic"), POLICY) == pytest.approx(0.125 + 0.12 + 0.015 + 0.07)
+    assert composite(ImportanceInputs(0.5, 0.7, "episodic"), POLICY) == pytest.approx(0.125 + 0.12 + 0.015 + 0.07)
 
 
 # row: D2
@@ -95,7 +95,7 @@ def test_a_new_memory_is_weighed_by_what_is_known():
 )
 def test_each_factor_has_its_weight(change, gain):
     """Beside a memory of which nothing else is known."""
-    bare = Use(0.0, 0.0)
+    bare = ImportanceInputs(0.0, 0.0)
     assert composite(replace(bare, **change), POLICY) - composite(bare, POLICY) == pytest.approx(gain, abs=1e-5)
 
 
@@ -117,7 +117,7 @@ def test_activation_is_the_squashed_base_level(ages, expected):
 )
 def test_every_use_adds_and_the_whole_is_a_share(importance, trust, valence, recalls, ages):
     """0–1, and never less for one recall more."""
-    use = Use(importance, trust, "semantic", valence, recalls, 3.0, 1.0, recalls, ages)
+    use = ImportanceInputs(importance, trust, "semantic", valence, recalls, 3.0, 1.0, recalls, ages)
     more = replace(use, recalls=recalls + 1, confirmations=recalls + 1, ages=(*ages, 1.0))
     assert 0 <= composite(use, POLICY) <= composite(more, POLICY) <= 1
 
@@ -149,7 +149,7 @@ def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
     clock.advance(days=60)
     assert shown()[1] < fresh
     memory.call("recall", {"query": "mill"})
-    used = Use(0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0))
+    used = ImportanceInputs(0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0))
     layer = lifecycle.layer_of(memory.index.find(kept))
     assert shown() == (base, pytest.approx(composite(replace(used, layer=layer), POLICY), abs=1e-3))
     assert base == 0.4

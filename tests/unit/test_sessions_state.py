@@ -189,7 +189,7 @@ def test_a_name_heard_in_other_writings_is_one_entity(memory):
     people = list((memory.settings.vault / "entities").rglob("*.md"))
     assert len(people) == 1
     people[0].write_bytes(frontmatter.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]}))
-    memory.climb.entering.refresh()
+    memory.reconciler.entity_writer.refresh()
     memory.call("remember", {"text": "Hanna Miller sings in the rain.", "about": ["Hanna Miller"]})
     assert list((memory.settings.vault / "entities").rglob("*.md")) == people
 
@@ -204,7 +204,7 @@ def test_importance_rises_with_each_mention_and_its_base_stays(memory):
     for text in ("I love oat milk.", "I love strong tea."):
         memory.call("remember", {"text": text, "category": "preference", "importance": 0.5})
     memory.call("remember", {"text": "I love strong tea!"})
-    memory.using.flush()
+    memory.usage_tracker.flush()
     for number in range(20):
         memory.call("observe", {"turns": [{"session": "trip", "text": f"The tide was {number} metres."}]})
     memory.call("consolidate", {"cadence": "talk"})

@@ -82,7 +82,7 @@ class Stepped(SteppedDaemon):
     def _next(self, said):
         """Each of the daemon's minutes for two hours, then those of the nights, and when a batch or a box is due."""
         busy = self.now < said + timedelta(hours=2)
-        wanted = self.now + timedelta(microseconds=1) if busy else self.memory.upkeep.agenda.next(self.now)
+        wanted = self.now + timedelta(microseconds=1) if busy else self.memory.maintenance_loop.schedule.next(self.now)
         tick = FRIDAY + -((FRIDAY - wanted) // MINUTE) * MINUTE
         due = self.memory.next_due()
         return min(tick, max(due, self.now + timedelta(seconds=1))) if due else tick
@@ -208,9 +208,9 @@ def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_o
 def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(begin):
     """Berlin goes to summer time on 29 March 2026, when the hour from two to three is left out."""
     sim, ran = begin(datetime(2026, 3, 27, 12, tzinfo=UTC)), []
-    agenda = sim._memory.upkeep.agenda
-    known = agenda.ran
-    agenda.ran = lambda cadence, now: (ran.append(f"{cadence} {now:%d %H:%M}"), known(cadence, now))
+    schedule = sim._memory.maintenance_loop.schedule
+    known = schedule.ran
+    schedule.ran = lambda cadence, now: (ran.append(f"{cadence} {now:%d %H:%M}"), known(cadence, now))
     sim.advance(datetime(2026, 3, 31, 12, tzinfo=UTC))
     assert ran[:2] == ["nightly 27 12:01", "weekly 27 12:01"]  # they have never run
     assert ran[2:] == [

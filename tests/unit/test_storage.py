@@ -8,13 +8,13 @@ import pytest
 
 from engram.config import EmbeddingSettings
 from engram.core.records import Stored
-from engram.index.bm25 import Where
-from engram.maintenance.passes import Kept, View, vectors
+from engram.index.filters import SearchFilter
+from engram.maintenance.passes import PassView, VectorPrecision, vectors
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, vector
 
 DIMENSION = 256
-FACTS = Where(("fact",))
+FACTS = SearchFilter(("fact",))
 DULL = {"kind": "note", "importance": 0.2, "confidence": 0.5}
 """What turns cold when nobody recalls it, and is retained whole for all that."""
 
@@ -224,6 +224,6 @@ def test_without_vectors_there_is_nothing_to_keep(memory):
 def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
     """The view knows of a vector whose memory is not there."""
     policy, zone = memory.settings.policy, memory.settings.zone
-    view = View(policy, zone, {}, stored={"F": Stored()})
+    view = PassView(policy, zone, {}, stored={"F": Stored()})
     assert vectors.tier(view, memory.clock()) == vectors.precision(view, memory.clock()) == []
-    assert view.after([Kept({"F": Stored(2)}, "")]).stored == {"F": Stored(2)}
+    assert view.after([VectorPrecision({"F": Stored(2)}, "")]).stored == {"F": Stored(2)}

@@ -10,7 +10,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core.policy import TalkPolicy
-from engram.core.sessions import Stand, due
+from engram.core.sessions import SessionProgress, due
 from engram.vault import frontmatter
 from tests.fakes.openai_server import FakeServer, facts_from, garbage, prompt_text, refusal, status
 
@@ -95,7 +95,7 @@ def conversation(text):
 
 
 def tend(memory):
-    return [report.cadence for report in memory.upkeep.tend(busy=False) if report.cadence == "talk"]
+    return [report.cadence for report in memory.maintenance_loop.tend(busy=False) if report.cadence == "talk"]
 
 
 def state(memory, persona=""):
@@ -115,7 +115,7 @@ def test_what_is_due_follows_from_counts_and_silence():
     policy = TalkPolicy()
 
     def asked(turns, users, silent, *told, model=True):
-        return due(Stand(turns, users, NOW - timedelta(minutes=silent), *told), NOW, 30, policy, model=model)
+        return due(SessionProgress(turns, users, NOW - timedelta(minutes=silent), *told), NOW, 30, policy, model=model)
 
     assert asked(3, 2, 0) == ()
     assert asked(4, 2, 0) == ("rolling",)
@@ -293,7 +293,7 @@ def test_what_a_person_wrote_into_a_summary_stays(told, clock, where):
     clock.advance(minutes=-31)
     say(told, STORY[4], start=4)
     clock.advance(minutes=31)
-    told.upkeep.tend(busy=False)
+    told.maintenance_loop.tend(busy=False)
     assert keys(talk(told))["summarised"] == 5
     assert talk(told).count("We plan") == 1
 
@@ -310,10 +310,10 @@ def test_while_somebody_is_at_the_file_it_is_left_alone(opened, settings, clock)
     clock.now = datetime.now(UTC)
     path.write_text(path.read_text() + "\nA line of mine.\n")
     memory.rescan(None)
-    memory.upkeep.tend(busy=False)
+    memory.maintenance_loop.tend(busy=False)
     assert "summarised" not in talk(memory)
     clock.advance(minutes=2)
-    memory.upkeep.tend(busy=False)
+    memory.maintenance_loop.tend(busy=False)
     assert "summarised" in talk(memory)
     assert "A line of mine." in talk(memory)
 
@@ -374,7 +374,7 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     path.unlink()
     told.rescan(None)
     clock.advance(hours=1)
-    told.upkeep.tend(busy=False)
+    told.maintenance_loop.tend(busy=False)
     assert not list((told.settings.vault / "episodes").rglob("*.md"))
 
 
@@ -395,7 +395,7 @@ def test_the_spine_reaches_version_two(told):
     path = told.settings.vault / "spine.md"
     for number in range(4):
         say(told, *STORY, session=f"s{number}")
-        told.upkeep.tend(busy=False)
+        told.maintenance_loop.tend(busy=False)
         if number == 0:
             assert not path.exists()
         if number == 1:

@@ -18,7 +18,7 @@ from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import CATEGORIES, ENTITY_TYPES, Extraction, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
-from engram.llm.budget import Spend
+from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
 from tests.fakes.openai_server import fact, facts_from
@@ -47,7 +47,7 @@ def one(**changes):
 
 
 def asking(fake, turns=TURNS, *, policy=POLICY, model_policy=MODEL):
-    model = Model(ModelSettings("m", fake.url), model_policy, Spend(), lambda: NOW)
+    model = Model(ModelSettings("m", fake.url), model_policy, Budget(), lambda: NOW)
     return extract(turns, model, policy, model_policy)
 
 

@@ -66,25 +66,25 @@ def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
 # row: C12
 def test_what_is_due_is_done_and_not_done_again(keeping, clock):
     """A light run waits while there are turns to distil; a night that was slept through is made up for by one run."""
-    upkeep = keeping.memory.upkeep
-    assert [report.cadence for report in upkeep.tend(busy=False)] == ["nightly", "weekly"]
-    assert upkeep.tend(busy=False) == []
+    maintenance_loop = keeping.memory.maintenance_loop
+    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["nightly", "weekly"]
+    assert maintenance_loop.tend(busy=False) == []
     for _ in range(3):
-        upkeep.agenda.filed(1)
-    assert upkeep.tend(busy=True) == []
-    assert [report.cadence for report in upkeep.tend(busy=False)] == ["light"]
+        maintenance_loop.schedule.filed(1)
+    assert maintenance_loop.tend(busy=True) == []
+    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["light"]
     clock.advance(days=3)
-    assert [report.cadence for report in upkeep.tend(busy=False)] == ["nightly", "weekly"]
-    assert upkeep.tend(busy=False) == []
+    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["nightly", "weekly"]
+    assert maintenance_loop.tend(busy=False) == []
 
 
 # row: X6
 def test_what_is_due_outlives_the_process(opened, clock):
-    opened().upkeep.tend(busy=False)
+    opened().maintenance_loop.tend(busy=False)
     again = opened()
-    assert again.upkeep.tend(busy=False) == []
+    assert again.maintenance_loop.tend(busy=False) == []
     clock.advance(days=1)
-    assert [report.cadence for report in opened().upkeep.tend(busy=False)] == ["nightly"]
+    assert [report.cadence for report in opened().maintenance_loop.tend(busy=False)] == ["nightly"]
 
 
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
@@ -92,9 +92,11 @@ def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
     keeping.fact("Anna saw a red car.", days=100, **FADING)
     keeping.memory.faults["frozen"] = "many notes vanished at once"
     assert keeping.memory.call("consolidate", {})["frozen"] == "many notes vanished at once"
-    assert [report.frozen for report in keeping.memory.upkeep.tend(busy=False)] == ["many notes vanished at once"] * 2
+    assert [report.frozen for report in keeping.memory.maintenance_loop.tend(busy=False)] == [
+        "many notes vanished at once"
+    ] * 2
     del keeping.memory.faults["frozen"]
-    assert [report.cadence for report in keeping.memory.upkeep.tend(busy=False)] == ["nightly", "weekly"]
+    assert [report.cadence for report in keeping.memory.maintenance_loop.tend(busy=False)] == ["nightly", "weekly"]
 
 
 # row: B3

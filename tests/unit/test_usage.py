@@ -14,7 +14,7 @@ from engram.errors import EngramError
 from engram.vault import disk, syscalls
 from engram.vault.store import Vault
 from engram.vault.syscalls import Syscalls
-from engram.vault.usage import USAGE, Uses, device_of, merged
+from engram.vault.usage import USAGE, UsageLog, device_of, merged
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -29,9 +29,9 @@ def vault(settings):
 
 
 def fresh(vault, device=LAPTOP, now=NOW):
-    uses = Uses(vault, device, POLICY)
-    uses.refresh(now)
-    return uses
+    usage_log = UsageLog(vault, device, POLICY)
+    usage_log.refresh(now)
+    return usage_log
 
 
 def seen(usage, now, times=1):
@@ -50,8 +50,8 @@ def seen(usage, now, times=1):
     return usage
 
 
-def recall(uses, memory, now, times=1):
-    uses.note({memory: seen(uses.of(memory), now, times)})
+def recall(usage_log, memory, now, times=1):
+    usage_log.note({memory: seen(usage_log.of(memory), now, times)})
 
 
 def text(vault, device=LAPTOP):
@@ -66,20 +66,20 @@ def written(vault, content, device=LAPTOP):
 # row: B5
 def test_a_memory_that_was_never_used_has_the_initial_values(vault):
     """Salience 0.5, no access, no interval, gradient and stability 1; and nothing is written for it."""
-    uses = fresh(vault)
-    assert uses.of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
-    assert uses.flush() == 0
+    usage_log = fresh(vault)
+    assert usage_log.of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
+    assert usage_log.flush() == 0
     assert not (vault.root / USAGE).exists()
 
 
 # row: B4
 def test_every_field_is_read_back_as_it_was_noted(vault):
     """A file and its folder appear with the first line, which has its own id and time."""
-    uses = fresh(vault)
+    usage_log = fresh(vault)
     whole = Usage(3, NOW, 2, NOW + HOUR, 1.3, 0.61, NOW, 2.25, 0.95)
-    uses.note({ANNA: whole, BEN: Usage(confirmations=1, evidence_at=NOW)})
-    assert uses.flush() == 2
-    assert fresh(vault).of(ANNA) == uses.of(ANNA) == whole
+    usage_log.note({ANNA: whole, BEN: Usage(confirmations=1, evidence_at=NOW)})
+    assert usage_log.flush() == 2
+    assert fresh(vault).of(ANNA) == usage_log.of(ANNA) == whole
     assert json.loads(text(vault).splitlines()[1]) == {
         "id": BEN,
         "at": "2026-11-20T20:00:00+00:00",
@@ -90,27 +90,27 @@ def test_every_field_is_read_back_as_it_was_noted(vault):
 
 def test_the_log_only_grows_by_what_changed(vault):
     """A second flush appends a line for the memory that was used again, and then nothing."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
-    recall(uses, BEN, NOW)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
+    recall(usage_log, BEN, NOW)
+    usage_log.flush()
     before = text(vault)
-    recall(uses, BEN, NOW + HOUR, 3)
-    assert uses.flush() == 1
-    assert uses.flush() == 0
+    recall(usage_log, BEN, NOW + HOUR, 3)
+    assert usage_log.flush() == 1
+    assert usage_log.flush() == 0
     assert text(vault).startswith(before)
     assert fresh(vault).of(BEN).access == 4
 
 
 def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
     """A refusal of the disk loses no use."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
     (vault.root / "state").write_text("in the way")
     with pytest.raises(EngramError):
-        uses.flush()
+        usage_log.flush()
     (vault.root / "state").unlink()
-    assert uses.flush() == 1
+    assert usage_log.flush() == 1
     assert fresh(vault).of(ANNA).access == 1
 
 
@@ -123,9 +123,9 @@ def test_counts_of_two_devices_add_up_and_the_latest_anchor_holds(vault):
     desktop.note({ANNA: replace(desktop.of(ANNA), confirmations=1, evidence_at=NOW - HOUR)})
     laptop.flush()
     desktop.flush()
-    for uses in (laptop, desktop):
-        uses.refresh(NOW)
-        both = uses.of(ANNA)
+    for usage_log in (laptop, desktop):
+        usage_log.refresh(NOW)
+        both = usage_log.of(ANNA)
         assert (both.access, both.confirmations, both.stability) == (4, 1, pytest.approx(1.4))
         assert (both.last_access, both.evidence_at) == (NOW + HOUR, NOW - HOUR)
         assert (both.salience, both.salience_at) == (0.55, NOW + HOUR)
@@ -152,9 +152,9 @@ def test_gains_of_stability_add_up_to_the_most_there_is(vault):
     strong = Usage(access=30, stability=4.0, salience_at=NOW, last_access=NOW)
     assert merged([strong, strong], 5.0).stability == 5.0
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
-    for uses in (laptop, desktop):
-        uses.note({ANNA: strong})
-        uses.flush()
+    for usage_log in (laptop, desktop):
+        usage_log.note({ANNA: strong})
+        usage_log.flush()
     desktop.refresh(NOW)
     recall(desktop, ANNA, NOW)
     desktop.flush()
@@ -164,11 +164,11 @@ def test_gains_of_stability_add_up_to_the_most_there_is(vault):
 
 def test_counts_never_fall(vault):
     """Whoever notes an older state than there is meanwhile takes no recall back."""
-    uses = fresh(vault)
-    old = uses.of(ANNA)
-    recall(uses, ANNA, NOW, 5)
-    uses.note({ANNA: seen(old, NOW + HOUR)})
-    assert (uses.of(ANNA).access, uses.of(ANNA).salience) == (5, 0.55)
+    usage_log = fresh(vault)
+    old = usage_log.of(ANNA)
+    recall(usage_log, ANNA, NOW, 5)
+    usage_log.note({ANNA: seen(old, NOW + HOUR)})
+    assert (usage_log.of(ANNA).access, usage_log.of(ANNA).salience) == (5, 0.55)
 
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
@@ -202,15 +202,15 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
 
 def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
     """The power went while a line was written: the line before it holds, and later ones are whole."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
-    recall(uses, BEN, NOW)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
+    recall(usage_log, BEN, NOW)
+    usage_log.flush()
     whole = text(vault)
     for cut in range(len(whole.splitlines()[0]) + 2, len(whole) - 1, 40):
         written(vault, whole[:cut])
         again = fresh(vault)
-        assert (again.of(ANNA), again.of(BEN)) == (uses.of(ANNA), Usage())
+        assert (again.of(ANNA), again.of(BEN)) == (usage_log.of(ANNA), Usage())
         recall(again, BEN, NOW + HOUR)
         again.flush()
         assert fresh(vault).of(BEN).access == 1
@@ -218,19 +218,19 @@ def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
 
 def test_bytes_that_are_no_text_are_passed_over(vault):
     """Zeroes after a power cut, or another encoding."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
+    usage_log.flush()
     good = text(vault).encode()
-    (vault.root / uses.path).write_bytes(b"\0" * 512 + b"\n\xff\xfe{\n" + good)
-    assert fresh(vault).of(ANNA) == uses.of(ANNA)
+    (vault.root / usage_log.path).write_bytes(b"\0" * 512 + b"\n\xff\xfe{\n" + good)
+    assert fresh(vault).of(ANNA) == usage_log.of(ANNA)
 
 
 def test_only_files_of_devices_are_read(vault):
     """A copy that a sync tool laid aside, a folder, a link or a stray file counts nothing twice."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
+    usage_log.flush()
     folder, line = vault.root / USAGE, text(vault)
     for name in (f"{DESKTOP}.sync-conflict-20261120-200000-ABC.jsonl", "notes.jsonl", f"{DESKTOP}.txt", DESKTOP):
         (folder / name).write_text(line)
@@ -255,28 +255,28 @@ def test_what_another_device_wrote_is_found_by_a_refresh(vault):
 
 def test_what_our_own_file_lost_is_written_again(vault):
     """A checkout of an older state under the running process takes back nothing that was seen."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
+    usage_log.flush()
     older = text(vault) * 5
-    recall(uses, ANNA, NOW + HOUR)
-    recall(uses, BEN, NOW + HOUR)
-    uses.flush()
+    recall(usage_log, ANNA, NOW + HOUR)
+    recall(usage_log, BEN, NOW + HOUR)
+    usage_log.flush()
     written(vault, older)
-    uses.refresh(NOW)
-    assert (uses.of(ANNA).access, uses.flush(), fresh(vault).of(ANNA).access) == (2, 2, 2)
-    disk.remove(vault.root / uses.path)
-    uses.refresh(NOW)
-    assert (uses.compact(NOW), uses.flush(), fresh(vault).of(ANNA)) == (0, 2, uses.of(ANNA))
+    usage_log.refresh(NOW)
+    assert (usage_log.of(ANNA).access, usage_log.flush(), fresh(vault).of(ANNA).access) == (2, 2, 2)
+    disk.remove(vault.root / usage_log.path)
+    usage_log.refresh(NOW)
+    assert (usage_log.compact(NOW), usage_log.flush(), fresh(vault).of(ANNA)) == (0, 2, usage_log.of(ANNA))
 
 
 def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
     """A machine that once believed it was 2090 would else keep every memory fresh until then; no line is dropped."""
-    uses = fresh(vault)
-    recall(uses, ANNA, NOW)
-    uses.flush()
-    recall(uses, ANNA, NOW + timedelta(days=20000), 9)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, ANNA, NOW)
+    usage_log.flush()
+    recall(usage_log, ANNA, NOW + timedelta(days=20000), 9)
+    usage_log.flush()
     again = fresh(vault)
     assert again.of(ANNA) == seen(Usage(), NOW)
     for hours in (1, 2, 3):
@@ -289,33 +289,33 @@ def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
 
 def test_a_clock_set_back_takes_back_no_count(vault):
     """Lines of one device may be younger than those after them: each count and each time is the highest of all."""
-    uses = fresh(vault)
-    uses.note({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
-    uses.flush()
-    uses.note({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
-    uses.flush()
+    usage_log = fresh(vault)
+    usage_log.note({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
+    usage_log.flush()
+    usage_log.note({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
+    usage_log.flush()
     assert fresh(vault).of(ANNA) == Usage(3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR)
 
 
 def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_answer(vault):
     """One line for each memory is left, in order; a second run and an untouched file stay as they are."""
-    uses = fresh(vault)
-    recall(uses, BEN, NOW - HOUR)
-    uses.flush()
+    usage_log = fresh(vault)
+    recall(usage_log, BEN, NOW - HOUR)
+    usage_log.flush()
     for hour in range(3):
-        recall(uses, BEN, NOW + hour * HOUR)
-        recall(uses, ANNA, NOW + hour * HOUR)
-        uses.flush()
-        assert (uses.compact(NOW) > 0) == (hour == 1), "five lines for two memories, and after that four"
+        recall(usage_log, BEN, NOW + hour * HOUR)
+        recall(usage_log, ANNA, NOW + hour * HOUR)
+        usage_log.flush()
+        assert (usage_log.compact(NOW) > 0) == (hour == 1), "five lines for two memories, and after that four"
     again = fresh(vault)
-    assert (again.of(ANNA), again.of(BEN)) == (uses.of(ANNA), uses.of(BEN))
-    recall(uses, BEN, NOW + 5 * HOUR)
-    uses.flush()
-    assert uses.compact(NOW) > 0
+    assert (again.of(ANNA), again.of(BEN)) == (usage_log.of(ANNA), usage_log.of(BEN))
+    recall(usage_log, BEN, NOW + 5 * HOUR)
+    usage_log.flush()
+    assert usage_log.compact(NOW) > 0
     held = text(vault)
     assert [json.loads(line)["id"] for line in held.splitlines()] == [ANNA, BEN]
-    assert (uses.compact(NOW), fresh(vault).compact(NOW), text(vault)) == (0, 0, held)
-    assert fresh(vault).of(BEN) == uses.of(BEN)
+    assert (usage_log.compact(NOW), fresh(vault).compact(NOW), text(vault)) == (0, 0, held)
+    assert fresh(vault).of(BEN) == usage_log.of(BEN)
 
 
 class Killed(BaseException):
@@ -349,21 +349,21 @@ class Dying(Syscalls):
 
 def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(vault, monkeypatch):
     """A flush is there or not, a compaction changes nothing, and the next process goes on from there."""
-    uses = fresh(vault)
+    usage_log = fresh(vault)
     for hour in range(5):
-        recall(uses, ANNA, NOW + hour * HOUR)
-        uses.flush()
-    before, safe = text(vault), uses.of(ANNA)
+        recall(usage_log, ANNA, NOW + hour * HOUR)
+        usage_log.flush()
+    before, safe = text(vault), usage_log.of(ANNA)
     died = 0
     for left in range(20):
         written(vault, before)
-        uses = fresh(Vault(vault.root))
-        recall(uses, BEN, NOW)
+        usage_log = fresh(Vault(vault.root))
+        recall(usage_log, BEN, NOW)
         with monkeypatch.context() as patch:
             patch.setattr(syscalls, "SYS", Dying(left))
             try:
-                uses.flush()
-                uses.compact(NOW)
+                usage_log.flush()
+                usage_log.compact(NOW)
             except Killed:
                 died += 1
         again = fresh(Vault(vault.root))
@@ -383,9 +383,9 @@ def test_compaction_touches_no_other_device(vault):
     """Everybody folds their own file."""
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
     for hour in range(6):
-        for uses in (laptop, desktop):
-            recall(uses, ANNA, NOW + hour * HOUR)
-            uses.flush()
+        for usage_log in (laptop, desktop):
+            recall(usage_log, ANNA, NOW + hour * HOUR)
+            usage_log.flush()
     theirs = text(vault, DESKTOP)
     assert laptop.compact(NOW) > 0
     assert text(vault, DESKTOP) == theirs

@@ -12,26 +12,26 @@ import pytest
 from engram.core.policy import UsagePolicy
 from engram.core.records import Hit, Usage
 from engram.errors import EngramError
-from engram.pipeline.usage import Using, uncounted
-from engram.vault.usage import USAGE, Uses, device_of
+from engram.pipeline.usage import UsageTracker, uncounted
+from engram.vault.usage import USAGE, UsageLog, device_of
 
 LONG_AGO = timedelta(days=9)
 
 
 @pytest.fixture
-def using(memory, clock):
+def usage_tracker(memory, clock):
     return begun(memory, clock)
 
 
 def begun(memory, clock, **numbers):
-    using = unread(memory, **numbers)
-    using.refresh(clock())
-    return using
+    usage_tracker = unread(memory, **numbers)
+    usage_tracker.refresh(clock())
+    return usage_tracker
 
 
 def unread(memory, **numbers):
     policy = replace(memory.settings.policy, usage=UsagePolicy(**numbers))
-    return Using(Uses(memory.vault, device_of(memory.settings.state), policy.usage), memory.index, policy)
+    return UsageTracker(UsageLog(memory.vault, device_of(memory.settings.state), policy.usage), memory.index, policy)
 
 
 @pytest.fixture
@@ -50,52 +50,58 @@ def hit(key, score=1.0, kind="fact"):
 
 # row: A19
 # row: B2
-def test_every_fact_that_is_handed_out_counts_one_recall(using, clock, tea, coffee):
+def test_every_fact_that_is_handed_out_counts_one_recall(usage_tracker, clock, tea, coffee):
     """Salience gains by relevance, which the best of the answer has in full and a score below 0 not at all."""
-    using.recalled([hit(tea, 0.8), hit(coffee, -0.2)], clock())
-    assert (using.of(tea).access, using.of(tea).salience) == (1, pytest.approx(0.6))
-    assert (using.of(coffee).access, using.of(coffee).salience) == (1, pytest.approx(0.55))
+    usage_tracker.recalled([hit(tea, 0.8), hit(coffee, -0.2)], clock())
+    assert (usage_tracker.of(tea).access, usage_tracker.of(tea).salience) == (1, pytest.approx(0.6))
+    assert (usage_tracker.of(coffee).access, usage_tracker.of(coffee).salience) == (1, pytest.approx(0.55))
     clock.advance(days=1)
     now = clock()
-    using.recalled([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
+    usage_tracker.recalled([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
     faded = 0.55 * math.exp(-0.02 / 2)
-    assert using.of(coffee).salience == pytest.approx(faded + 0.05 + 0.05 / 4), "measured by a turn that was better"
-    assert (using.of(coffee).last_access, using.of(coffee).stability) == (now, pytest.approx(1.2))
-    assert using.of(tea).access == 1
+    assert usage_tracker.of(coffee).salience == pytest.approx(faded + 0.05 + 0.05 / 4), (
+        "measured by a turn that was better"
+    )
+    assert (usage_tracker.of(coffee).last_access, usage_tracker.of(coffee).stability) == (now, pytest.approx(1.2))
+    assert usage_tracker.of(tea).access == 1
 
 
 # row: B7
-def test_the_recalls_of_one_memory_are_counted_in_their_order(using, clock, tea):
+def test_the_recalls_of_one_memory_are_counted_in_their_order(usage_tracker, clock, tea):
     """Two answers that were counted at once: the second comes after the first, with its gap."""
-    using.recalled([hit(tea)], clock())
+    usage_tracker.recalled([hit(tea)], clock())
     clock.advance(days=4)
-    using.recalled([hit(tea)], clock())
+    usage_tracker.recalled([hit(tea)], clock())
     clock.advance(days=1)
-    using.recalled([hit(tea)], clock())
-    assert (using.of(tea).access, using.of(tea).gap_days, using.of(tea).gradient) == (3, 1.0, pytest.approx(1.05))
+    usage_tracker.recalled([hit(tea)], clock())
+    assert (usage_tracker.of(tea).access, usage_tracker.of(tea).gap_days, usage_tracker.of(tea).gradient) == (
+        3,
+        1.0,
+        pytest.approx(1.05),
+    )
 
 
 # row: A19
-def test_turns_notes_and_what_is_gone_count_nothing(using, clock, tea):
+def test_turns_notes_and_what_is_gone_count_nothing(usage_tracker, clock, tea):
     """Only facts have a life of their own; one that was deleted meanwhile has none."""
-    using.recalled([hit("2026-11-20-talk#^t1", kind="turn"), hit("notes/a.md", kind="note")], clock())
-    using.recalled([hit("01KBH2Q0M6T4W2Y0B7C5D9E1FX")], clock())
-    using.recalled([], clock())
-    using.flush()
-    assert replace(using.of(tea), met=None) == Usage()
+    usage_tracker.recalled([hit("2026-11-20-talk#^t1", kind="turn"), hit("notes/a.md", kind="note")], clock())
+    usage_tracker.recalled([hit("01KBH2Q0M6T4W2Y0B7C5D9E1FX")], clock())
+    usage_tracker.recalled([], clock())
+    usage_tracker.flush()
+    assert replace(usage_tracker.of(tea), met=None) == Usage()
 
 
 # row: A19
-def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(memory, using, clock):
+def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(memory, usage_tracker, clock):
     """Each fact is a hit of its own; what no answer showed counts nothing."""
     said = "I live in Berlin. My sister Anna works in Berlin. I love tea."
     memory.call("observe", {"turns": [{"session": "s", "role": "user", "text": said}]})
     facts = [row[0] for row in memory.index.catalog.rows.ask("SELECT key FROM unit WHERE kind = 'fact'")]
     rows = memory.call("recall", {"query": "Who lives or works in Berlin?"})["hits"]
-    using.recalled([hit(row["key"], row["score"], row["kind"]) for row in rows], clock())
+    usage_tracker.recalled([hit(row["key"], row["score"], row["kind"]) for row in rows], clock())
     shown = {row["key"] for row in rows if row["kind"] == "fact"}
     assert 1 < len(shown) < len(facts)
-    assert {fact for fact in facts if using.of(fact).access} == shown
+    assert {fact for fact in facts if usage_tracker.of(fact).access} == shown
 
 
 # row: A19
@@ -107,43 +113,43 @@ def test_a_look_at_the_past_and_an_explanation_are_no_use(clock):
 
 
 # row: C17
-def test_a_confirmation_counts_and_is_evidence(using, clock, tea):
+def test_a_confirmation_counts_and_is_evidence(usage_tracker, clock, tea):
     """Heard again: one more, as of now; recalls are untouched."""
-    using.recalled([hit(tea)], clock())
-    using.confirmed(tea, clock())
+    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.confirmed(tea, clock())
     clock.advance(days=2)
-    using.confirmed(tea, clock())
-    usage = using.of(tea)
+    usage_tracker.confirmed(tea, clock())
+    usage = usage_tracker.of(tea)
     assert (usage.access, usage.confirmations, usage.evidence_at) == (1, 2, clock())
 
 
 # row: A8
-def test_an_edit_is_evidence_of_its_own_time(using, clock, tea):
+def test_an_edit_is_evidence_of_its_own_time(usage_tracker, clock, tea):
     """Of the time the file was saved, unless that lies ahead or before newer evidence."""
-    using.attested(tea, clock(), clock() - LONG_AGO)
-    met = using.of(tea).met
-    assert using.of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
-    using.attested(tea, clock(), clock() - 2 * LONG_AGO)
-    assert using.of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
-    using.attested(tea, clock(), clock() + LONG_AGO)
-    assert using.of(tea) == Usage(evidence_at=clock(), met=met)
+    usage_tracker.attested(tea, clock(), clock() - LONG_AGO)
+    met = usage_tracker.of(tea).met
+    assert usage_tracker.of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
+    usage_tracker.attested(tea, clock(), clock() - 2 * LONG_AGO)
+    assert usage_tracker.of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
+    usage_tracker.attested(tea, clock(), clock() + LONG_AGO)
+    assert usage_tracker.of(tea) == Usage(evidence_at=clock(), met=met)
 
 
 # row: D5
 # row: D7
-def test_use_survives_a_restart_once_it_is_flushed(memory, using, clock, tea):
+def test_use_survives_a_restart_once_it_is_flushed(memory, usage_tracker, clock, tea):
     """What was flushed is found by the next process; what was not is lost, and only that."""
-    using.flush()
-    using.recalled([hit(tea)], clock())
-    assert using.flush() == 1
-    using.recalled([hit(tea)], clock())
+    usage_tracker.flush()
+    usage_tracker.recalled([hit(tea)], clock())
+    assert usage_tracker.flush() == 1
+    usage_tracker.recalled([hit(tea)], clock())
     assert begun(memory, clock).of(tea).access == 1
-    using.flush()
+    usage_tracker.flush()
     assert begun(memory, clock).of(tea).access == 2
 
 
 # row: B4
-def test_nothing_of_use_enters_a_note(memory, using, clock, tea):
+def test_nothing_of_use_enters_a_note(memory, usage_tracker, clock, tea):
     """Every byte outside `state/usage/` stays as it was."""
 
     def held():
@@ -152,11 +158,11 @@ def test_nothing_of_use_enters_a_note(memory, using, clock, tea):
 
     before = held()
     for _ in range(3):
-        using.recalled([hit(tea)], clock())
-        using.confirmed(tea, clock())
-        using.attested(tea, clock())
-        using.flush()
-    using.compact(clock())
+        usage_tracker.recalled([hit(tea)], clock())
+        usage_tracker.confirmed(tea, clock())
+        usage_tracker.attested(tea, clock())
+        usage_tracker.flush()
+    usage_tracker.compact(clock())
     assert held() == before
     assert begun(memory, clock).of(tea).access == 3
 
@@ -176,42 +182,42 @@ def test_recalls_wait_until_the_log_is_read(memory, clock, tea):
 
 def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
     """A process that nobody flushes keeps no growing list."""
-    using = begun(memory, clock, waiting=3)
+    usage_tracker = begun(memory, clock, waiting=3)
     for _ in range(10):
-        using.recalled([hit(tea)], clock())
-    assert using.uses.of(tea).access == 9
-    assert using.of(tea).access == 10
+        usage_tracker.recalled([hit(tea)], clock())
+    assert usage_tracker.usage_log.of(tea).access == 9
+    assert usage_tracker.of(tea).access == 10
 
 
-def test_what_the_disk_refuses_is_kept_for_the_next_flush(memory, using, clock, tea):
+def test_what_the_disk_refuses_is_kept_for_the_next_flush(memory, usage_tracker, clock, tea):
     """No use is lost by a full disk; recall does not notice."""
-    using.uses.refresh(clock())
+    usage_tracker.usage_log.refresh(clock())
     (memory.settings.vault / USAGE).parent.mkdir(exist_ok=True)
     (memory.settings.vault / USAGE).write_text("in the way")
-    using.recalled([hit(tea)], clock())
+    usage_tracker.recalled([hit(tea)], clock())
     with pytest.raises(EngramError):
-        using.flush()
+        usage_tracker.flush()
     (memory.settings.vault / USAGE).unlink()
-    assert (using.of(tea).access, using.flush()) == (1, 2), "the use, and when the log began"
+    assert (usage_tracker.of(tea).access, usage_tracker.flush()) == (1, 2), "the use, and when the log began"
 
 
-def test_no_use_is_lost_between_threads(memory, using, clock, tea, coffee):
+def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffee):
     """Six threads recall and look while the writer flushes and confirms; every one of them is counted."""
 
     def ask():
         for _ in range(200):
-            using.recalled([hit(tea), hit(coffee, 0.5)], clock())
-            using.of(coffee)
+            usage_tracker.recalled([hit(tea), hit(coffee, 0.5)], clock())
+            usage_tracker.of(coffee)
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
         thread.start()
     for _ in range(20):
-        using.confirmed(tea, clock())
-        using.flush()
-        using.refresh(clock())
+        usage_tracker.confirmed(tea, clock())
+        usage_tracker.flush()
+        usage_tracker.refresh(clock())
     for thread in threads:
         thread.join()
-    using.flush()
-    for held in (using, begun(memory, clock)):
+    usage_tracker.flush()
+    for held in (usage_tracker, begun(memory, clock)):
         assert (held.of(tea).access, held.of(tea).confirmations, held.of(coffee).access) == (1200, 20, 1200)

@@ -25,7 +25,7 @@ BOX = Box(
 )  # fmt: skip
 NAME = "2026-11-20/box-porto-c5d9e1fx"
 TRACE = Trace("trace-1a2b3c4d", "porto", BOX.sealed, ((NAME, BOX.topics),))
-NO_TIMES = forms.held_text([forms.Held(BOX, START)]).replace(b'"2026-11-20T20:14:00+00:00"', b"null")
+NO_TIMES = forms.held_text([forms.OpenBox(BOX, START)]).replace(b'"2026-11-20T20:14:00+00:00"', b"null")
 STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
 
 
@@ -132,8 +132,8 @@ def test_a_stretch_of_time_in_words(minutes, words):
 def test_the_state_is_read_back():
     """Open and sealed boxes, and traces; a line for each."""
     held = (
-        forms.Held(replace(BOX, id="open", sealed=None, why="", persona="Kapitän"), START),
-        forms.Held(BOX, START, TRACE.id, filed=True),
+        forms.OpenBox(replace(BOX, id="open", sealed=None, why="", persona="Kapitän"), START),
+        forms.OpenBox(BOX, START, TRACE.id, filed=True),
     )
     assert forms.held_from(forms.held_text(held)) == (held, True)
     assert forms.held_from(forms.held_text(())) == ((), True)
@@ -147,18 +147,18 @@ def test_the_state_is_read_back():
 # row: C31
 def test_the_last_line_of_a_box_says_how_it_stands():
     """It is then the latest of all; a line that was cut short was never decided."""
-    other = forms.Held(replace(BOX, id="other"), START)
-    filed = forms.Held(BOX, START, TRACE.id, filed=True)
-    lines = forms.held_text([forms.Held(BOX, START), other, filed])
+    other = forms.OpenBox(replace(BOX, id="other"), START)
+    filed = forms.OpenBox(BOX, START, TRACE.id, filed=True)
+    lines = forms.held_text([forms.OpenBox(BOX, START), other, filed])
     assert forms.held_from(lines) == ((other, filed), True)
-    assert forms.held_from(lines[:-1]) == ((forms.Held(BOX, START), other), True)
+    assert forms.held_from(lines[:-1]) == ((forms.OpenBox(BOX, START), other), True)
 
 
 # row: C31
 @pytest.mark.parametrize("raw", [b"[]", b"{}", b'{"boxes": [{}]}', b"\xff", b"<<<<<<< a", NO_TIMES.strip()])
 def test_a_damaged_line_of_the_open_boxes_is_passed_over_and_said(raw):
     """The others hold."""
-    kept = forms.Held(BOX, START)
+    kept = forms.OpenBox(BOX, START)
     assert forms.held_from(raw + b"\n" + forms.held_text([kept])) == ((kept,), False)
     assert forms.held_from(raw) == ((), False)
 

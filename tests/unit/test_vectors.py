@@ -15,9 +15,10 @@ from engram.config import EmbeddingSettings
 from engram.core.policy import LexicalPolicy
 from engram.core.records import Stored
 from engram.index import quantize
-from engram.index.bm25 import Doc, Lexical, Where
+from engram.index.bm25 import Bm25Index, IndexedText
+from engram.index.filters import SearchFilter
 from engram.index.quantize import dequantise, spread
-from engram.index.semantic import Meaning
+from engram.index.semantic import SemanticIndex
 from engram.index.vectors import EACH, Vectors, cosines, digest
 
 CHANCE = np.random.default_rng(7)
@@ -346,15 +347,15 @@ def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
     asked = rows[chance.integers(0, count, questions)] + 0.4 * chance.normal(size=(questions, dimension))
     rows, asked = ((some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float32) for some in (rows, asked))
     model = EmbeddingSettings("e")
-    lexical = Lexical(LexicalPolicy(), UTC)
-    lexical.add(Doc(f"{key:06}", "fact", f"text {key}") for key in range(count))
-    meaning = Meaning(replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model), model)
+    lexical = Bm25Index(LexicalPolicy(), UTC)
+    lexical.add(IndexedText(f"{key:06}", "fact", f"text {key}") for key in range(count))
+    meaning = SemanticIndex(replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model), model)
     meaning.learn((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
     meaning.store(lexical, {f"{key:06}": Stored(wanted[key % len(wanted)]) for key in range(count)})
     hits = 0
     for question in asked:
         true = {f"{key:06}" for key in np.argsort(-(rows @ question))[:10].tolist()}
-        hits += len(true & {key for key, _ in meaning.similar(lexical, question.tobytes(), Where(), 10)})
+        hits += len(true & {key for key, _ in meaning.similar(lexical, question.tobytes(), SearchFilter(), 10)})
     return hits / 10 / questions
 
 
@@ -426,5 +427,5 @@ def test_a_calibration_that_cannot_be_used_counts_as_none(settings, saved):
     """Damaged, of another model, or of another dimension: nothing may merge on its word."""
     settings.state.mkdir(parents=True)
     (settings.state / "calibration.json").write_bytes(saved)
-    meaning = Meaning(settings, EmbeddingSettings("e"))
+    meaning = SemanticIndex(settings, EmbeddingSettings("e"))
     assert not meaning.scale.calibrated

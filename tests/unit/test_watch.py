@@ -10,7 +10,7 @@ import time
 import pytest
 
 from engram.core.policy import FilePolicy
-from engram.vault.watcher import Watch, needs_polling
+from engram.vault.watcher import Watcher, needs_polling
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
 
@@ -56,7 +56,7 @@ def told():
 
 @pytest.fixture
 def watch(root, told):
-    watch = Watch(root, told, POLICY)
+    watch = Watcher(root, told, POLICY)
     watch.start()
     yield watch
     watch.stop()
@@ -173,7 +173,7 @@ def test_a_burst_is_told_in_few_batches(watch, root, told):
 
 def test_many_paths_become_everything(root, told):
     """From `watch_paths` on a full look is cheaper."""
-    watch = Watch(root, told, FilePolicy(settle_seconds=0.1, watch_paths=10))
+    watch = Watcher(root, told, FilePolicy(settle_seconds=0.1, watch_paths=10))
     watch.start()
     try:
         for n in range(30):
@@ -186,7 +186,7 @@ def test_many_paths_become_everything(root, told):
 # row: X18
 def test_an_edit_is_told_within_a_second(root, told):
     """With the numbers of the policy, settling included, 4 of 5 edits are told in less than a second."""
-    watch, waits = Watch(root, told, FilePolicy()), []
+    watch, waits = Watcher(root, told, FilePolicy()), []
     watch.start()
     try:
         for n in range(5):
@@ -217,7 +217,7 @@ def test_a_changed_git_head_means_everything(watch, root, told):
 def test_a_stopped_watch_tells_nothing(root, told):
     """After stop() returned no call comes, and no thread is left."""
     before = threading.active_count()
-    watch = Watch(root, told, POLICY)
+    watch = Watcher(root, told, POLICY)
     watch.start()
     (root / "facts" / "a.md").write_text("two")
     watch.stop()
@@ -231,13 +231,13 @@ def test_a_stopped_watch_tells_nothing(root, told):
 
 def test_a_watch_that_never_started_can_be_stopped(root, told):
     """Stopping is always allowed."""
-    Watch(root, told, POLICY).stop()
+    Watcher(root, told, POLICY).stop()
 
 
 @pytest.mark.parametrize("polling", [False, True])
 def test_a_root_that_vanishes_and_returns_is_told_as_everything(root, told, polling):
     """The watcher outlives an unmounted vault and sees it come back."""
-    watch = Watch(root, told, POLICY)
+    watch = Watcher(root, told, POLICY)
     watch.polling = polling
     watch.start()
     try:
@@ -268,7 +268,7 @@ def test_a_deleted_root_does_not_end_the_watch(watch, root, told):
 
 def test_polling_tells_edits_moves_and_deletions(root, told):
     """Where events do not work the tree is looked at again and again."""
-    watch = Watch(root, told, POLICY)
+    watch = Watcher(root, told, POLICY)
     watch.polling = True
     watch.start()
     note = root / "facts" / "a.md"

@@ -32,7 +32,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DateRange:
     """An interval before it has words: local dates, `end` exclusive."""
 
     start: datetime
@@ -41,7 +41,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DateMatch:
     """One matched expression: its tokens, the moment of speaking and the way the sentence leans."""
 
     tokens: Sequence[Token]
@@ -78,19 +78,19 @@ def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
     return datetime.combine(day, time(), tz) + timedelta(hours=hour)
 
 
-def _days(start: date, end: date, when: datetime, granularity: Granularity) -> Stretch:
-    return Stretch(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
+def _days(start: date, end: date, when: datetime, granularity: Granularity) -> DateRange:
+    return DateRange(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
 
 
-def _day(day: date, when: datetime) -> Stretch:
+def _day(day: date, when: datetime) -> DateRange:
     return _days(day, day + DAY, when, "day")
 
 
-def _week(monday: date, when: datetime) -> Stretch:
+def _week(monday: date, when: datetime) -> DateRange:
     return _days(monday, monday + 7 * DAY, when, "week")
 
 
-def _month(year: int, month: int, when: datetime) -> Stretch | None:
+def _month(year: int, month: int, when: datetime) -> DateRange | None:
     """The month; `month` may lie outside 1–12 and carries into the year."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
@@ -98,19 +98,19 @@ def _month(year: int, month: int, when: datetime) -> Stretch | None:
     return _days(date(year, month, 1), date(year + month // 12, month % 12 + 1, 1), when, "month")
 
 
-def _year(year: int, when: datetime) -> Stretch | None:
+def _year(year: int, when: datetime) -> DateRange | None:
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
         return None
     return _days(date(year, 1, 1), date(year + 1, 1, 1), when, "year")
 
 
-def _season(year: int, season: int, when: datetime) -> Stretch | None:
+def _season(year: int, season: int, when: datetime) -> DateRange | None:
     """The season that begins in `year`: winter 0 in December, spring 1 in March, and so on; turned in the south."""
     if _zone(when).startswith(SOUTH):
         season = (season + 2) % 4
     first = _month(year, season * 3 or 12, when)
     last = _month(year, (season * 3 or 12) + 2, when)
-    return Stretch(first.start, last.end, "season") if first and last else None
+    return DateRange(first.start, last.end, "season") if first and last else None
 
 
 def _monday(day: date) -> date:
@@ -131,7 +131,7 @@ def _calendar_day(year: int, month: int, day: int) -> date | None:
 # One maker for each rule of the grammar.
 
 
-def _full_date(reading: Reading) -> Stretch | None:
+def _full_date(reading: DateMatch) -> DateRange | None:
     """`20 November 2026`, `November 20th, 2026`, `2026年11月20日`."""
     numbers = [int(str(value)) for value in reading.all("nb")]
     if reading.all("b"):
@@ -143,25 +143,25 @@ def _full_date(reading: Reading) -> Stretch | None:
     return _agreed(reading, _calendar_day(reading.number("y"), month, day))
 
 
-def _agreed(reading: Reading, day: date | None) -> Stretch | None:
+def _agreed(reading: DateMatch, day: date | None) -> DateRange | None:
     """The day, unless a weekday named beside it is another: `Friday, 20 November 2026` is one."""
     named = reading.all("k")
     return _day(day, reading.when) if day and (not named or day.weekday() == named[0]) else None
 
 
-def _month_of_year(reading: Reading) -> Stretch | None:
+def _month_of_year(reading: DateMatch) -> DateRange | None:
     if not reading.all("b") and (reading.all("u") != ["year", "month"] or not 1 <= reading.number("n") <= 12):
         return None
     return _month(reading.number("y"), reading.number("bn"), reading.when)
 
 
-def _season_of_year(reading: Reading) -> Stretch | None:
+def _season_of_year(reading: DateMatch) -> DateRange | None:
     """`summer 2024`; a season that spans two years is nobody's."""
     found = _season(reading.number("y"), reading.number("s"), reading.when)
     return found if found and (found.end - DAY).year == found.start.year else None
 
 
-def _yearless(reading: Reading) -> Stretch | None:
+def _yearless(reading: DateMatch) -> DateRange | None:
     """`Nov 20` in a sentence that looks back or ahead; not an anniversary."""
     values = [int(str(value)) for value in reading.all("nb")]
     if reading.all("u") not in ([], ["month", "day"]) or reading.annual or not reading.lean:
@@ -179,22 +179,22 @@ _CLEAR_DAYS = 322
 """A date without a year that is farther away than this lies less than six weeks on the other side of today."""
 
 
-def _month_by_lean(reading: Reading) -> Stretch | None:
+def _month_by_lean(reading: DateMatch) -> DateRange | None:
     """`in May` in a sentence that looks back or ahead; the current month is either."""
     if reading.annual or not reading.lean:
         return None
     return _nearest_month(reading, reading.lean)
 
 
-def _nearest_month(reading: Reading, lean: int) -> Stretch | None:
+def _nearest_month(reading: DateMatch, lean: int) -> DateRange | None:
     month = reading.number("b")
     passed = (month - reading.today.month) * lean < 0
     return _month(reading.today.year + lean * passed, month, reading.when)
 
 
-def _end(reading: Reading) -> Stretch | None:
+def _end(reading: DateMatch) -> DateRange | None:
     """`by the end of the month`, `by the end of January`: the last day of it; none of a week, a season or the past."""
-    whole: Stretch | None = None
+    whole: DateRange | None = None
     if reading.lean < 0:
         return None
     if reading.all("b"):
@@ -207,23 +207,23 @@ def _end(reading: Reading) -> Stretch | None:
     return _day((whole.end - DAY).date(), reading.when) if whole else None
 
 
-def _month_ahead(reading: Reading) -> Stretch | None:
+def _month_ahead(reading: DateMatch) -> DateRange | None:
     return _nearest_month(reading, 1)
 
 
-def _counted(reading: Reading, sign: int) -> Stretch | None:
+def _counted(reading: DateMatch, sign: int) -> DateRange | None:
     """`three weeks ago`: the day, calendar week, month or year that lies so far away."""
     count, unit, when = sign * reading.number("nw"), reading.all("u")[0], reading.when
     if unit == "hour":
         moment = (when.astimezone(UTC) + timedelta(hours=count)).astimezone(when.tzinfo)
         start = moment.replace(minute=0, second=0, microsecond=0)
-        return Stretch(start, start + timedelta(hours=1), "hour")
+        return DateRange(start, start + timedelta(hours=1), "hour")
     if unit == "day":
         return _day(reading.today + count * DAY, when)
     return _unit_at(str(unit), count, when)
 
 
-def _unit_at(unit: str, offset: int, when: datetime) -> Stretch | None:
+def _unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
     """The day, week, month or year that lies `offset` away."""
     today = when.date()
     if unit == "day":
@@ -235,16 +235,16 @@ def _unit_at(unit: str, offset: int, when: datetime) -> Stretch | None:
     return _year(today.year + offset, when) if unit == "year" else None
 
 
-def _ago(reading: Reading) -> Stretch | None:
+def _ago(reading: DateMatch) -> DateRange | None:
     return _counted(reading, -1)
 
 
-def _ahead(reading: Reading) -> Stretch | None:
+def _ahead(reading: DateMatch) -> DateRange | None:
     """`in three days`, unless the sentence looks back: then it is how long something took."""
     return None if reading.lean < 0 else _counted(reading, 1)
 
 
-def _unit(reading: Reading) -> Stretch | None:
+def _unit(reading: DateMatch) -> DateRange | None:
     """`last week`, `先週`; `this past week` is a rolling window in English."""
     if reading.all("W"):
         unit, offset = _named(reading.all("W")[0])
@@ -260,7 +260,7 @@ def _named(value: Value) -> tuple[str, int]:
     return str(value[0]), int(value[1])
 
 
-def _weekday_of_week(reading: Reading) -> Stretch | None:
+def _weekday_of_week(reading: DateMatch) -> DateRange | None:
     """`Friday of next week`, `上周五`."""
     named = reading.all("W")
     unit, offset = _named(named[0]) if named else (reading.all("u")[0], reading.offset())
@@ -270,7 +270,7 @@ def _weekday_of_week(reading: Reading) -> Stretch | None:
     return _day(_monday(reading.today) + timedelta(days=7 * offset + weekday), reading.when) if weekday < 7 else None
 
 
-def _of_named(reading: Reading) -> Stretch | None:
+def _of_named(reading: DateMatch) -> DateRange | None:
     """`去年3月`, `去年3月5日`, `上个月5号`."""
     unit, offset = _named(reading.all("W")[0])
     around = _unit_at(unit, offset, reading.when)
@@ -287,7 +287,7 @@ def _of_named(reading: Reading) -> Stretch | None:
 _NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
 
 
-def _weekday(reading: Reading) -> Stretch | None:
+def _weekday(reading: DateMatch) -> DateRange | None:
     """`last Friday`, `this Friday`, `next Friday`; see the conventions above."""
     weekday, today = reading.number("k"), reading.today
     in_week = _monday(today) + timedelta(days=weekday)
@@ -305,7 +305,7 @@ def _weekday(reading: Reading) -> Stretch | None:
     return None if in_week > today and reading.lean < 0 else _day(in_week, reading.when)
 
 
-def _weekday_by_lean(reading: Reading) -> Stretch | None:
+def _weekday_by_lean(reading: DateMatch) -> DateRange | None:
     """`on Friday` in a sentence that looks back or ahead; today only for neither."""
     ahead = (reading.number("k") - reading.today.weekday()) % 7
     if not reading.lean or not ahead:
@@ -313,7 +313,7 @@ def _weekday_by_lean(reading: Reading) -> Stretch | None:
     return _day(reading.today + timedelta(days=ahead if reading.lean > 0 else ahead - 7), reading.when)
 
 
-def _month_named(reading: Reading) -> Stretch | None:
+def _month_named(reading: DateMatch) -> DateRange | None:
     """`last May` is the latest that has ended, `next May` the first to begin, `this May` the one of this year."""
     month, today, offset = reading.number("b"), reading.today, reading.offset()
     past_or_now = month >= today.month if offset < 0 else month > today.month
@@ -322,7 +322,7 @@ def _month_named(reading: Reading) -> Stretch | None:
     return _month(today.year - past_or_now if offset < 0 else today.year + (not past_or_now), month, reading.when)
 
 
-def _season_named(reading: Reading) -> Stretch | None:
+def _season_named(reading: DateMatch) -> DateRange | None:
     """`last summer` has ended, `next summer` has not begun; `this summer` is clear inside it or by lean."""
     around = [_season(reading.today.year + step, reading.number("s"), reading.when) for step in (-2, -1, 0, 1, 2)]
     known = [one for one in around if one]
@@ -339,7 +339,7 @@ def _season_named(reading: Reading) -> Stretch | None:
     return near[0] if near else None
 
 
-def _weekend(reading: Reading) -> Stretch | None:
+def _weekend(reading: DateMatch) -> DateRange | None:
     """Saturday and Sunday of last, this or next week; `this weekend` looking back on a weekday is left open."""
     offset = reading.offset()
     if not offset and reading.lean < 0 and reading.today.weekday() < 5:
@@ -350,20 +350,20 @@ def _weekend(reading: Reading) -> Stretch | None:
     return _days(saturday, saturday + 2 * DAY, reading.when, "day")
 
 
-def _named_day(reading: Reading) -> Stretch | None:
+def _named_day(reading: DateMatch) -> DateRange | None:
     return _day(reading.today + reading.number("d") * DAY, reading.when)
 
 
-def _part(reading: Reading) -> Stretch | None:
+def _part(reading: DateMatch) -> DateRange | None:
     """`this morning`, `last night`: hours counted from the midnight of a day near by."""
     value = reading.all("P")[0]
     assert isinstance(value, tuple)
     day = reading.today + int(value[0]) * DAY
     begin, until = _numbers(value)
-    return Stretch(_at(day, reading.when.tzinfo, begin), _at(day, reading.when.tzinfo, until), "hour")
+    return DateRange(_at(day, reading.when.tzinfo, begin), _at(day, reading.when.tzinfo, until), "hour")
 
 
-def _numeric(reading: Reading) -> Stretch | None:
+def _numeric(reading: DateMatch) -> DateRange | None:
     """`2026-11-20`, `20.11.2026`; `03/04/2026` only where the zone decides which is the month."""
     text = str(reading.all("D")[0])
     first, second, third = (int(part) for part in re.split(r"[-/.]", text))
@@ -378,15 +378,15 @@ def _numeric(reading: Reading) -> Stretch | None:
     return _day(found, reading.when) if found and _FIRST_YEAR <= found.year <= _LAST_YEAR else None
 
 
-def _year_named(reading: Reading) -> Stretch | None:
+def _year_named(reading: DateMatch) -> DateRange | None:
     return _year(reading.number("y"), reading.when)
 
 
-def within(day: Stretch, token: Token) -> Stretch | None:
+def within(day: DateRange, token: Token) -> DateRange | None:
     """`day` narrowed to the part of the day or the clock time that `token` names; None if there is none such."""
     if token.letter == "p":
         begin, until = _numbers(token.value)
-        return Stretch(day.start + timedelta(hours=begin), day.start + timedelta(hours=until), "hour")
+        return DateRange(day.start + timedelta(hours=begin), day.start + timedelta(hours=until), "hour")
     found = re.match(r"(\d{1,2})(?::|h|uhr)?(\d{2})?\s?([ap])?", str(token.value).casefold())
     if found is None:
         return None
@@ -397,9 +397,9 @@ def within(day: Stretch, token: Token) -> Stretch | None:
         return None
     start = day.start + timedelta(hours=hour, minutes=minute)
     return (
-        Stretch(start, start + timedelta(minutes=1), "minute")
+        DateRange(start, start + timedelta(minutes=1), "minute")
         if found[2]
-        else Stretch(start, start + timedelta(hours=1), "hour")
+        else DateRange(start, start + timedelta(hours=1), "hour")
     )
 
 
@@ -408,7 +408,7 @@ def _numbers(value: Value) -> tuple[int, int]:
     return int(value[-2]), int(value[-1])
 
 
-MAKERS: Mapping[str, Callable[[Reading], Stretch | None]] = {
+MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "end": _end,
     "date": _full_date,
     "month_of_year": _month_of_year,

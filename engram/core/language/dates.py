@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.language.date_values import DAY, MAKERS, Reading, Stretch, Token, within
+from engram.core.language.date_values import DAY, MAKERS, DateMatch, DateRange, Token, within
 from engram.core.language.date_words import ANNUAL, FALSE_PAST, LEXICONS, PLURALS, TOKEN, Lexicon, Value, tokens
 from engram.core.records import Interval
 
@@ -259,7 +259,7 @@ def _opens(row: Sequence[Token], place: int) -> bool:
     return place == 0 or row[place - 1].word in _STOPS or row[place - 1].letter == ","
 
 
-def _reading(row: Sequence[Token], first: int, last: int, when: datetime, lexicon: Lexicon) -> Reading:
+def _reading(row: Sequence[Token], first: int, last: int, when: datetime, lexicon: Lexicon) -> DateMatch:
     """The tokens `first:last` with what the sentence around them says."""
     left, right = first, last
     while left and first - left < _WINDOW and row[left - 1].word not in _STOPS:
@@ -271,7 +271,7 @@ def _reading(row: Sequence[Token], first: int, last: int, when: datetime, lexico
     lean = -1 if "q" in letters else _lean(words, lexicon)
     if "r" in letters:  # `I sent it by March` may be of either year
         lean = int(lean >= 0)
-    return Reading(row[first:last], when, lexicon, lean, annual=not ANNUAL.isdisjoint(words))
+    return DateMatch(row[first:last], when, lexicon, lean, annual=not ANNUAL.isdisjoint(words))
 
 
 def _lean(words: Sequence[str], lexicon: Lexicon) -> int:
@@ -297,7 +297,9 @@ _CLOCK_AFTER = re.compile(r"g?@?t|[ig]{0,2}p")
 _CLOCK_BEFORE = re.compile(r"@?t[cg]?$")
 
 
-def _narrowed(row: Sequence[Token], letters: str, first: int, last: int, stretch: Stretch) -> tuple[int, int, Stretch]:
+def _narrowed(
+    row: Sequence[Token], letters: str, first: int, last: int, stretch: DateRange
+) -> tuple[int, int, DateRange]:
     """A day with a part of the day or a clock time beside it is narrowed to that."""
     if stretch.granularity != "day" or stretch.end - stretch.start > DAY:
         return first, last, stretch

@@ -83,18 +83,18 @@ def shingles(text: str, policy: EchoPolicy) -> frozenset[int]:
     return frozenset(_number(pieces[first:last]) for first, last in _known_spans(text, pieces, policy))
 
 
-def masked(text: str, injected: AbstractSet[int], policy: EchoPolicy, *, own: bool = False) -> str:
-    """`text` of the same length without what was `injected`: runs of `window` words, whole short statements (`X7`).
+def masked(text: str, handed_out: AbstractSet[int], policy: EchoPolicy, *, own: bool = False) -> str:
+    """`text` of the same length without what was `handed_out`: runs of `window` words, whole short statements (`X7`).
 
     With `own` the text is a person's: then a statement with as much as one word of their own is kept whole,
     for they confirm or correct what they read. A statement of which no run was injected is never touched. Linear.
     """
-    if not injected:
+    if not handed_out:
         return text
     pieces = _pieces(text)
     covered = bytearray(len(pieces))
     for first, last in _known_spans(text, pieces, policy):
-        if _number(pieces[first:last]) in injected:
+        if _number(pieces[first:last]) in handed_out:
             covered[first:last] = b"\1" * (last - first)
     if own:
         for first, last in _statements(text, pieces):
@@ -103,7 +103,7 @@ def masked(text: str, injected: AbstractSet[int], policy: EchoPolicy, *, own: bo
     return _blanked(text, list(_stretches(pieces, covered)))
 
 
-class Injected:
+class HandedOut:
     """What recall handed out in each session, as shingles; from any thread.
 
     The latest `sessions` sessions are remembered, each with its latest `shingles`. Recall only leaves its text,

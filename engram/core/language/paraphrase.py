@@ -207,7 +207,7 @@ def from_row(row: object) -> Gist | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _SentencePart:
     """A word or pair of signs in its order: as folded, its token (root, frame or itself), and how it was written.
 
     `capital` is a name's, `initial` may be that of a first word.
@@ -222,11 +222,11 @@ class _Piece:
 
 
 @lru_cache(2048)
-def _pieces(text: str) -> tuple[_Piece, ...]:
+def _pieces(text: str) -> tuple[_SentencePart, ...]:
     return tuple(_read(text))
 
 
-def _read(text: str) -> Iterator[_Piece]:
+def _read(text: str) -> Iterator[_SentencePart]:
     plain = text.replace("’", "'")
     first = True
     for found in _RUN.finditer(_ELIDED.sub(r"\1e ", plain) if "'" in plain else plain):
@@ -241,19 +241,19 @@ def _read(text: str) -> Iterator[_Piece]:
 
 
 @lru_cache(32768)
-def _word(written: str) -> _Piece:
+def _word(written: str) -> _SentencePart:
     folded = fold(written)
     word = _POSSESSED.sub("", folded) or folded
     token = _UNIT.get(word) or _FRAME.get(word) or (word if word[-1].isdigit() else _root(word))
-    return _Piece(word, token, frozenset(map(hashed, {word, token, word.removesuffix("s")})))
+    return _SentencePart(word, token, frozenset(map(hashed, {word, token, word.removesuffix("s")})))
 
 
-def _sign(pair: str) -> _Piece:
+def _sign(pair: str) -> _SentencePart:
     token = _FRAME.get(pair) or _UNIT.get(pair) or pair
-    return _Piece(pair, token, frozenset({hashed(pair), hashed(token)}), pair=True)
+    return _SentencePart(pair, token, frozenset({hashed(pair), hashed(token)}), pair=True)
 
 
-def _signs(run: str) -> Iterator[_Piece]:
+def _signs(run: str) -> Iterator[_SentencePart]:
     """The pairs of a run without blanks; words of the frames stand for themselves."""
     parts = (part for some in _FUNCTION.sub(" ", run).split() for part in _SAID_IN.split(some) if part)
     for part in parts:
@@ -263,11 +263,11 @@ def _signs(run: str) -> Iterator[_Piece]:
             yield from (_sign(part[at : at + 2]) for at in range(len(part) - 1))
 
 
-def _language(pieces: Collection[_Piece]) -> str:
+def _language(pieces: Collection[_SentencePart]) -> str:
     return language([piece.word for piece in pieces]) or "en"
 
 
-def _telling(pieces: Collection[_Piece], text: str, spoken: str = "") -> list[_Piece]:
+def _telling(pieces: Collection[_SentencePart], text: str, spoken: str = "") -> list[_SentencePart]:
     """The pieces that carry meaning: without function words of the language, and without the user as a subject.
 
     `spoken` is the language of a longer text that the pieces are a part of.
@@ -397,7 +397,7 @@ def says(known: Gist, sentence: str) -> bool:
     return not single and _is_part(known, sentence, pieces)
 
 
-def _stated(known: Gist, pieces: tuple[_Piece, ...]) -> bool:
+def _stated(known: Gist, pieces: tuple[_SentencePart, ...]) -> bool:
     """Whether the one word of a gist is said of the user (`you are vegetarian`) or is all that is said."""
     wanted = known.names | known.words
     telling = [one for one in pieces if one.word not in _SELF and one.word not in _STOPS]
@@ -414,12 +414,12 @@ def _stated(known: Gist, pieces: tuple[_Piece, ...]) -> bool:
     return False
 
 
-def _is_german(pieces: tuple[_Piece, ...]) -> bool:
+def _is_german(pieces: tuple[_SentencePart, ...]) -> bool:
     """Whether a capital says nothing here."""
     return language([one.word for one in pieces]) == "de"
 
 
-def _of_another(known: Gist, sentence: str, pieces: tuple[_Piece, ...]) -> bool:
+def _of_another(known: Gist, sentence: str, pieces: tuple[_SentencePart, ...]) -> bool:
     """Whether what a gist says of the user is said of somebody else here: a name, a relative, he or she."""
     if known.pairs:
         return bool(_OTHER_SIGN.search(sentence))
@@ -435,7 +435,7 @@ def _of_another(known: Gist, sentence: str, pieces: tuple[_Piece, ...]) -> bool:
     return any(others) and _SELF.isdisjoint(one.word for one in pieces if not one.capital)
 
 
-def _is_other(known: Gist, one: _Piece, behind: tuple[_Piece, ...], *, german: bool) -> bool:
+def _is_other(known: Gist, one: _SentencePart, behind: tuple[_SentencePart, ...], *, german: bool) -> bool:
     if one.hashes & (known.names | known.words) or one.token.startswith("@"):
         return False
     if one.word in _OTHERS:
@@ -446,7 +446,7 @@ def _is_other(known: Gist, one: _Piece, behind: tuple[_Piece, ...], *, german: b
     return (one.capital and not german) or bool(verb)
 
 
-def _is_part(known: Gist, sentence: str, pieces: tuple[_Piece, ...]) -> bool:
+def _is_part(known: Gist, sentence: str, pieces: tuple[_SentencePart, ...]) -> bool:
     """Whether all that is said here is in the gist, and enough of it (`PART`): a name or number, if it has any."""
     telling = _telling(pieces, sentence)
     more = (one for one in telling if one.word not in _WEAK and one.token != _NAME)

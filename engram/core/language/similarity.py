@@ -41,7 +41,7 @@ _FRAME = 0.85
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ParsedStatement:
     """A statement taken apart, made by `statement`.
 
     `plain` are its words in their normal form, `tokens` those without articles and emphasis; `said` the words that
@@ -141,7 +141,7 @@ _WHOM = _listed("user person persona personne usuario usuaria utilisateur nutzer
 _FUNCTION_SIGNS = re.compile("[\u3041-\u3096\u3099-\u309f的了是在我你他她它们有也都就吗呢一个只和与]+")
 
 
-def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> Statement:
+def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> ParsedStatement:
     """`text` taken apart. `stem` gives the stems of words in a language (a code of `words.STOP`)."""
     folded = _ELISION.sub(r"\1 ", _NOT_CONTRACTED.sub(_expanded, normalise(text)))
     spaced = _SPACELESS.sub(r" \g<0> ", _HYPHEN.sub(" ", folded)).split()
@@ -152,7 +152,7 @@ def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> Stateme
     carrying = _carrying(plain, code, negated=negated)
     roots = zip(carrying, stem(carrying, code), strict=True)
     names = frozenset(_unpossessed(normalise(word)) for word in _CAPITALISED.findall(text)) & frozenset(carrying)
-    return Statement(
+    return ParsedStatement(
         text=text,
         plain=plain,
         tokens=tuple(filter(None, (_EMPHASIS_SIGNS.sub("", word) for word in plain if word not in dropped))),
@@ -169,7 +169,7 @@ def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> Stateme
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TextComparison:
     """How alike two statements are, 0 to 1, and why; and the guards of `A7`, '' where they do not speak.
 
     `conflict`: they cannot both hold, as far as words tell: another value of an attribute that has one at a time,
@@ -183,7 +183,7 @@ class Comparison:
     apart: str = ""
 
 
-def compared(a: Statement, b: Statement) -> Comparison:
+def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     """Two statements beside each other; symmetric, and 1 for the same words (`A7`, `X13`).
 
     Above .85 nothing but articles, emphasis or the place of a phrase differs; .70–.85 needs a judgement, and is
@@ -192,22 +192,22 @@ def compared(a: Statement, b: Statement) -> Comparison:
     `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes coffee` → .60.
     """
     if same := _restated(a, b):
-        return Comparison(*same)
+        return TextComparison(*same)
     overlap, elsewhere = _overlap(a, b), _elsewhere(a, b)
     denied = _POLARITY if a.negated is not b.negated else ""
     conflict = _conflict(a, b, overlap, is_denied=bool(denied) and not elsewhere)
     why = conflict or elsewhere or denied
     if conflict:
-        return Comparison(OPPOSED, why, conflict, why)
+        return TextComparison(OPPOSED, why, conflict, why)
     if why:
-        return Comparison(min(overlap, INFLECTED if why == _POLARITY else APART), why, "", why)
+        return TextComparison(min(overlap, INFLECTED if why == _POLARITY else APART), why, "", why)
     first, second = _comparable(a, b)
     if first and (first == second or _rotated(first, second)):
-        return Comparison(INFLECTED, "the same but for inflection or small words")
-    return Comparison(min(overlap, INFLECTED), "shared words")
+        return TextComparison(INFLECTED, "the same but for inflection or small words")
+    return TextComparison(min(overlap, INFLECTED), "shared words")
 
 
-def _restated(a: Statement, b: Statement) -> tuple[float, str] | None:
+def _restated(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | None:
     if a.plain == b.plain:
         return EQUAL, "the same words"
     if a.tokens and a.tokens == b.tokens:
@@ -215,13 +215,13 @@ def _restated(a: Statement, b: Statement) -> tuple[float, str] | None:
     return (MOVED, "the same in another order") if _rotated(a.tokens, b.tokens) else None
 
 
-def _conflict(a: Statement, b: Statement, overlap: float, *, is_denied: bool) -> str:
+def _conflict(a: ParsedStatement, b: ParsedStatement, overlap: float, *, is_denied: bool) -> str:
     if name := attributes.conflict(a.attribute, b.attribute):
         return f"another {name.replace('_', ' ')}"
     return "says the opposite" if is_denied and overlap >= _FRAME else ""
 
 
-def _elsewhere(a: Statement, b: Statement) -> str:
+def _elsewhere(a: ParsedStatement, b: ParsedStatement) -> str:
     """Why two statements are not about the same thing, or ''."""
     if a.numbers != b.numbers:
         return "other numbers"
@@ -238,7 +238,7 @@ def _elsewhere(a: Statement, b: Statement) -> str:
 _POLARITY = "one is denied"
 
 
-def _overlap(a: Statement, b: Statement) -> float:
+def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
     """Weighted Dice overlap of the stems; words that are the subject of both count half."""
     first, second = _comparable(a, b)
     subject = set(first[: a.subject]).intersection(second[: b.subject])
@@ -251,7 +251,7 @@ def _overlap(a: Statement, b: Statement) -> float:
     return 2 * weight(one & other) / whole if whole else 0.0
 
 
-def _comparable(a: Statement, b: Statement) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _comparable(a: ParsedStatement, b: ParsedStatement) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The stems of both, or the words themselves where the stems are those of two languages."""
     return (a.stems, b.stems) if a.language == b.language else (a.said, b.said)
 

@@ -29,7 +29,7 @@ from engram.core.policy.ingest import (
 )
 from engram.core.policy.insight import ActionPolicy, InsightPolicy
 from engram.core.policy.lifecycle import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, PortraitPolicy, UsagePolicy
-from engram.core.policy.number import Row
+from engram.core.policy.number import PolicyRow
 from engram.core.policy.search import LexicalPolicy, RecallPolicy, VectorPolicy
 from engram.core.policy.sessions import TalkPolicy, TodoPolicy
 
@@ -51,10 +51,10 @@ __all__ = [
     "LinkPolicy",
     "ModelPolicy",
     "Policy",
+    "PolicyRow",
     "PortraitPolicy",
     "RecallPolicy",
     "ReviewPolicy",
-    "Row",
     "ServePolicy",
     "SignalPolicy",
     "SimilarityPolicy",
@@ -101,10 +101,10 @@ class Policy:
     portraits: PortraitPolicy = field(default_factory=PortraitPolicy)
 
 
-def rows(policy: Policy) -> list[Row]:
+def rows(policy: Policy) -> list[PolicyRow]:
     """Every number of `policy`, in the order of the table."""
     return [
-        Row(
+        PolicyRow(
             concern.name,
             item.name,
             getattr(getattr(policy, concern.name), item.name),

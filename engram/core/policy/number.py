@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PolicyRow:
     """One line of the table: where the number stands, what it is and where it comes from."""
 
     concern: str

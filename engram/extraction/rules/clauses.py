@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class ClauseSpeaker:
     """The subject of a turn's statements; `to_bot` where an assistant listens, `known` the names of relatives."""
 
     name: str
@@ -32,7 +32,7 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class TimePrefix:
     """A time named before a clause, in words with their preposition (`in May 2026`, `from May 2026`)."""
 
     interval: Interval
@@ -48,14 +48,14 @@ class Clause:
     """
 
     turn: Turn
-    speaker: Speaker
+    speaker: ClauseSpeaker
     text: str
     start: int = 0
     end: int = 0
     before: int = 0
     corrects: bool = False
     dates: tuple[Span, ...] = ()
-    lead: Lead | None = None
+    lead: TimePrefix | None = None
     earlier: str = ""
     is_task: bool = False
 
@@ -121,7 +121,7 @@ def _begun(clause: Clause) -> Clause:
     return replace(clause, start=start, dates=dates, lead=lead)
 
 
-def _dated(clause: Clause, start: int) -> tuple[int, Lead] | None:
+def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
     """Where the time that stands at `start` ends, and the time; `from December` looks ahead."""
     found = _FROM.match(clause.text, start, clause.end)
     place = found.start("month") if found and found["month"] else found.end() if found else start
@@ -129,10 +129,10 @@ def _dated(clause: Clause, start: int) -> tuple[int, Lead] | None:
     word = "" if not found else "since" if found["word"].casefold() == "since" else "from"
     if date:
         preposition, words = in_words(date.interval)
-        return date.end, Lead(date.interval, f"{word or preposition} {words}")
+        return date.end, TimePrefix(date.interval, f"{word or preposition} {words}")
     if found and found["month"] and word == "from":
         said = found["month"]
         ahead = resolve(f"It will be {'on' if _DAY.search(said) else 'in'} {said}", clause.turn.occurred_at)
         if len(ahead) == 1:
-            return found.end(), Lead(replace(ahead[0], words=said), f"from {in_words(ahead[0])[1]}")
+            return found.end(), TimePrefix(replace(ahead[0], words=said), f"from {in_words(ahead[0])[1]}")
     return None

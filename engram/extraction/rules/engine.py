@@ -37,13 +37,13 @@ from engram.core.language.sentences import (
     third_person,
 )
 from engram.core.records import Candidate, Extraction, Relation
-from engram.extraction.rules.clauses import Clause, Speaker, clauses_of
+from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
 from engram.extraction.rules.english import english, others, shared
 from engram.extraction.rules.languages import AHEAD, FOREIGN_VERBS, tongues
 from engram.extraction.rules.objects import NAME_ONLY, bare, fits, is_apart, is_pointing, is_untied, is_whole, shortened
 from engram.extraction.rules.people import (
-    Bond,
-    Other,
+    NamedSubject,
+    RelationHint,
     amid,
     bindings,
     bond,
@@ -160,11 +160,11 @@ def _is_somebody(turn: Turn) -> bool:
     return is_person(turn.speaker) and not is_persona
 
 
-def _speaker(turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]) -> Speaker | None:
+def _speaker(turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]) -> ClauseSpeaker | None:
     if turn.role == "user":
-        return Speaker(turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known)
+        return ClauseSpeaker(turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known)
     if turn.role == "assistant" and _is_somebody(turn):
-        return Speaker(turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known)
+        return ClauseSpeaker(turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known)
     return None
 
 
@@ -181,7 +181,7 @@ class _Said:
 
 
 def _from_turn(
-    turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int], speaker: Speaker, earlier: str
+    turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int], speaker: ClauseSpeaker, earlier: str
 ) -> Iterator[_Said]:
     """The statements of a turn; what the next sentence takes back is none, nor is a taste told in mockery."""
     if len(turn.text) > policy.rules_turn or is_game(turn.text):
@@ -240,11 +240,11 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
 _SPEAKS_OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|we|our)\b", re.IGNORECASE)
 
 
-def _meant(clause: Clause) -> Other | None:
+def _meant(clause: Clause) -> NamedSubject | None:
     """Whom `he` or `she` at the beginning of the clause means, if that is plain."""
     found = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
     name = found and meant_by(found.group(), clause.text[clause.before : clause.start], clause.earlier)
-    return Other(name, "", found.end(), is_known=True) if found and name else None
+    return NamedSubject(name, "", found.end(), is_known=True) if found and name else None
 
 
 _HE_OR_SHE = re.compile(r"(?:he|she)(?=\s|'s\b)", re.IGNORECASE)
@@ -279,7 +279,7 @@ _ASIDE = re.compile(
 """What is added after a comma and begins no list; a number may be another date."""
 
 
-def _of_other(clause: Clause, person: Other, policy: ExtractionPolicy) -> Iterator[_Said]:
+def _of_other(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> Iterator[_Said]:
     """What is said of somebody with a name; of a name alone, which may be a brand, only what is sure."""
     if person.kin:
         yield _kinship(clause, person, policy)
@@ -291,7 +291,7 @@ def _of_other(clause: Clause, person: Other, policy: ExtractionPolicy) -> Iterat
     yield from _first(clause, rules, place, policy, person.name)
 
 
-def _kinship(clause: Clause, person: Other, policy: ExtractionPolicy) -> _Said:
+def _kinship(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> _Said:
     """What somebody is to the speaker: `my sister Anna`, wherever in a clause it stands."""
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
     tied = bond(_KINSHIP.name, person.name, clause.speaker.name, person.kin, "")
@@ -340,7 +340,12 @@ _LONGEST = 200
 
 
 def _built(
-    clause: Clause, rule: Rule, text: str, policy: ExtractionPolicy, other_name: str = "", tied: Bond | None = None
+    clause: Clause,
+    rule: Rule,
+    text: str,
+    policy: ExtractionPolicy,
+    other_name: str = "",
+    tied: RelationHint | None = None,
 ) -> _Said:
     share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[rule.strength]
     first = (other_name, clause.speaker.name) if "{p}" in rule.says or not other_name else (other_name,)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tongue:
+class LanguageRules:
     """A language: how its clauses begin, a neutral subject, its genitive, what refuses an object, what `mine` becomes.
 
     `mine` turns words of the first person that have one form in the third. German has none (`seine` or `ihre`), so
@@ -280,10 +280,10 @@ def _mine(listing: str) -> dict[str, str]:
 
 
 @cache
-def tongues() -> tuple[Tongue, ...]:
+def tongues() -> tuple[LanguageRules, ...]:
     """German, French and Spanish; the patterns are compiled when first asked for."""
     return (
-        Tongue(
+        LanguageRules(
             "de",
             _begins("ich|mich|meine?|unsere?|bitte|erinner|wohne|lebe|arbeite|komme|[^ ]+ ist nicht mehr"),
             "Die Person",
@@ -297,7 +297,7 @@ def tongues() -> tuple[Tongue, ...]:
             _mine("mein das meine die meinen den meinem dem meiner der meines des"),
             read_rules(_GERMAN),
         ),
-        Tongue(
+        LanguageRules(
             "fr",
             _begins("je |j'|m(?:on|a) |me |rappelle"),
             "La personne",
@@ -310,7 +310,7 @@ def tongues() -> tuple[Tongue, ...]:
             _mine("mon son ma sa mes ses"),
             read_rules(_FRENCH),
         ),
-        Tongue(
+        LanguageRules(
             "es",
             _begins(
                 "yo|m[ei] |a mí|ya no|vivo|soy|trabajo|aprendo|estudio|odio|prefiero|tengo|hablo|debo|voy a|prometo"

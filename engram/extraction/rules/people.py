@@ -48,7 +48,7 @@ _POSSESSED = re.compile(r"'s$")
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class NamedSubject:
     """A named person or animal that a clause is about, up to `end`; `kin` says what it is to the speaker, or ''."""
 
     name: str
@@ -69,7 +69,7 @@ _OPENING = re.compile(rf"(?P<name>{NAME})(?=\s|'s\b)")
 _ONE_OF = re.compile(rf"(?:one of )?(?:the|my|our) (?:[a-z-]+ )?[a-z-]+, (?P<name>{NAME}),(?=\s)", re.IGNORECASE)
 
 
-def other(text: str, start: int, end: int) -> Other | None:
+def other(text: str, start: int, end: int) -> NamedSubject | None:
     """The person whom `text[start:end]` begins with: `My sister Anna …`, `Anna …`."""
     found = _KIN_NAMED.match(text, start, end)
     kin = found["kin"] if found else ""
@@ -79,7 +79,7 @@ def other(text: str, start: int, end: int) -> Other | None:
     name = _POSSESSED.sub("", found["name"])
     if any(_NO_NAME.match(word) for word in name.split()):
         return None
-    return Other(name, kin, found.start("name") + len(name))
+    return NamedSubject(name, kin, found.start("name") + len(name))
 
 
 _GIVEN = re.compile(
@@ -91,14 +91,14 @@ _GIVEN = re.compile(
 _FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
 
 
-def mentioned(text: str, start: int, end: int) -> Iterator[Other]:
+def mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
     """The relatives, friends and animals whom `text[start:end]` names further on: `I went with my sister Anna`."""
     for found in _KIN_NAMED.finditer(text, start + 1, end):
         name = _POSSESSED.sub("", found["name"])
         is_name = not _is_many(found["kin"]) and not any(_NO_NAME.match(word) for word in name.split())
         is_longer = _FURTHER.match(text, found.end()) is not None
         if is_name and not is_longer and not _GIVEN.search(text, start, found.start()):
-            yield Other(name, found["kin"], found.end())
+            yield NamedSubject(name, found["kin"], found.end())
 
 
 def relatives(texts: Iterable[str]) -> frozenset[str]:
@@ -138,7 +138,7 @@ def name_told(text: str, before: int, start: int, end: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
+class RelationHint:
     """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are the types of named entities.
 
     It is `ended` where the statement says that it holds no longer.
@@ -196,7 +196,7 @@ _OVER = {
 """By rule: the type of relation that it says is over. What did not hold is not ended by that."""
 
 
-def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> Bond | None:
+def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> RelationHint | None:
     """What the statement of `rule` ties together, where it names both sides; None else (`B1`).
 
     `subject` is whom it speaks of, `speaker` the one who speaks, `words` what the rule took, `raw` the object.
@@ -211,21 +211,21 @@ def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> Bond | 
         return was and replace(was, ended=True)
     if rule in _OVER:
         name = raw or words
-        return Bond(subject, _OVER[rule], name, (), ended=True) if _is_name(name) else None
+        return RelationHint(subject, _OVER[rule], name, (), ended=True) if _is_name(name) else None
     held = _HELD.get((rule, words.casefold()))
     led = _LED.match(raw)
     if held is None or led is None or not _is_name(led[0]) or _ANOTHER.match(raw, led.end()):
         return None
     kinds = ((led[0], held[1]), (subject, "person"))
-    return Bond(subject, held[0], led[0], kinds if subject else kinds[:1])
+    return RelationHint(subject, held[0], led[0], kinds if subject else kinds[:1])
 
 
-def _kin(speaker: str, words: str, name: str) -> Bond | None:
+def _kin(speaker: str, words: str, name: str) -> RelationHint | None:
     """A relative or another person of the speaker's; no animal, and nobody where there are several."""
     found = _KIN_OF.fullmatch(words)
     if found is None or _is_many(found["kin"]) or not _is_name(name):
         return None
-    return Bond(speaker, _AGE.sub("", found["kin"].casefold()), name, ((name, "person"),))
+    return RelationHint(speaker, _AGE.sub("", found["kin"].casefold()), name, ((name, "person"),))
 
 
 def _is_name(name: str) -> bool:

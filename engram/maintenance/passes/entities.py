@@ -11,9 +11,19 @@ from engram.core import lifecycle
 from engram.core.actions import Eligibility, proposed
 from engram.core.entities import key, ref
 from engram.core.language.words import words
-from engram.core.records import Amend, Edge, Edit, Fact, Line, Move
-from engram.maintenance.passes import TRASH, Tie, Told
-from engram.maintenance.passes.generated_text import Telling, about, asked, evidence, line, names, numbered, stem, worth
+from engram.core.records import BlockEdit, Edge, Edit, Fact, Line, Move
+from engram.maintenance.passes import TRASH, Finding, NewEdge
+from engram.maintenance.passes.generated_text import (
+    GeneratedText,
+    about,
+    asked,
+    evidence,
+    line,
+    names,
+    numbered,
+    stem,
+    worth,
+)
 from engram.maintenance.passes.groups import linked
 
 if TYPE_CHECKING:
@@ -21,13 +31,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Entity
-    from engram.maintenance.passes import Living, Step, View
+    from engram.maintenance.passes import MemoryState, PassView, Step
 
 
 # -- one note for one name ------------------------------------------------------------------------------
 
 
-def unite(view: View, _now: datetime) -> list[Step]:
+def unite(view: PassView, _now: datetime) -> list[Step]:
     """Notes of one name, or of a name that is another's alias, become one (`C13`); likeness unites nothing.
 
     A person's own note stays; two of them are theirs to unite. Further names, relations and links move.
@@ -41,7 +51,7 @@ def unite(view: View, _now: datetime) -> list[Step]:
     return found
 
 
-def retire(view: View, now: datetime) -> list[Step]:
+def retire(view: PassView, now: datetime) -> list[Step]:
     """A note that was united with another goes to the trash once no memory leads to it any more (`C13`).
 
     Where a person's words do, it stays and says where it went.
@@ -53,7 +63,7 @@ def retire(view: View, now: datetime) -> list[Step]:
     ]
 
 
-def _fragments(view: View) -> list[tuple[Entity, Entity]]:
+def _fragments(view: PassView) -> list[tuple[Entity, Entity]]:
     """Pairs of a note that stays and one that goes into it; none that stays goes into another.
 
     A person's own stays, else one whose name is nobody's alias, else the older one.
@@ -103,10 +113,10 @@ def _gathered(winner: Entity, loser: Entity) -> list[Step]:
     own = {key(winner.name), key(loser.name)}
     add = tuple(one for one in loser.relations if one not in winner.relations and key(one[1]) not in own)
     why = f"{loser.name} is the same"
-    return [Amend(winner.path, why, keys, add=add)] if keys or add else []
+    return [BlockEdit(winner.path, why, keys, add=add)] if keys or add else []
 
 
-def _relinked(view: View, winner: Entity, loser: Entity) -> list[Step]:
+def _relinked(view: PassView, winner: Entity, loser: Entity) -> list[Step]:
     """What links to the old note by a name that the other's file has not."""
     if _leads(winner.name, loser):
         return []
@@ -120,19 +130,21 @@ def _relinked(view: View, winner: Entity, loser: Entity) -> list[Step]:
         drop = tuple(one for one in other.relations if _leads(one[1], loser))
         if drop and other.path not in {winner.path, loser.path}:
             add = tuple((kind, winner.name) for kind, _ in drop)
-            found.append(Amend(other.path, why, add=tuple(one for one in add if one not in other.relations), drop=drop))
+            found.append(
+                BlockEdit(other.path, why, add=tuple(one for one in add if one not in other.relations), drop=drop)
+            )
     return found
 
 
-def _laid_aside(view: View, winner: Entity, loser: Entity, now: datetime) -> Step:
+def _laid_aside(view: PassView, winner: Entity, loser: Entity, now: datetime) -> Step:
     why = f"{winner.name} is told in {winner.path}"
     if not _leads(winner.name, loser) and _linked(view, loser):
-        return Amend(loser.path, why, {"superseded_by": f"[[{winner.name}]]"})
+        return BlockEdit(loser.path, why, {"superseded_by": f"[[{winner.name}]]"})
     to = f"{TRASH}/{now.astimezone(view.zone):%Y-%m-%d}/{loser.path.rpartition('/')[2]}"
     return Move(loser.path, loser.sha, to, {"superseded_by": f"[[{winner.name}]]"}, why)
 
 
-def _linked(view: View, loser: Entity) -> bool:
+def _linked(view: PassView, loser: Entity) -> bool:
     """Whether words of a person lead to the note."""
     link = f"[[{loser.name}".casefold()
     pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
@@ -149,12 +161,12 @@ def _leads(name: str, entity: Entity) -> bool:
 # -- what is told of each ---------------------------------------------------------------------------------
 
 
-def describe(view: View, now: datetime) -> list[Step]:
+def describe(view: PassView, now: datetime) -> list[Step]:
     """One to four sentences on whom or what memories are about, where that changed (rows B11, B12, C14).
 
     At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`); only with a model.
     """
-    policy, telling = view.policy.portraits, Telling(view, now)
+    policy, telling = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - telling.made_now("description")
     known = about(view, now)
     for path in _lately(view, known, now):
@@ -165,17 +177,17 @@ def describe(view: View, now: datetime) -> list[Step]:
         facts = [one.fact for one in told]
         material = {"name": entity.name, "type": entity.type, "facts": numbered(view, facts)}
         ask = asked("describe", material, f"{entity.name} was mentioned or recalled")
-        change = Amend(path, f"told from {len(facts)} memories")
+        change = BlockEdit(path, f"told from {len(facts)} memories")
         room -= telling.tell(change, "description", ask, [(stem(fact),) for fact in facts])
     return telling.done()
 
 
-def relate(view: View, now: datetime) -> list[Step]:
+def relate(view: PassView, now: datetime) -> list[Step]:
     """A sentence on each relation that memories tell of, where that changed (rows B11, B12, B14).
 
     As many entities as `describe` tells of, and the same ones first; only with a model.
     """
-    policy, telling = view.policy.portraits, Telling(view, now)
+    policy, telling = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - telling.made_now("relationships")
     known = about(view, now)
     for path in _lately(view, known, now):
@@ -184,17 +196,17 @@ def relate(view: View, now: datetime) -> list[Step]:
         entity = view.entities[path]
         listed, facts = _bonds(view, entity, known[path])
         if not listed and "relationships" in entity.blocks:
-            change = Amend(path, "no memory tells of a relation", blocks={"relationships": ()})
+            change = BlockEdit(path, "no memory tells of a relation", blocks={"relationships": ()})
             telling.show(change, view.page(path))
         elif listed:
             material = {"name": entity.name, "type": entity.type, "relations": listed, "facts": numbered(view, facts)}
             ask = asked("relate", material, f"relations of {entity.name}")
-            change = Amend(path, f"told from {len(facts)} memories")
+            change = BlockEdit(path, f"told from {len(facts)} memories")
             room -= telling.tell(change, "relationships", ask, [(stem(fact),) for fact in facts])
     return telling.done()
 
 
-def _bonds(view: View, entity: Entity, told: Sequence[Living]) -> tuple[list[dict[str, object]], list[Fact]]:
+def _bonds(view: PassView, entity: Entity, told: Sequence[MemoryState]) -> tuple[list[dict[str, object]], list[Fact]]:
     """The relations that memories about the entity tell of, as a question shows them, and those memories."""
     policy, listed, facts = view.policy.portraits, list[dict[str, object]](), list[Fact]()
     for kind, to in entity.relations:
@@ -208,30 +220,30 @@ def _bonds(view: View, entity: Entity, told: Sequence[Living]) -> tuple[list[dic
     return listed, sorted(facts, key=lambda fact: fact.id)
 
 
-def _lately(view: View, known: Mapping[str, Sequence[Living]], now: datetime) -> list[str]:
+def _lately(view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime) -> list[str]:
     """The paths of entities that were mentioned or recalled in the last 7 days, the latest first (`B14`)."""
     lately = view.once(_lately, lambda: {path: max(map(_touched, some)) for path, some in known.items()}, known)
     since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
     return [path for path in sorted(lately, key=lambda path: (-lately[path], path)) if lately[path] >= since]
 
 
-def _touched(one: Living) -> float:
+def _touched(one: MemoryState) -> float:
     times = (one.fact.created, one.usage.last_access, one.usage.evidence_at)
     return max([when.timestamp() for when in times if when], default=0.0)
 
 
-def cards(view: View, now: datetime) -> list[Step]:
+def cards(view: PassView, now: datetime) -> list[Step]:
     """What tells most of an entity with 5 memories or more, in at most 400 words, each with its source (`D9`)."""
-    telling, known = Telling(view, now), about(view, now)
+    telling, known = GeneratedText(view, now), about(view, now)
     told = view.once(cards, lambda: _carded(view, known), known)
     for path, entity in view.entities.items():
         if path in told or "card" in entity.blocks:
             why = f"{len(known.get(path, ()))} memories"
-            telling.show(Amend(path, why, blocks={"card": told.get(path, ())}), view.page(path))
+            telling.show(BlockEdit(path, why, blocks={"card": told.get(path, ())}), view.page(path))
     return telling.done()
 
 
-def _carded(view: View, known: Mapping[str, Sequence[Living]]) -> dict[str, tuple[Line, ...]]:
+def _carded(view: PassView, known: Mapping[str, Sequence[MemoryState]]) -> dict[str, tuple[Line, ...]]:
     """The cards of entities that have one, by path."""
     policy = view.policy.portraits
     return {
@@ -241,7 +253,7 @@ def _carded(view: View, known: Mapping[str, Sequence[Living]]) -> dict[str, tupl
     }
 
 
-def _within(view: View, memories: Iterable[Living], most: int) -> tuple[Line, ...]:
+def _within(view: PassView, memories: Iterable[MemoryState], most: int) -> tuple[Line, ...]:
     found: list[Line] = []
     for one in memories:
         told = line(view, one.fact)
@@ -252,7 +264,7 @@ def _within(view: View, memories: Iterable[Living], most: int) -> tuple[Line, ..
     return tuple(found)
 
 
-def cleanup(view: View, now: datetime) -> list[Step]:
+def cleanup(view: PassView, now: datetime) -> list[Step]:
     """Lines that rest on what is over or gone are taken out of all that is told (`B13`)."""
     paths = [path for path, one in view.entities.items() if one.blocks]
     paths += [path for folder in ("", "macros", "traces") for path in view.pages(folder) if _is_told(path)]
@@ -268,7 +280,7 @@ def cleanup(view: View, now: datetime) -> list[Step]:
             if (left := tuple(one for one in lines if alive.issuperset(one.sources))) != lines
         }
         if changed:
-            found.append(Amend(path, "it rested on what is over", blocks=changed))
+            found.append(BlockEdit(path, "it rested on what is over", blocks=changed))
     return found
 
 
@@ -279,7 +291,7 @@ def _is_told(path: str) -> bool:
 # -- whom a memory is about -------------------------------------------------------------------------------
 
 
-def subjects(view: View, now: datetime) -> list[Step]:
+def subjects(view: PassView, now: datetime) -> list[Step]:
     """Memories that name somebody, and are filed under nobody, get their subjects from a model (`A33`).
 
     Only where the statement holds a name that has a note, which need not mean that one: "Anna Karenina". All of a
@@ -319,9 +331,9 @@ def _names_one(text: str, called: Mapping[str, Sequence[Sequence[str]]]) -> bool
     return any(held[at : at + len(name)] == name for at, word in enumerate(held) for name in called.get(word, ()))
 
 
-def _conversations(view: View, now: datetime) -> list[list[Living]]:
+def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
     """Memories by the conversation they are from, at most 10 together, in an order that does not change."""
-    held: defaultdict[str, list[Living]] = defaultdict(list)
+    held: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in evidence(view, now):
         held[one.fact.source.partition("#")[0]].append(one)
     size = view.policy.portraits.together
@@ -331,7 +343,7 @@ def _conversations(view: View, now: datetime) -> list[list[Living]]:
 # -- what two have in common ------------------------------------------------------------------------------
 
 
-def bridges(view: View, now: datetime) -> list[Step]:
+def bridges(view: PassView, now: datetime) -> list[Step]:
     """Two that nobody has put together, and whose memories have words in common, are tied if a model says how (`D9`).
 
     At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and either note says on what it
@@ -362,7 +374,7 @@ def bridges(view: View, now: datetime) -> list[Step]:
 
 
 def _bridge(
-    view: View,
+    view: PassView,
     ends: Sequence[str],
     refs: Sequence[str],
     answer: Mapping[str, Any],
@@ -375,19 +387,19 @@ def _bridge(
     known = Eligibility(weakest.confidence, stages[weakest.id], weakest.importance, "consolidation")
     ready = proposed("link_graph", known, view.policy.actions)
     if ready.ruling != "allow":
-        return [Told(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]
+        return [Finding(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]
     how = Line(answer["how"], tuple(map(stem, rests)))
     confidence = view.policy.portraits.bridge_confidence
-    found: list[Step] = [Tie(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)]
+    found: list[Step] = [NewEdge(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)]
     for end in ends:
         page = view.page(end)
         held = page.blocks.get("bridges", ()) if page else ()
         if how not in held:
-            found.append(Amend(end, how.text, blocks={"bridges": (*held, how)}))
+            found.append(BlockEdit(end, how.text, blocks={"bridges": (*held, how)}))
     return found
 
 
-def _strangers(view: View, known: Mapping[str, Sequence[Living]]) -> list[tuple[str, str]]:
+def _strangers(view: PassView, known: Mapping[str, Sequence[MemoryState]]) -> list[tuple[str, str]]:
     """Pairs without a relation whose memories have telling words in common; the most alike first."""
     policy = view.policy.portraits
     said = view.look.terms.of({one.fact.id: one.fact for told in known.values() for one in told}.values())
@@ -412,14 +424,14 @@ def _strangers(view: View, known: Mapping[str, Sequence[Living]]) -> list[tuple[
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
 
 
-def _told_related(view: View, one: str, other: str) -> bool:
+def _told_related(view: PassView, one: str, other: str) -> bool:
     names = [view.entities[path].name for path in (one, other)]
     return any(
         target == names[1 - at] for at, path in enumerate((one, other)) for _, target in view.entities[path].relations
     )
 
 
-def _terms(told: Iterable[Living], entity: Entity, said: Mapping[str, Sequence[int]]) -> set[int]:
+def _terms(told: Iterable[MemoryState], entity: Entity, said: Mapping[str, Sequence[int]]) -> set[int]:
     own = map(hash, words(" ".join((entity.name, *entity.aliases))))
     return {term for one in told for term in said[one.fact.id]}.difference(own)
 
@@ -433,6 +445,6 @@ def _turn(pairs: Sequence[tuple[str, str]], now: datetime, most: int) -> list[tu
     return list(pairs[start : start + most])
 
 
-def _ref(view: View, path: str) -> str:
+def _ref(view: PassView, path: str) -> str:
     entity = view.entities[path]
     return ref(entity.type, entity.name)

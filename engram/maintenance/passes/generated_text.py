@@ -14,24 +14,24 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, trust
-from engram.core.entities import Names
-from engram.core.records import Amend, Line
-from engram.maintenance.passes import Ask, Mark
+from engram.core.entities import EntityNames
+from engram.core.records import BlockEdit, Line
+from engram.maintenance.passes import FileWrite, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.records import Fact, Page
-    from engram.maintenance.passes import Living, Step, View
+    from engram.maintenance.passes import MemoryState, PassView, Step
 
 TOLD = "state/portraits.json"
 
 
-def evidence(view: View, now: datetime) -> list[Living]:
+def evidence(view: PassView, now: datetime) -> list[MemoryState]:
     """The memories that something may be told from, oldest first."""
 
-    def found() -> list[Living]:
+    def found() -> list[MemoryState]:
         told = (
             one
             for one in view.active()
@@ -42,21 +42,21 @@ def evidence(view: View, now: datetime) -> list[Living]:
     return view.once(evidence, found, view.memories)
 
 
-def about(view: View, now: datetime) -> dict[str, list[Living]]:
+def about(view: PassView, now: datetime) -> dict[str, list[MemoryState]]:
     """The memories about each entity that something may be told from, by the path of its note, oldest first."""
     return view.once(about, lambda: _about(view, evidence(view, now)), view.memories, _named(view))
 
 
-def _named(view: View) -> dict[str, tuple[object, ...]]:
+def _named(view: PassView) -> dict[str, tuple[object, ...]]:
     """By the paths of their notes, what entities are called."""
     return {path: (one.name, one.aliases) for path, one in view.entities.items()}
 
 
-def names(view: View) -> Names:
+def names(view: PassView) -> EntityNames:
     """Who goes by which name."""
 
-    def found() -> Names:
-        known = Names()
+    def found() -> EntityNames:
+        known = EntityNames()
         for path, entity in view.entities.items():
             known.put(path, entity)
         return known
@@ -64,9 +64,9 @@ def names(view: View) -> Names:
     return view.once(names, found, view.entities)
 
 
-def _about(view: View, memories: Iterable[Living]) -> dict[str, list[Living]]:
+def _about(view: PassView, memories: Iterable[MemoryState]) -> dict[str, list[MemoryState]]:
     called = cache(names(view).one)
-    found: defaultdict[str, list[Living]] = defaultdict(list)
+    found: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in memories:
         named = (called(name) for name in one.fact.about)
         for path in dict.fromkeys(entity.path for entity in named if entity):
@@ -79,23 +79,23 @@ def stem(fact: Fact) -> str:
     return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
-def line(view: View, fact: Fact) -> Line:
+def line(view: PassView, fact: Fact) -> Line:
     """The memory as a line of its own, with its source class where that is not the user."""
     return Line(trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)), (stem(fact),))
 
 
-def worth(one: Living) -> tuple[Any, ...]:
+def worth(one: MemoryState) -> tuple[Any, ...]:
     """What tells most comes first: pinned, important, new."""
     created = one.fact.created.timestamp() if one.fact.created else 0.0
     return (not one.fact.pinned, -one.fact.importance, -created, one.fact.id)
 
 
-def day(view: View, when: datetime | None) -> str:
+def day(view: PassView, when: datetime | None) -> str:
     """The local date, '' for none."""
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
 
 
-def numbered(view: View, facts: Sequence[Fact], first: int = 1) -> list[dict[str, Any]]:
+def numbered(view: PassView, facts: Sequence[Fact], first: int = 1) -> list[dict[str, Any]]:
     """Memories as a question shows them; who said one is told where it was not the user."""
     rows = []
     for n, fact in enumerate(facts, first):
@@ -105,9 +105,9 @@ def numbered(view: View, facts: Sequence[Fact], first: int = 1) -> list[dict[str
     return rows
 
 
-def asked(task: str, material: Mapping[str, Any], why: str) -> Ask:
+def asked(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
     """A question whose material is the same text for the same memories."""
-    return Ask(task, json.dumps(material, ensure_ascii=False, sort_keys=True), why)
+    return ModelQuestion(task, json.dumps(material, ensure_ascii=False, sort_keys=True), why)
 
 
 def sentences(answer: Mapping[str, Any], sources: Sequence[Sequence[str]]) -> tuple[Line, ...]:
@@ -125,10 +125,10 @@ def refused(answer: Mapping[str, Any]) -> str:
 
 
 @dataclass
-class Telling:
+class GeneratedText:
     """The blocks that one pass tells at one moment, and what is kept of how they were made."""
 
-    view: View
+    view: PassView
     now: datetime
     steps: list[Step] = field(default_factory=list)
 
@@ -147,7 +147,7 @@ class Telling:
         at = self.now.isoformat()
         return sum(name.endswith(f"#{block}") and row.get("at") == at for name, row in self.known.items())
 
-    def tell(self, change: Amend, block: str, ask: Ask, sources: Sequence[Sequence[str]]) -> bool:
+    def tell(self, change: BlockEdit, block: str, ask: ModelQuestion, sources: Sequence[Sequence[str]]) -> bool:
         """Have this block of a page say what the model answers to `ask`; whether there is anything to do.
 
         What cannot be had from a model leaves what stands there.
@@ -164,7 +164,7 @@ class Telling:
         lines = self._marked(sentences(answer, sources)) or have
         if lines != have:
             why = change.why + refused(answer)
-            self.steps.append(Amend(change.path, why, change.keys, {block: lines}, title=change.title))
+            self.steps.append(BlockEdit(change.path, why, change.keys, {block: lines}, title=change.title))
         self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
         return True
 
@@ -178,7 +178,7 @@ class Telling:
             found.append(replace(one, text=trust.marked(one.text, least)))
         return tuple(found)
 
-    def show(self, change: Amend, page: Page | None) -> None:
+    def show(self, change: BlockEdit, page: Page | None) -> None:
         """Have blocks and keys of a page be as in `change`, if they are not."""
         blocks = {
             name: lines for name, lines in change.blocks.items() if lines != (page.blocks if page else {}).get(name, ())
@@ -187,7 +187,7 @@ class Telling:
         keys = {key: value for key, value in change.keys.items() if held.get(key) != value}
         if blocks or (keys and page):
             keys = dict(change.keys) if page is None else keys
-            self.steps.append(Amend(change.path, change.why, keys, blocks, title=change.title))
+            self.steps.append(BlockEdit(change.path, change.why, keys, blocks, title=change.title))
 
     def done(self) -> list[Step]:
         """All that is to be done."""
@@ -199,11 +199,11 @@ class Telling:
         rows = {name: row for name, row in sorted(self.known.items()) if name not in gone}
         if rows != self._before:
             text = json.dumps(rows, ensure_ascii=False, indent=1)
-            self.steps.append(Mark(TOLD, f"{text}\n".encode(), "what was told from what"))
+            self.steps.append(FileWrite(TOLD, f"{text}\n".encode(), "what was told from what"))
         return self.steps
 
 
-def _digest(ask: Ask, lines: Sequence[Line]) -> str:
+def _digest(ask: ModelQuestion, lines: Sequence[Line]) -> str:
     """What tells a block and what it was made from apart from any other."""
     held = json.dumps([[one.text, list(one.sources)] for one in lines])
     return hashlib.sha256(f"{ask.key}\n{held}".encode()).hexdigest()[:16]

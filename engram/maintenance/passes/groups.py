@@ -8,24 +8,24 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
-from engram.maintenance.passes import Ask, Told
+from engram.maintenance.passes import Finding, ModelQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from engram.core.dedup import Neighbour
-    from engram.maintenance.passes import Answer, Living, View
+    from engram.maintenance.passes import Answer, MemoryState, PassView
 
 _UNLINKABLE = re.compile(r"[\[\]|#^/\\]")
 _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
-Pair = tuple["Living", "Living"]
+Pair = tuple["MemoryState", "MemoryState"]
 
 
-def seeds(view: View) -> list[Living]:
+def seeds(view: PassView) -> list[MemoryState]:
     """The active memories that conclusions may rest on, the latest first: none that was itself concluded (`D9`)."""
 
-    def found() -> list[Living]:
+    def found() -> list[MemoryState]:
         free = (one for one in view.active() if one.fact.origin not in trust.MADE)
         return sorted(free, key=lambda one: (-touched(one), one.fact.id))
 
@@ -37,25 +37,25 @@ def linked(names: Iterable[str]) -> list[str]:
     return [name if _UNLINKABLE.search(name) else f"[[{name}]]" for name in dict.fromkeys(names)]
 
 
-def touched(one: Living) -> float:
+def touched(one: MemoryState) -> float:
     """When there was last evidence for a memory, in epoch seconds; 0 where nobody knows."""
     latest = max(filter(None, (one.fact.created, one.usage.evidence_at)), default=None)
     return latest.timestamp() if latest else 0.0
 
 
-def rested(one: Living, now: datetime) -> float:
+def rested(one: MemoryState, now: datetime) -> float:
     """For how many days nobody said, edited or recalled a memory."""
     known = (one.fact.created, one.usage.met, one.usage.evidence_at, one.usage.last_access)
     latest = max(filter(None, known), default=now)
     return (now.timestamp() - latest.timestamp()) / 86400
 
 
-def is_theirs(one: Living) -> bool:
+def is_theirs(one: MemoryState) -> bool:
     """Whether a person stands by a memory, so that it gives way to none (`X23`)."""
     return bool(one.kept) or dedup.is_held(one.fact)
 
 
-def beside(view: View, one: Living, low: float) -> Iterator[tuple[Living, Neighbour]]:
+def beside(view: PassView, one: MemoryState, low: float) -> Iterator[tuple[MemoryState, Neighbour]]:
     """What is near a memory from `low` on, as the view has it by now: active, of its persona, not concluded."""
     for near in view.look.near(one.fact):
         other = view.memories.get(near.fact.id)
@@ -67,8 +67,8 @@ def beside(view: View, one: Living, low: float) -> Iterator[tuple[Living, Neighb
 
 
 def clusters(
-    view: View, some: Sequence[Living], low: float, fits: Callable[[Living], bool], *, above: bool = False
-) -> Iterator[list[Living]]:
+    view: PassView, some: Sequence[MemoryState], low: float, fits: Callable[[MemoryState], bool], *, above: bool = False
+) -> Iterator[list[MemoryState]]:
     """Groups around each of `some` that is in none yet: what is near it from `low`, or `above` it, and fits (`A21`).
 
     What words tell apart from the first of a group is not in it.
@@ -90,7 +90,7 @@ def clusters(
             yield group
 
 
-def pairs(view: View, some: Iterable[Living], low: float, high: float, most: int) -> list[Pair]:
+def pairs(view: PassView, some: Iterable[MemoryState], low: float, high: float, most: int) -> list[Pair]:
     """The most alike pairs of one of `some` and another memory, from `low` to `high` (`A28`); newer first in each."""
     found: dict[tuple[str, str], tuple[float, Pair]] = {}
     for one in some:
@@ -102,7 +102,7 @@ def pairs(view: View, some: Iterable[Living], low: float, high: float, most: int
     return [pair for _, (_, pair) in ranked[:most]]
 
 
-def _said(one: Living) -> tuple[float, str]:
+def _said(one: MemoryState) -> tuple[float, str]:
     at = one.fact.valid_from or one.fact.created
     return (at.timestamp() if at else 0.0, one.fact.id)
 
@@ -110,14 +110,14 @@ def _said(one: Living) -> tuple[float, str]:
 # -- questions ------------------------------------------------------------------------------------
 
 
-def asked(view: View, task: str, material: object, why: str) -> tuple[Ask, Answer | None]:
+def asked(view: PassView, task: str, material: object, why: str) -> tuple[ModelQuestion, Answer | None]:
     """A question about `material`, and its answer where there is one. Equal material is an equal question."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True).translate(_BREAKS)
-    ask = Ask(task, text, why)
+    ask = ModelQuestion(task, text, why)
     return ask, view.answers.get(ask.key)
 
 
-def listed(view: View, some: Sequence[Living]) -> list[dict[str, object]]:
+def listed(view: PassView, some: Sequence[MemoryState]) -> list[dict[str, object]]:
     """Memories as a question shows them, numbered from 1."""
     return [
         {"n": number, "text": one.fact.text}
@@ -131,6 +131,8 @@ def print_of(*texts: str) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
-def refused(task: str, said: Answer) -> list[Told]:
+def refused(task: str, said: Answer) -> list[Finding]:
     """What of an answer was dropped, by reason."""
-    return [Told("", task, f"{number} dropped of an answer: {why}") for why, number in said.get("dropped", {}).items()]
+    return [
+        Finding("", task, f"{number} dropped of an answer: {why}") for why, number in said.get("dropped", {}).items()
+    ]

@@ -21,7 +21,7 @@ from engram.core.forgetting import Spoken
 from engram.core.records import Edit, Fact, Usage
 from engram.core.sessions import curated
 from engram.core.text import content_hash, ulid
-from engram.maintenance.passes import Bundle, Made, Mark, Told
+from engram.maintenance.passes import ChangeGroup, FileWrite, Finding, NewMemory
 from engram.maintenance.passes.groups import (
     asked,
     beside,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.drift import Finding
-    from engram.maintenance.passes import Answer, Living, Step, View
+    from engram.core.drift import DriftFinding
+    from engram.maintenance.passes import Answer, MemoryState, PassView, Step
 
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
@@ -50,7 +50,7 @@ _HEAD = "# Compression guidelines\n\nGenerated: "
 # -- conclusions ----------------------------------------------------------------------------------
 
 
-def cluster(view: View, now: datetime) -> list[Step]:
+def cluster(view: PassView, now: datetime) -> list[Step]:
     """Five memories and more that are close become one; they are archived (`D9`)."""
     policy = view.policy.insight
     some = seeds(view)[: policy.reflected]
@@ -59,11 +59,11 @@ def cluster(view: View, now: datetime) -> list[Step]:
     return _folded(view, now, "cluster", groups, policy.cluster, 0.0)
 
 
-def fold(view: View, now: datetime) -> list[Step]:
+def fold(view: PassView, now: datetime) -> list[Step]:
     """Three memories and more about one entity, unimportant and long at rest, become one; they are archived (`E17`)."""
     policy = view.policy.insight
 
-    def folds(one: Living) -> bool:
+    def folds(one: MemoryState) -> bool:
         unimportant = one.fact.importance < policy.fold_importance
         return unimportant and _may_go(one) and rested(one, now) >= policy.fold_days
 
@@ -73,7 +73,7 @@ def fold(view: View, now: datetime) -> list[Step]:
     return _folded(view, now, "fold", groups, policy.fold, policy.folded_importance)
 
 
-def _may_fold(view: View, persona: str | None, now: datetime) -> bool:
+def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
     """Whether a day has passed since a persona's memories were last concluded from, or 25 are new (rows E9, E17)."""
     policy = view.policy.insight
     last, _, new = curated((one.fact for one in view.memories.values()), persona)
@@ -82,7 +82,7 @@ def _may_fold(view: View, persona: str | None, now: datetime) -> bool:
     return not waits and (rest >= timedelta(hours=policy.fold_hours) or new >= policy.fold_new)
 
 
-def principles(view: View, now: datetime) -> list[Step]:
+def principles(view: PassView, now: datetime) -> list[Step]:
     """What memories about one subject have in common; the weakest of them is archived (`A23`, `X22`)."""
     policy = view.policy.insight
     known = {name for one in view.active() for name in one.fact.derived_from}
@@ -106,20 +106,20 @@ def principles(view: View, now: datetime) -> list[Step]:
     return found
 
 
-def integrate(view: View, now: datetime) -> list[Step]:
+def integrate(view: PassView, now: datetime) -> list[Step]:
     """What episodes teach that are old and faded, or many about one entity; they are archived (`B15`)."""
     policy = view.policy.insight
 
-    def old(one: Living) -> bool:
+    def old(one: MemoryState) -> bool:
         begun = lifecycle.begun(one.fact, one.usage) or now
         return (now - begun).total_seconds() > policy.ripe_days * 86400
 
-    def ripe(one: Living) -> bool:
+    def ripe(one: MemoryState) -> bool:
         faded = view.vitals(one, now).salience < policy.ripe_salience
         return faded and (old(one) or one.usage.access >= policy.ripe_access)
 
     episodes = [one for one in seeds(view) if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)]
-    groups: list[list[Living]] = []
+    groups: list[list[MemoryState]] = []
     for every in _about(one for one in episodes if old(one) or ripe(one)):
         faded = [one for one in every if ripe(one)]
         group = every if len(every) >= policy.overlapping else faded
@@ -138,7 +138,7 @@ def integrate(view: View, now: datetime) -> list[Step]:
 
 
 def _folded(
-    view: View, now: datetime, by: str, groups: Sequence[list[Living]], least: int, importance: float
+    view: PassView, now: datetime, by: str, groups: Sequence[list[MemoryState]], least: int, importance: float
 ) -> list[Step]:
     found: list[Step] = []
     for group in _few(view, by, groups):
@@ -157,29 +157,29 @@ def _folded(
     return found
 
 
-def _few(view: View, by: str, groups: Iterable[list[Living]]) -> list[list[Living]]:
+def _few(view: PassView, by: str, groups: Iterable[list[MemoryState]]) -> list[list[MemoryState]]:
     """As many groups as the pass may still conclude from in this run."""
     return list(groups)[: max(0, view.policy.insight.runs - view.made.get(by, 0))]
 
 
-def _answered(view: View, task: str, group: Sequence[Living]) -> tuple[list[Step], Answer]:
+def _answered(view: PassView, task: str, group: Sequence[MemoryState]) -> tuple[list[Step], Answer]:
     """The question about a group where nobody has answered it, else what of the answer was dropped; the answer."""
     ask, said = asked(view, task, {"memories": listed(view, group)}, f"{len(group)} memories lie together")
     return ([ask], {}) if said is None else ([*refused(task, said)], said)
 
 
-def _chosen(group: Sequence[Living], said: Answer) -> list[Living]:
+def _chosen(group: Sequence[MemoryState], said: Answer) -> list[MemoryState]:
     """The memories that an answer rests on."""
     return [group[number - 1] for number in said.get("from", ())]
 
 
 def _made(
-    view: View,
+    view: PassView,
     now: datetime,
     by: str,
     text: str,
-    sources: Sequence[Living],
-    gone: Sequence[Living],
+    sources: Sequence[MemoryState],
+    gone: Sequence[MemoryState],
     shape: Mapping[str, object],
     usage: Usage | None = None,
 ) -> list[Step]:
@@ -196,7 +196,7 @@ def _made(
     known = Eligibility(weakest.confidence, "candidate", weakest.importance, "consolidation")
     asked_for = actions.proposed("summarize_node", known, view.policy.actions)
     if asked_for.ruling != "allow":
-        return [Told(weakest.id, weakest.path, f"nothing is concluded from it: {asked_for.why}", asked_for)]
+        return [Finding(weakest.id, weakest.path, f"nothing is concluded from it: {asked_for.why}", asked_for)]
     turns = list(dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key))
     names = tuple(fact.id for fact in facts)
     fact = Fact(
@@ -224,10 +224,10 @@ def _made(
         )
         for one in gone
     ]
-    return [Bundle((Made(fact, reason, by, usage or Usage()), *ends))]
+    return [ChangeGroup((NewMemory(fact, reason, by, usage or Usage()), *ends))]
 
 
-def _may_go(one: Living) -> bool:
+def _may_go(one: MemoryState) -> bool:
     """Whether a memory may give way to a conclusion: nothing protected, no promise, kept or open, and no habit.
 
     Rows X23, C27, E16; model §0.12.
@@ -237,13 +237,13 @@ def _may_go(one: Living) -> bool:
     return not is_theirs(one) and not lasts and not one.fact.expires
 
 
-def _is_free(one: Living, known: set[str]) -> bool:
+def _is_free(one: MemoryState, known: set[str]) -> bool:
     return one.fact.id not in known and not one.barred and not one.fact.expires
 
 
-def _about(some: Iterable[Living]) -> Iterator[list[Living]]:
+def _about(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
     """The memories by the first entity they are about, and by persona; the owner is none."""
-    groups: dict[tuple[str, str], list[Living]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[MemoryState]] = defaultdict(list)
     for one in some:
         if one.fact.about and not entities.is_owner(one.fact.about[0]):
             groups[one.fact.persona or "", entities.key(one.fact.about[0])].append(one)
@@ -254,7 +254,7 @@ def _about(some: Iterable[Living]) -> Iterator[list[Living]]:
 # -- whether it still holds -----------------------------------------------------------------------
 
 
-def probe(view: View, now: datetime) -> list[Step]:
+def probe(view: PassView, now: datetime) -> list[Step]:
     """Some lasting memories that nobody touched are looked through; what no longer holds loses importance (`D9`).
 
     Which ones, the day decides. A day that was looked through is not looked through again, nor is a memory beside
@@ -263,7 +263,7 @@ def probe(view: View, now: datetime) -> list[Step]:
     policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
     looked, known = _probed(view)
 
-    def chance(one: Living) -> str:
+    def chance(one: MemoryState) -> str:
         return hashlib.sha256(f"{day}\n{one.fact.id}".encode()).hexdigest()
 
     lasting = [
@@ -293,10 +293,10 @@ def probe(view: View, now: datetime) -> list[Step]:
             found.append(Edit(fact.path, fact.sha, {"importance": left}, "a model finds that it no longer holds"))
     seen = {name: mark for name, mark in sorted({**known, **prints}.items()) if name in view.memories}
     text = json.dumps({"day": day, "seen": seen}, indent=1)
-    return [*found, Mark(PROBED, f"{text}\n".encode(), f"{len(some)} looked through")]
+    return [*found, FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} looked through")]
 
 
-def _probed(view: View) -> tuple[str, dict[str, str]]:
+def _probed(view: PassView) -> tuple[str, dict[str, str]]:
     """The day on which memories were last looked through, and what was shown of each, in eight digits."""
     try:
         state = json.loads(view.read(PROBED))
@@ -305,13 +305,13 @@ def _probed(view: View) -> tuple[str, dict[str, str]]:
         return "", {}
 
 
-def drift(view: View, now: datetime) -> list[Step]:
+def drift(view: PassView, now: datetime) -> list[Step]:
     """What memories say of folders that the user named is compared with them; a dead path invalidates (`D10`).
 
     The score is of what is left for a person.
     """
     found: list[Step] = []
-    findings: list[Finding] = []
+    findings: list[DriftFinding] = []
     for one in view.active() if view.roots else ():
         fact = one.fact
         claims = drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
@@ -324,26 +324,26 @@ def drift(view: View, now: datetime) -> list[Step]:
             found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
             if not one.foreign:
                 wrong.remove(dead)
-        found += [Told(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
+        found += [Finding(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
         findings += wrong
     if findings:
-        found.append(Told("", "drift", f"score {drifting.score(findings)} of 100"))
+        found.append(Finding("", "drift", f"score {drifting.score(findings)} of 100"))
     return found
 
 
-def _idle(view: View, one: Living, now: datetime) -> list[Finding]:
+def _idle(view: PassView, one: MemoryState, now: datetime) -> list[DriftFinding]:
     """Claims of which nobody has heard for long."""
     policy, days = view.policy.insight, rested(one, now)
     if days < policy.drift_warning_days:
         return []
     level = "error" if days >= policy.drift_error_days else "warning"
-    return [drifting.Finding(level, "STALE_MEMORY", f"untouched for {days:.0f} days")]  # type: ignore[arg-type]
+    return [drifting.DriftFinding(level, "STALE_MEMORY", f"untouched for {days:.0f} days")]  # type: ignore[arg-type]
 
 
 # -- what the log teaches -------------------------------------------------------------------------
 
 
-def guidelines(view: View, now: datetime) -> list[Step]:
+def guidelines(view: PassView, now: datetime) -> list[Step]:
     """`state/compression-guidelines.md`: what was done to memories, how it ended, and what that suggests (`C21`).
 
     Written only where it says something new.
@@ -354,4 +354,4 @@ def guidelines(view: View, now: datetime) -> list[Step]:
     if not text or before.partition("\n\n")[2].partition("\n")[2] == text:
         return []
     new = f"{_HEAD}{now.astimezone(UTC).isoformat(timespec='seconds')}\n{text}"
-    return [Mark(actions.GUIDELINES, new.encode(), f"{len(rows)} events")]
+    return [FileWrite(actions.GUIDELINES, new.encode(), f"{len(rows)} events")]

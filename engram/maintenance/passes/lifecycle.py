@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from engram.core import graph, lifecycle
 from engram.core.actions import BIRTHS
-from engram.core.records import Amend, Edit, Move
-from engram.maintenance.passes import TRASH, Faded, Mark
+from engram.core.records import BlockEdit, Edit, Move
+from engram.maintenance.passes import TRASH, EdgeUpdate, FileWrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import LinkPolicy
     from engram.core.records import Edge, Fact
-    from engram.maintenance.passes import Living, Pass, Step, View
+    from engram.maintenance.passes import MemoryState, Pass, PassView, Step
 
 TOPICS = "state/topics.json"
 _OURS = frozenset({"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"})
@@ -38,7 +38,7 @@ PROMISES = frozenset({"edit", "decide", "forget", "keep", "drop", "confirm", "di
 # -- what becomes of memories -------------------------------------------------------------------------
 
 
-def promote(view: View, now: datetime) -> list[Step]:
+def promote(view: PassView, now: datetime) -> list[Step]:
     """Working becomes episodic, and episodic semantic (`D7`)."""
     return [
         Edit(one.fact.path, one.fact.sha, {"layer": turn[0] or None}, turn[1])
@@ -47,7 +47,7 @@ def promote(view: View, now: datetime) -> list[Step]:
     ]
 
 
-def expire(view: View, now: datetime) -> list[Step]:
+def expire(view: PassView, now: datetime) -> list[Step]:
     """Settled commitments and unconfirmed speculations go to `.trash/`; what else is over is archived (C16, C17, B16).
 
     A guessed end is taken from what a person keeps. What we wrote about a memory that goes keeps its name without the
@@ -63,7 +63,7 @@ def expire(view: View, now: datetime) -> list[Step]:
                 found.append(archived(fact, why, now, view.zone))
                 continue
             found.append(aside(fact, TRASH, {}, why, now, view.zone))
-            found += [Amend(path, f"{name} goes to the trash", unlink=name) for path in linking]
+            found += [BlockEdit(path, f"{name} goes to the trash", unlink=name) for path in linking]
         elif one.kept and lifecycle.ends_by_guess(fact):
             found.append(Edit(fact.path, fact.sha, {"expires": None}, f"{one.kept}: its guessed end counts no more"))
         elif why := lifecycle.expired(fact, now):
@@ -76,12 +76,12 @@ def _is_ours(path: str) -> bool:
     return path.partition("/")[0] in _OURS
 
 
-def archive(view: View, now: datetime) -> list[Step]:
+def archive(view: PassView, now: datetime) -> list[Step]:
     """What fades out, and is old, unimportant, unused and faded, is put away (rows B8, C18, D11; model §0.2)."""
     return [archived(one.fact, why, now, view.zone) for one in view.active() if (why := _archived(view, one, now))]
 
 
-def _archived(view: View, one: Living, now: datetime) -> str | None:
+def _archived(view: PassView, one: MemoryState, now: datetime) -> str | None:
     vitals, policy = view.vitals(one, now), view.policy
     return lifecycle.archived(one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept)
 
@@ -92,7 +92,7 @@ def pruning(threshold: float) -> Pass:
     `threshold` is 0–1. Protected ones stay; the notes of the others lie in the archive.
     """
 
-    def prune(view: View, now: datetime) -> list[Step]:
+    def prune(view: PassView, now: datetime) -> list[Step]:
         return [
             aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
             for one in view.active()
@@ -102,7 +102,7 @@ def pruning(threshold: float) -> Pass:
     return prune
 
 
-def revive(view: View, now: datetime) -> list[Step]:
+def revive(view: PassView, now: datetime) -> list[Step]:
     """What was put away and has been recalled since is active again, in the folder of its day (`B3`)."""
     found: list[Step] = []
     for one in view.memories.values():
@@ -129,7 +129,7 @@ def aside(fact: Fact, folder: str, keys: Mapping[str, object], why: str, now: da
     return Move(fact.path, fact.sha, to, keys, why)
 
 
-def _used_since(one: Living, zone: tzinfo) -> bool:
+def _used_since(one: MemoryState, zone: tzinfo) -> bool:
     """Whether a memory was recalled on or after the day on which it was put away, as far as its folder tells."""
     day, last = _day_of(one.fact.path), one.usage.last_access
     return last is not None and (day is None or last.astimezone(zone).date() >= day)
@@ -147,7 +147,7 @@ def _day_of(path: str) -> date | None:
 # -- what the vault is about --------------------------------------------------------------------------
 
 
-def topics(view: View, now: datetime) -> list[Step]:
+def topics(view: PassView, now: datetime) -> list[Step]:
     """`state/topics.json`: the 50 terms that tell most, `count · ln(N / memories with the term)` (`C20`).
 
     Over active memories; no stop words, at least 3 letters, or a pair of signs where no blank divides words. The
@@ -162,10 +162,10 @@ def topics(view: View, now: datetime) -> list[Step]:
     if known == listed or (not listed and not before):
         return []
     text = json.dumps({"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1)
-    return [Mark(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
+    return [FileWrite(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
 
 
-def _telling(view: View) -> list[dict[str, object]]:
+def _telling(view: PassView) -> list[dict[str, object]]:
     policy, tally = view.policy.consolidation, view.look.tally
     tally.follow(one.fact for one in view.memories.values())
     scores = {
@@ -185,10 +185,10 @@ def _pair(term: str) -> bool:
 # -- what is written down and thrown away -------------------------------------------------------------
 
 
-def edges(view: View, now: datetime) -> list[Step]:
+def edges(view: PassView, now: datetime) -> list[Step]:
     """What ties are worth by now is written down; what they will be worth at any later time stays the same (`C34`)."""
     charged = ((edge, written_out(edge, now, view.policy.links)) for edge in view.edges)
-    return [Faded(new, f"unseen since {edge.reinforced:%Y-%m-%d}") for edge, new in charged if new is not None]
+    return [EdgeUpdate(new, f"unseen since {edge.reinforced:%Y-%m-%d}") for edge, new in charged if new is not None]
 
 
 def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
@@ -204,7 +204,7 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
     return replace(edge, confidence=round(worth, 4), reinforced=edge.reinforced + windows * window)
 
 
-def logs(view: View, now: datetime) -> list[Step]:
+def logs(view: PassView, now: datetime) -> list[Step]:
     """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`.
 
     A log is written anew when they are a tenth of it. Else each night would remove what the night 90 days before
@@ -218,11 +218,11 @@ def logs(view: View, now: datetime) -> list[Step]:
         gone = len(lines) - len(left)
         if gone and gone >= view.policy.consolidation.log_share * len(lines):
             why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
-            found.append(Mark(path, b"".join(left), why))
+            found.append(FileWrite(path, b"".join(left), why))
     return found
 
 
-def _outlived(line: bytes, limit: datetime, view: View) -> bool:
+def _outlived(line: bytes, limit: datetime, view: PassView) -> bool:
     """Whether a row may go; one that cannot be read stays."""
     try:
         row = json.loads(line)

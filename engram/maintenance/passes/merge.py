@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, get_args
 
 from engram.core import actions, decay, dedup
 from engram.core.actions import Eligibility
-from engram.core.dedup import Claim, Judgement, Neighbour, RelationKind, Verdict
+from engram.core.dedup import Evidence, Judgement, Neighbour, RelationKind, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
-from engram.maintenance.passes import FOREIGN, Bundle, Case, Mark, Told
+from engram.maintenance.passes import FOREIGN, ChangeGroup, FileWrite, Finding, NewCase
 from engram.maintenance.passes.groups import (
     Pair,
     asked,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Effect
     from engram.core.records import Fact
-    from engram.maintenance.passes import Living, Step, View
+    from engram.maintenance.passes import MemoryState, PassView, Step
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAME = "says the same as another"
@@ -45,7 +45,7 @@ SAME = "says the same as another"
 # -- what says the same ---------------------------------------------------------------------------
 
 
-def merge(view: View, now: datetime) -> list[Step]:
+def merge(view: PassView, now: datetime) -> list[Step]:
     """Of memories that say the same one stays, with the evidence of all; the others are superseded by it (`A22`).
 
     The end of a note that engram did not write is a step of its own, for a person has to approve it.
@@ -56,34 +56,34 @@ def merge(view: View, now: datetime) -> list[Step]:
         if own := [one for one in losers if not one.foreign][: max(0, left)]:
             found.append(_merged(view, winner, own, SAME))
             left -= len(own)
-        found += [Bundle((_superseded(one, winner.fact, SAME),)) for one in losers if one.foreign]
+        found += [ChangeGroup((_superseded(one, winner.fact, SAME),)) for one in losers if one.foreign]
     return found
 
 
-def reflect(view: View, now: datetime) -> list[Step]:
+def reflect(view: PassView, now: datetime) -> list[Step]:
     """Say which memories say the same, and which nobody could rely on any more; nothing is changed (`A21`)."""
     found: list[Step] = [
-        Told(one.fact.id, one.fact.path, f"says the same as {winner.fact.path}")
+        Finding(one.fact.id, one.fact.path, f"says the same as {winner.fact.path}")
         for winner, losers in _doubles(view, now)
         for one in losers
     ]
     least = view.policy.lifecycle.stale_confidence
     return found + [
-        Told(one.fact.id, one.fact.path, f"stale: its confidence has faded to {worth:.2f}")
+        Finding(one.fact.id, one.fact.path, f"stale: its confidence has faded to {worth:.2f}")
         for one in view.active()
         if (worth := view.vitals(one, now).confidence) < least and not one.fact.pinned
     ]
 
 
-def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]:
+def _doubles(view: PassView, now: datetime) -> Iterator[tuple[MemoryState, list[MemoryState]]]:
     """Each memory with those that say the same and may give way to it; a person's first, then the surest.
 
     A note that engram did not write may give way only to an equal statement, and only with a person's approval.
     """
-    groups: dict[tuple[str | None, str], list[Living]] = defaultdict(list)
+    groups: dict[tuple[str | None, str], list[MemoryState]] = defaultdict(list)
     some, known = seeds(view), view.look.statements()
 
-    def says(one: Living) -> tuple[str | None, str]:
+    def says(one: MemoryState) -> tuple[str | None, str]:
         return one.fact.persona, known.get(one.fact.id) or content_hash(one.fact.text)
 
     for one in some:
@@ -93,7 +93,7 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
     near = {one.fact.id: one for one in some[:compared]}
     chosen = {one.fact.id: one for group in twins for one in group} | near
 
-    def rank(one: Living) -> tuple[bool, float, float, str]:
+    def rank(one: MemoryState) -> tuple[bool, float, float, str]:
         worth = decay.effective_confidence(one.fact, one.usage, now, view.policy)
         born = one.fact.created.timestamp() if one.fact.created else 0.0
         gives_way = not is_theirs(one) or (one.proposable and one.fact.id in (view.approved or ()))
@@ -122,7 +122,7 @@ def _doubles(view: View, now: datetime) -> Iterator[tuple[Living, list[Living]]]
             yield winner, losers
 
 
-def _is_open(winner: Living, loser: Living) -> bool:
+def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
     """Whether a person may be asked to end the loser: not where they had a hand in one of the two, as by an undo."""
     return loser.proposable and winner.kept in {None, FOREIGN}
 
@@ -131,12 +131,12 @@ def _another_time(one: Fact, other: Fact) -> bool:
     return one.valid_from != other.valid_from and bool(one.valid_from and other.valid_from)
 
 
-def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> Bundle:
+def _merged(view: PassView, winner: MemoryState, losers: Sequence[MemoryState], why: str) -> ChangeGroup:
     """The winner gains what the losers rest on and is reinforced; they are superseded by it (`A8`, `A22`)."""
     fact = winner.fact
     ends = [_superseded(one, fact, why) for one in losers]
     if winner.kept:
-        return Bundle(tuple(ends))  # a person's note keeps every byte; the losers name it
+        return ChangeGroup(tuple(ends))  # a person's note keeps every byte; the losers name it
     keys = _evidence(fact, [one.fact for one in losers])
     keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
     keys |= _united(fact, [one.fact for one in losers])
@@ -147,10 +147,10 @@ def _merged(view: View, winner: Living, losers: Sequence[Living], why: str) -> B
         keys["importance"] = most
     if fact.expires and not all(one.fact.expires for one in losers):
         keys["expires"] = None
-    return Bundle((Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends))
+    return ChangeGroup((Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends))
 
 
-def _superseded(loser: Living, winner: Fact, why: str) -> Edit:
+def _superseded(loser: MemoryState, winner: Fact, why: str) -> Edit:
     keys = {"status": "superseded", "superseded_by": _with(loser.fact.superseded_by, winner.id), "end_reason": why}
     return Edit(loser.fact.path, loser.fact.sha, keys, f"{why}: {winner.path}")
 
@@ -179,7 +179,7 @@ def _with(names: Sequence[str], *more: str) -> list[str]:
 # -- what a model says of pairs -------------------------------------------------------------------
 
 
-def compare(view: View, now: datetime) -> list[Step]:
+def compare(view: PassView, now: datetime) -> list[Step]:
     """The newest memories beside the rest: a model says which are the same and which contradict (`C12`)."""
     policy = view.policy.insight
     some = seeds(view)
@@ -189,17 +189,17 @@ def compare(view: View, now: datetime) -> list[Step]:
     return _judged(view, pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared), now)
 
 
-def contradict(view: View, now: datetime) -> list[Step]:
+def contradict(view: PassView, now: datetime) -> list[Step]:
     """The most alike pairs that are not the same, for contradictions nobody has noticed: one question (`A28`)."""
     policy, cuts = view.policy.insight, view.policy.similarity
     return _judged(view, pairs(view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned), now)
 
 
-def _born(one: Living) -> float:
+def _born(one: MemoryState) -> float:
     return one.fact.created.timestamp() if one.fact.created else 0.0
 
 
-def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
+def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
     """One question about the pairs that nobody judged yet, and what follows from all that is known of them.
 
     What a model said of a pair holds while both say what they said. A memory is in one step at most.
@@ -229,13 +229,13 @@ def _judged(view: View, some: Sequence[Pair], now: datetime) -> list[Step]:
             if relation == "same"
             else _contradicted(view, newer, older, sure, left, now)
         )
-        left -= sum(isinstance(step, Bundle) for step in steps if relation == "contradicts")
+        left -= sum(isinstance(step, ChangeGroup) for step in steps if relation == "contradicts")
         used |= names if steps else set()
         found += steps
     return found
 
 
-def _verdicts(view: View) -> dict[str, tuple[str, str, float]]:
+def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
     """What was said of pairs, by the ids of both: what they said then, how they relate, and how sure that is.
 
     The file may come from anywhere: what is no verdict is none.
@@ -254,12 +254,12 @@ def _verdict(known: Mapping[str, tuple[str, str, float]], pair: Pair) -> tuple[s
     return (relation, sure) if says == _says(pair) else None
 
 
-def _remembered(view: View, known: Mapping[str, tuple[str, str, float]], new: int) -> Mark:
+def _remembered(view: PassView, known: Mapping[str, tuple[str, str, float]], new: int) -> FileWrite:
     """The verdicts on pairs that are both active, those on the latest memories."""
     active = {one.fact.id for one in view.active()}
     held = [(names, said) for names, said in sorted(known.items()) if active.issuperset(names.split())]
     lines = [f"{json.dumps(names)}: {json.dumps(said)}" for names, said in held[-view.policy.insight.verdicts :]]
-    return Mark(dedup.COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
+    return FileWrite(dedup.COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
 
 
 def _named(pair: Pair) -> str:
@@ -270,17 +270,17 @@ def _says(pair: Pair) -> str:
     return print_of(*(one.fact.text for one in pair))
 
 
-def _shown(view: View, number: int, pair: Pair) -> dict[str, object]:
+def _shown(view: PassView, number: int, pair: Pair) -> dict[str, object]:
     newer, older = listed(view, pair)
     return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
 
 
-def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime) -> list[Step]:
+def _agreed(view: PassView, newer: MemoryState, older: MemoryState, sure: float, now: datetime) -> list[Step]:
     """Judged the same: the surer one stays. In doubt both do, for a double does no harm."""
     if sure < view.policy.insight.sure or _another_time(newer.fact, older.fact):
         return []
 
-    def rank(one: Living) -> tuple[bool, float, str]:
+    def rank(one: MemoryState) -> tuple[bool, float, str]:
         return (is_theirs(one), decay.effective_confidence(one.fact, one.usage, now, view.policy), one.fact.id)
 
     loser, winner = sorted((newer, older), key=rank)
@@ -289,36 +289,38 @@ def _agreed(view: View, newer: Living, older: Living, sure: float, now: datetime
     ready = actions.proposed("update_note", _known(winner, view.stage(winner, now)), view.policy.actions)
     if ready.ruling != "allow":
         told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
-        return [Told(winner.fact.id, winner.fact.path, told, ready)]
+        return [Finding(winner.fact.id, winner.fact.path, told, ready)]
     return [_merged(view, winner, [loser], "judged the same as another")]
 
 
-def _contradicted(view: View, newer: Living, older: Living, sure: float, left: int, now: datetime) -> list[Step]:
+def _contradicted(
+    view: PassView, newer: MemoryState, older: MemoryState, sure: float, left: int, now: datetime
+) -> list[Step]:
     """Judged a contradiction: the rule of the write ladder where the model is sure, else a person is asked."""
     new, old, policy = newer.fact, older.fact, view.policy
     if new.id in old.superseded_by:
         return []  # it was weakened on this word before
-    ask = Case(new, old, "a model finds that both cannot be true")
+    ask = NewCase(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure or older.foreign:
         return [ask]
     gone = actions.proposed("discard", _known(older, view.stage(older, now)), policy.actions)
     ready = actions.proposed("update_note", _known(newer, stage="candidate"), policy.actions)
     if ready.ruling != "allow":
-        return [Told(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
+        return [Finding(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
     if gone.ruling != "allow":
-        return [ask, Told(old.id, old.path, f"{new.path} contradicts it, and a person is asked: {gone.why}", gone)]
+        return [ask, Finding(old.id, old.path, f"{new.path} contradicts it, and a person is asked: {gone.why}", gone)]
     lower = view.look.believed(new) < view.look.believed(old)
     barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
-    claim = Claim(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)
+    claim = Evidence(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)
     verdict = Verdict("judge", "judged a contradiction", old.id, (Neighbour(old, policy.similarity.grey),))
     decision = dedup.decide(verdict, claim, policy.ladder, Judgement("contradicts", 1))
     return [step for effect in decision.effects for step in _effect(view, newer, older, effect, now)]
 
 
-def _effect(view: View, newer: Living, older: Living, effect: Effect, now: datetime) -> list[Step]:
+def _effect(view: PassView, newer: MemoryState, older: MemoryState, effect: Effect, now: datetime) -> list[Step]:
     new, old = newer.fact, older.fact
     if effect.deed == "ask":
-        return [Case(new, old, effect.why)]
+        return [NewCase(new, old, effect.why)]
     keys: dict[str, object] = {"superseded_by": _with(old.superseded_by, new.id)}
     if effect.deed == "weaken":
         keys["confidence"] = effect.confidence
@@ -330,10 +332,10 @@ def _effect(view: View, newer: Living, older: Living, effect: Effect, now: datet
     if not newer.kept:
         linked = {"supersedes": _with(new.supersedes, old.id)}
         steps.insert(0, Edit(new.path, new.sha, linked, f"it takes the place of {old.path}"))
-    return [Bundle(tuple(steps))]
+    return [ChangeGroup(tuple(steps))]
 
 
-def _known(one: Living, stage: str) -> Eligibility:
+def _known(one: MemoryState, stage: str) -> Eligibility:
     return Eligibility(one.fact.confidence, stage, one.fact.importance, "consolidation")
 
 

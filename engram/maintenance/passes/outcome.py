@@ -7,14 +7,14 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Amend, Change, Edge, Edit, Entity, Fact, Move, Page
-from engram.maintenance.passes.steps import Faded, Tie
+from engram.core.records import BlockEdit, Change, Edge, Edit, Entity, Fact, Move, Page
+from engram.maintenance.passes.steps import EdgeUpdate, NewEdge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
-    from engram.core.sessions import Talk
+    from engram.core.sessions import SessionView
 
 _PLAIN = frozenset({"category", "status", "layer", "end_reason", "verification", "pinned", "confidence", "importance"})
 _LISTS = frozenset({"supersedes", "superseded_by", "tags"})
@@ -48,21 +48,21 @@ def _sources(value: object) -> dict[str, Any]:
     return {"source": source, "also": tuple(also)}
 
 
-def retold(talk: Talk, change: Change) -> Talk:
+def retold(talk: SessionView, change: Change) -> SessionView:
     """The conversation with the keys and the body that a change gives it, if it is about its file."""
     if not isinstance(change, Edit) or talk.path != change.path:
         return talk
     return replace(talk, keys={**talk.keys, **change.keys}, body=talk.body if change.body is None else change.body)
 
 
-def tied(edges: Sequence[Edge], step: Faded | Tie) -> list[Edge]:
+def tied(edges: Sequence[Edge], step: EdgeUpdate | NewEdge) -> list[Edge]:
     """The ties with a new one, or with one of them as weak as it is by now."""
-    if isinstance(step, Tie):
+    if isinstance(step, NewEdge):
         return [*edges, step.edge]
     return [step.edge if _same(edge, step.edge) else edge for edge in edges]
 
 
-def amended(page: Page | None, step: Amend) -> Page:
+def amended(page: Page | None, step: BlockEdit) -> Page:
     """The note, or a new one, with the keys and blocks it is given; what is given as empty goes."""
     page = page or Page({})
     keys = {key: value for key, value in {**page.keys, **step.keys}.items() if value is not None}
@@ -71,7 +71,7 @@ def amended(page: Page | None, step: Amend) -> Page:
     )
 
 
-def reentered(entity: Entity, step: Amend) -> Entity:
+def reentered(entity: Entity, step: BlockEdit) -> Entity:
     """The entity as its amended note will tell it."""
     aliases, kind = step.keys.get("aliases"), step.keys.get("type")
     return replace(

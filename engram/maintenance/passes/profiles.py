@@ -12,9 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner
-from engram.core.records import Amend, Line
+from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
-from engram.maintenance.passes.generated_text import Telling, asked, day, evidence, line, sentences, stem, worth
+from engram.maintenance.passes.generated_text import GeneratedText, asked, day, evidence, line, sentences, stem, worth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import PortraitPolicy
     from engram.core.records import Page
-    from engram.maintenance.passes import Living, Step, View
+    from engram.maintenance.passes import MemoryState, PassView, Step
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 
@@ -31,12 +31,12 @@ _FOR_ASSISTANT = frozenset({"principle", "correction"})
 _LINK_CHARS = 8
 
 
-def profile(view: View, now: datetime) -> list[Step]:
+def profile(view: PassView, now: datetime) -> list[Step]:
     """`profile.md`: what lasts of the user, a line each, at most 300; beyond that about 50 in a model's words (`C15`).
 
     What says nothing more than another line is left out, and whatever comes from outside (`X27`).
     """
-    page, telling = view.page(PROFILE), Telling(view, now)
+    page, telling = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
         return []  # a person's own note of that name
     limit = view.policy.portraits.profile_lines - len(page.own.split("\n") if page else ())
@@ -52,18 +52,20 @@ def profile(view: View, now: datetime) -> list[Step]:
         else:
             kept = {stem(one.fact) for one in sorted(fresh, key=worth)[: max(0, limit - len(short))]}
             lines = [one for one in lines if kept.issuperset(one.sources)]
-    change = Amend(PROFILE, "what lasts of the user", {"kind": "profile"}, {"portrait": short, "profile": tuple(lines)})
+    change = BlockEdit(
+        PROFILE, "what lasts of the user", {"kind": "profile"}, {"portrait": short, "profile": tuple(lines)}
+    )
     if short or lines or page:
         telling.show(change, page)
     return telling.done()
 
 
-def identity(view: View, now: datetime) -> list[Step]:
+def identity(view: PassView, now: datetime) -> list[Step]:
     """`IDENTITY.md`: how the user wants the assistant to be, below whatever a person wrote there (`C19`).
 
     From 8,000 characters on a model makes a dated list of patterns of it; at 15,000 bytes nothing is added.
     """
-    policy, page, telling = view.policy.portraits, view.page(IDENTITY), Telling(view, now)
+    policy, page, telling = view.policy.portraits, view.page(IDENTITY), GeneratedText(view, now)
     memories = _of_the_user(view, now, _FOR_ASSISTANT)
     short, fresh = _told(telling, page, IDENTITY, "patterns", memories)
     lines = [Line(f"{day(view, one.fact.created)}: {line(view, one.fact).text}", (stem(one.fact),)) for one in fresh]
@@ -82,12 +84,12 @@ def identity(view: View, now: datetime) -> list[Step]:
         kept.append(one)
     if short or kept or (page and page.blocks):
         telling.show(
-            Amend(IDENTITY, "what the user asked for", blocks={"patterns": short, "reflections": tuple(kept)}), page
+            BlockEdit(IDENTITY, "what the user asked for", blocks={"patterns": short, "reflections": tuple(kept)}), page
         )
     return telling.done()
 
 
-def _of_the_user(view: View, now: datetime, categories: frozenset[str]) -> list[Living]:
+def _of_the_user(view: PassView, now: datetime, categories: frozenset[str]) -> list[MemoryState]:
     """What lasts about the user, said by themselves or in a conversation with them, oldest first."""
     owner = cache(is_owner)
     return [
@@ -101,8 +103,8 @@ def _of_the_user(view: View, now: datetime, categories: frozenset[str]) -> list[
 
 
 def _told(
-    telling: Telling, page: Page | None, path: str, block: str, memories: Sequence[Living]
-) -> tuple[tuple[Line, ...], list[Living]]:
+    telling: GeneratedText, page: Page | None, path: str, block: str, memories: Sequence[MemoryState]
+) -> tuple[tuple[Line, ...], list[MemoryState]]:
     """The lines in a model's words that still rest on something, and the memories that they do not cover."""
     row = telling.known.get(f"{path}#{block}", {})
     held = [one for one in (page.blocks.get(block, ()) if page else ()) if one.sources]
@@ -114,7 +116,7 @@ def _told(
 
 
 def _statements(
-    view: View, short: Sequence[Line], memories: Sequence[Living], lines: Sequence[Line]
+    view: PassView, short: Sequence[Line], memories: Sequence[MemoryState], lines: Sequence[Line]
 ) -> list[tuple[str, Line]]:
     """What is to be put into fewer words, each with its date."""
     dates = {stem(one.fact): day(view, one.fact.created) for one in memories}
@@ -124,12 +126,12 @@ def _statements(
 
 
 def _rewritten(
-    telling: Telling,
+    telling: GeneratedText,
     path: str,
     block: str,
     task: str,
     statements: Sequence[tuple[str, Line]],
-    memories: Sequence[Living],
+    memories: Sequence[MemoryState],
 ) -> tuple[Line, ...]:
     """The statements in a model's words; () where there is no answer. What they cover is kept.
 

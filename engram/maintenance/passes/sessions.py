@@ -38,7 +38,7 @@ from engram.core.sessions import (
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past
 from engram.core.trust import MADE
-from engram.maintenance.passes import Ask, Mark, Step
+from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     from engram.core.policy.sessions import TalkPolicy
     from engram.core.records import Fact, FiledTurn
-    from engram.core.sessions import Talk
-    from engram.maintenance.passes import Answer, Living, View
+    from engram.core.sessions import SessionView
+    from engram.maintenance.passes import Answer, MemoryState, PassView
 
 SECTIONS = {"profile": "Profile", "projects": "Projects", "people": "People", "open_loops": "Open loops"}
 """The parts of the spine and their headings (row E12)."""
@@ -62,33 +62,33 @@ _LAST_MESSAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelReply:
     """What came of a question: a model's answer, or why there is none; `ask` where it is still to be asked."""
 
     answer: Answer | None = None
     fault: str = ""
-    ask: Ask | None = None
+    ask: ModelQuestion | None = None
 
 
-def summarise(view: View, schema: str, material: str, why: str) -> Said:
+def summarise(view: PassView, schema: str, material: str, why: str) -> ModelReply:
     """What a model says of this window in this schema (design of the model §6); nothing of that where there is none."""
-    ask = Ask(schema, material, why)
+    ask = ModelQuestion(schema, material, why)
     if ask.key in view.answers:
-        return Said(view.answers[ask.key])
+        return ModelReply(view.answers[ask.key])
     if ask.key in view.failed:
-        return Said(fault=view.failed[ask.key])
-    return Said(ask=ask)
+        return ModelReply(fault=view.failed[ask.key])
+    return ModelReply(ask=ask)
 
 
 # -- passes -----------------------------------------------------------------------------------------------
 
 
-def rolling(view: View, now: datetime) -> list[Step]:
+def rolling(view: PassView, now: datetime) -> list[Step]:
     """The rolling summary of a talk that goes on, every 4 turns, in its file and in the state (`E9`).
 
     It rests on the turns up to the last multiple of 4, so that it is the same whenever it is made.
     """
-    policy, state, found = view.policy.talks, _State(view), list[Step]()
+    policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
     for talk in _of(view, now, "rolling"):
         mark = len(talk.turns) - len(talk.turns) % policy.rolling_turns
         some = either(talk.turns[:mark], policy.rolling_each)
@@ -107,9 +107,9 @@ def rolling(view: View, now: datetime) -> list[Step]:
     return found + state.marks()
 
 
-def summary(view: View, now: datetime) -> list[Step]:
+def summary(view: PassView, now: datetime) -> list[Step]:
     """The summary of a talk that fell silent (`E11`). A reply without the form leaves a stub that says so."""
-    policy, state, found = view.policy.talks, _State(view), list[Step]()
+    policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
     for talk in _of(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
             continue  # its last turns are still on their way into the file
@@ -127,7 +127,7 @@ def summary(view: View, now: datetime) -> list[Step]:
     return found + state.marks()
 
 
-def episodes(view: View, _now: datetime) -> list[Step]:
+def episodes(view: PassView, _now: datetime) -> list[Step]:
     """A note of what happened, for every 5 turns of the user and at least 4 turns, from the latest 10 (`A27`).
 
     Only a model can tell that; it makes no belief, and `NONE` makes nothing.
@@ -157,9 +157,9 @@ def episodes(view: View, _now: datetime) -> list[Step]:
     return found
 
 
-def spine(view: View, now: datetime) -> list[Step]:
+def spine(view: PassView, now: datetime) -> list[Step]:
     """The page on who somebody is, every 20 turns (`E12`): turns are counted where they are kept, never beside them."""
-    policy, state = view.policy.talks, _State(view)
+    policy, state = view.policy.talks, _SessionState(view)
     raw = view.read(SPINE).decode(errors="replace")
     version, before = (_number(raw, name) for name in ("version", "messages"))
     messages = sum(view.messages.values())
@@ -192,21 +192,21 @@ def spine(view: View, now: datetime) -> list[Step]:
     }
     for name, value in head.items():
         text = re.sub(rf"^{name}: .*$", f"{name}: {value}", text, count=1, flags=re.MULTILINE)
-    return [Mark(SPINE, text.encode(), f"{messages - before} turns since version {version}"), *state.marks()]
+    return [FileWrite(SPINE, text.encode(), f"{messages - before} turns since version {version}"), *state.marks()]
 
 
 # -- what was ours ----------------------------------------------------------------------------------------
 
 
-class _State:
+class _SessionState:
     """`state/sessions.json` in the making: what is told of each persona, and what was ours in each file."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: PassView) -> None:
         self.view = view
         self.before = view.read(STATE)
         self.people, self.files = rows(self.before, "personas"), rows(self.before)
 
-    def person(self, talk: Talk) -> dict[str, Any]:
+    def person(self, talk: SessionView) -> dict[str, Any]:
         """What is known of the talk's persona (`E9`)."""
         row = self.people.setdefault(talk.persona or "", {})
         last = talk.ended.astimezone(UTC).isoformat(timespec="seconds")
@@ -217,13 +217,13 @@ class _State:
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
-    def tried(self, talk: Talk, now: datetime, fault: str) -> None:
+    def tried(self, talk: SessionView, now: datetime, fault: str) -> None:
         """The rolling summary was tried now, with or without success."""
         row, at = self.person(talk), now.astimezone(UTC).isoformat(timespec="seconds")
         row |= {"lastRollingAttemptAt": at, "lastRollingError": fault}
         row |= {} if fault else {"lastRollingSuccessAt": at}
 
-    def talk(self, talk: Talk) -> dict[str, Any]:
+    def talk(self, talk: SessionView) -> dict[str, Any]:
         """What was written of this talk."""
         return self.files.setdefault(talk.stem, {})
 
@@ -245,7 +245,7 @@ class _State:
         if (rows(self.before, "personas"), rows(self.before)) == (self.people, kept):
             return []
         text = json.dumps({"personas": self.people, "talks": kept}, ensure_ascii=False, indent=1)
-        return [Mark(STATE, f"{text}\n".encode(), "what conversations were told")]
+        return [FileWrite(STATE, f"{text}\n".encode(), "what conversations were told")]
 
 
 def _print(text: str, more: object) -> str:
@@ -255,7 +255,7 @@ def _print(text: str, more: object) -> str:
 
 
 def _told(
-    state: _State, talk: Talk, block: str, text: str, keys: Mapping[str, object]
+    state: _SessionState, talk: SessionView, block: str, text: str, keys: Mapping[str, object]
 ) -> tuple[Mapping[str, object], str | None]:
     """The keys and the body by which a talk's file says `text`; nothing of both where a person wrote there."""
     stands = {name: talk.keys[name] for name in keys if talk.keys.get(name)}
@@ -310,7 +310,7 @@ def _fewer(value: object, cut: Callable[[str], str]) -> object:
 # -- texts ------------------------------------------------------------------------------------------------
 
 
-def _of(view: View, now: datetime, what: str) -> list[Talk]:
+def _of(view: PassView, now: datetime, what: str) -> list[SessionView]:
     minutes = view.policy.buffer.session_gap_minutes
     return [t for t in view.talks if what in due(t.stand, now, minutes, view.policy.talks, model=view.model)]
 
@@ -319,7 +319,7 @@ def _lines(told: Iterable[tuple[Any, str]]) -> str:
     return inert(" ".join(f"{who(turn)}: {said}" for turn, said in told))
 
 
-def _extracted(view: View, talk: Talk, some: Sequence[FiledTurn]) -> dict[str, Any]:
+def _extracted(view: PassView, talk: SessionView, some: Sequence[FiledTurn]) -> dict[str, Any]:
     """A session summary in the talk's own words, and in those of the memories that came from it (`E11`)."""
     policy = view.policy.talks
     told = telling(some, policy, policy.line_chars + policy.items * policy.item_chars, policy.items + 1)
@@ -335,7 +335,7 @@ def _extracted(view: View, talk: Talk, some: Sequence[FiledTurn]) -> dict[str, A
     return {"one_liner": inert(cut(best[0], policy.line_chars)), "tone": "", **short}
 
 
-def _is_self(line: str, talk: Talk) -> bool:
+def _is_self(line: str, talk: SessionView) -> bool:
     """Whether a line about somebody names the persona itself, or the owner (`E11`)."""
     name = line.partition(",")[0]
     return is_owner(name) or (talk.persona is not None and key(name) == key(talk.persona))
@@ -348,7 +348,7 @@ def _prose(answer: Mapping[str, Any]) -> str:
     return "\n".join([answer["one_liner"], *(["", *lines] if lines else [])])
 
 
-def _episode(talk: Talk, some: Sequence[FiledTurn], number: int, text: str, view: View) -> Create:
+def _episode(talk: SessionView, some: Sequence[FiledTurn], number: int, text: str, view: PassView) -> Create:
     last = some[-1].turn.occurred_at.astimezone(view.zone)
     keys = {
         "id": ulid(last, f"episode:{talk.stem}:{number}"),
@@ -362,13 +362,13 @@ def _episode(talk: Talk, some: Sequence[FiledTurn], number: int, text: str, view
     return Create(path, keys, f"{text}\n", f"{number * view.policy.talks.episode_users} turns of the user")
 
 
-def _known(view: View, policy: TalkPolicy, now: datetime) -> dict[str, list[Fact]]:
+def _known(view: PassView, policy: TalkPolicy, now: datetime) -> dict[str, list[Fact]]:
     """The weightiest memories of each part of the spine; nothing that is a persona's own (`E14`), or long past."""
     past = view.policy.todos.past_days
     parts: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
     heard = [one for one in view.active() if one.fact.persona is None and one.fact.origin not in MADE]
 
-    def weight(one: Living) -> float:
+    def weight(one: MemoryState) -> float:
         again = len(one.fact.also) + one.usage.confirmations
         return mentioned(one.fact.importance, again, view.policy.ladder)
 
@@ -397,7 +397,7 @@ def _plain_lines(text: str) -> list[str]:
     return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ") and "[[" not in line]
 
 
-def _kept(view: View, lines: Iterable[str]) -> list[str]:
+def _kept(view: PassView, lines: Iterable[str]) -> list[str]:
     """The lines without what was forgotten."""
     return [kept for line in lines if (kept := view.forgotten.shown(line, Spoken()))]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Amend, Change, Edge, Edit, Fact, Move, Stored, Usage
+from engram.core.records import BlockEdit, Change, Edge, Edit, Fact, Move, Stored, Usage
 
 if TYPE_CHECKING:
     from engram.core.actions import Proposal
@@ -17,7 +17,7 @@ TRASH = ".trash"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FileWrite:
     """Plan what a file that is no note is to hold from now on; None: it goes."""
 
     path: str
@@ -26,7 +26,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Faded:
+class EdgeUpdate:
     """Plan to write down what a tie is worth by now."""
 
     edge: Edge
@@ -34,7 +34,7 @@ class Faded:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class NewEdge:
     """Plan a tie that is not there yet."""
 
     edge: Edge
@@ -42,7 +42,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ModelQuestion:
     """Plan to ask a model: the prompt file `task`, what it is about as JSON, and why.
 
     A pass that finds no answer in its view asks; the runner has the question answered and plans again. The same
@@ -60,7 +60,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewMemory:
     """Plan a note for a memory that was concluded from others; `fact` without path. `by` is the pass, for its limit.
 
     `usage` is what its use starts with.
@@ -73,7 +73,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class NewCase:
     """Plan a note that asks a person which of two memories is true (`X9`); a pair is asked about once."""
 
     new: Fact
@@ -82,7 +82,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Finding:
     """Plan to say something of a memory, and to change nothing; `refused` is what was proposed and is not to be."""
 
     memory: str
@@ -92,22 +92,34 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class ChangeGroup:
     """Plan steps that are done together or not at all, what is kept first: no memory goes before its words stand."""
 
-    steps: tuple[Edit | Move | Made, ...]
+    steps: tuple[Edit | Move | NewMemory, ...]
 
 
 Answer = Mapping[str, Any]
-"""What a model said to an `Ask`, read and checked; empty where it said nothing of use."""
+"""What a model said to an `ModelQuestion`, read and checked; empty where it said nothing of use."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class VectorPrecision:
     """Plan how exactly the vectors of these memories are kept, by id."""
 
     stored: Mapping[str, Stored]
     why: str
 
 
-Step = Change | Amend | Mark | Faded | Tie | Kept | Ask | Made | Case | Told | Bundle
+Step = (
+    Change
+    | BlockEdit
+    | FileWrite
+    | EdgeUpdate
+    | NewEdge
+    | VectorPrecision
+    | ModelQuestion
+    | NewMemory
+    | NewCase
+    | Finding
+    | ChangeGroup
+)

@@ -11,9 +11,9 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from engram.core.records import Amend, Line
+from engram.core.records import BlockEdit, Line
 from engram.core.text import slug
-from engram.maintenance.passes.generated_text import Telling, about, asked, day, line, numbered, stem
+from engram.maintenance.passes.generated_text import GeneratedText, about, asked, day, line, numbered, stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
     from engram.core.policy import PortraitPolicy
     from engram.core.records import Entity
-    from engram.maintenance.passes import Living, Step, View
+    from engram.maintenance.passes import MemoryState, PassView, Step
 
 SUFFIX = "-story.md"
 _SLUG_BYTES = 60
 
 
-def storylines(view: View, now: datetime) -> list[Step]:
+def storylines(view: PassView, now: datetime) -> list[Step]:
     """A note for each stretch in which an anchor that somebody asked about came up again and again (`B1`).
 
     5 conversations on 3 days, more than 3 days apart, no silence over 30 days; 100 of them at most. It lists the 10
     latest memories and tells them in a model's two or three sentences. When too few of them are left, for they were
     put away, what was told stays: it is how it was.
     """
-    policy, telling = view.policy.portraits, Telling(view, now)
+    policy, telling = view.policy.portraits, GeneratedText(view, now)
     there = _there(view)
     room = policy.stories - sum(len(known) for known in there.values())
     asks = policy.entities - telling.made_now("story")
@@ -57,14 +57,14 @@ def storylines(view: View, now: datetime) -> list[Step]:
             material = {"name": entity.name, "facts": numbered(view, latest)}
             if asks > 0:
                 ask = asked("story", material, f"{entity.name} came up again and again")
-                told = Amend(change.path, f"told from {len(latest)} memories")
+                told = BlockEdit(change.path, f"told from {len(latest)} memories")
                 asks -= telling.tell(told, "story", ask, [(stem(fact),) for fact in latest])
     return telling.done()
 
 
-def macros(view: View, now: datetime) -> list[Step]:
+def macros(view: PassView, now: datetime) -> list[Step]:
     """A note for each anchor with 2 storylines or more over 30 days or more, told in two to four sentences (`B1`)."""
-    policy, telling = view.policy.portraits, Telling(view, now)
+    policy, telling = view.policy.portraits, GeneratedText(view, now)
     asks = policy.entities - telling.made_now("story")
     for name, known in sorted(_there(view).items()):
         spans = sorted((*span, path) for path, span in known.items())
@@ -76,17 +76,17 @@ def macros(view: View, now: datetime) -> list[Step]:
         page = view.page(path)
         if page is not None and page.keys.get("kind") != "macro":
             continue
-        telling.show(Amend(path, f"{len(spans)} storylines", keys, {"stories": lines}, title=name), page)
+        telling.show(BlockEdit(path, f"{len(spans)} storylines", keys, {"stories": lines}, title=name), page)
         told = [(seen, _text(view, story), _stem(story)) for _, seen, story in spans]
         facts = [{"n": n, "date": seen, "text": text} for n, (seen, text, _) in enumerate(told, 1)]
         if asks > 0 and all(text for _, text, _ in told):
             ask = asked("macro", {"name": name, "facts": facts}, f"{name} has {len(spans)} storylines")
-            change = Amend(path, f"told from {len(spans)} storylines")
+            change = BlockEdit(path, f"told from {len(spans)} storylines")
             asks -= telling.tell(change, "story", ask, [(name,) for _, _, name in told])
     return telling.done()
 
 
-def _there(view: View) -> dict[str, dict[str, tuple[str, str]]]:
+def _there(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
     """The storylines that have a note: by anchor their paths, with the first and the last day."""
     found: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     for path in view.pages("traces"):
@@ -97,10 +97,10 @@ def _there(view: View) -> dict[str, dict[str, tuple[str, str]]]:
     return dict(found)
 
 
-def _stretches(memories: Sequence[Living], policy: PortraitPolicy) -> list[list[Living]]:
+def _stretches(memories: Sequence[MemoryState], policy: PortraitPolicy) -> list[list[MemoryState]]:
     """The memories from one long silence to the next."""
     dated = sorted((one for one in memories if one.fact.created), key=lambda one: (one.fact.created, one.fact.id))
-    found: list[list[Living]] = [dated[:1]] if dated else []
+    found: list[list[MemoryState]] = [dated[:1]] if dated else []
     for one, then in pairwise(dated):
         if (
             one.fact.created
@@ -112,7 +112,7 @@ def _stretches(memories: Sequence[Living], policy: PortraitPolicy) -> list[list[
     return found
 
 
-def _carries(view: View, some: Sequence[Living]) -> bool:
+def _carries(view: PassView, some: Sequence[MemoryState]) -> bool:
     """Whether there is enough to tell of."""
     policy = view.policy.portraits
     days = {day(view, one.fact.created) for one in some}
@@ -121,15 +121,15 @@ def _carries(view: View, some: Sequence[Living]) -> bool:
     return enough and _days(min(days), max(days)) > policy.story_span_days
 
 
-def _known(view: View, there: Mapping[str, tuple[str, str]], some: Sequence[Living]) -> str | None:
+def _known(view: PassView, there: Mapping[str, tuple[str, str]], some: Sequence[MemoryState]) -> str | None:
     """The path of the storyline that covers these days."""
     first, last = day(view, some[0].fact.created), day(view, some[-1].fact.created)
     return next((path for path, (opened, seen) in sorted(there.items()) if opened <= last and first <= seen), None)
 
 
 def _storyline(
-    view: View, entity: Entity, some: Sequence[Living], known: str | None, span: tuple[str, str] | None
-) -> tuple[Amend, list[Living]]:
+    view: PassView, entity: Entity, some: Sequence[MemoryState], known: str | None, span: tuple[str, str] | None
+) -> tuple[BlockEdit, list[MemoryState]]:
     first, last = some[0].fact.created, some[-1].fact.created
     opened = min(day(view, first), span[0]) if span else day(view, first)
     path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{day(view, first)}{SUFFIX}"
@@ -139,10 +139,10 @@ def _storyline(
     )
     keys = {"kind": "storyline", "anchor": f"[[{entity.name}]]", "opened": opened, "seen": day(view, last)}
     title = f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
-    return Amend(path, f"{len(some)} memories", keys, {"moments": moments}, title=title), latest
+    return BlockEdit(path, f"{len(some)} memories", keys, {"moments": moments}, title=title), latest
 
 
-def _text(view: View, path: str) -> str:
+def _text(view: PassView, path: str) -> str:
     page = view.page(path)
     lines = (page.blocks.get("story") or page.blocks.get("moments") or ()) if page else ()
     return " ".join(one.text for one in lines)

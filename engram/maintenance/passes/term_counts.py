@@ -18,7 +18,7 @@ _LETTERS = 2
 """A term that is compared has more."""
 
 
-class Tally:
+class TermCounts:
     """How often each term is said, and in how many active memories. What was counted once is not read again."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Tally:
         self._counted = active
 
 
-class Terms:
+class TermCache:
     """The terms of three letters and more of each memory, as hashes, for what has to be compared and not shown."""
 
     def __init__(self) -> None:

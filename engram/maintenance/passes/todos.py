@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Fact, FiledTurn
-    from engram.core.sessions import Talk
-    from engram.maintenance.passes import Step, View
+    from engram.core.sessions import SessionView
+    from engram.maintenance.passes import PassView, Step
 
 _TICKED = re.compile(r"^- \[[xX]\] .*\[\[([^\[\]|#]+)\]\][ \t]*$", re.MULTILINE)
 
 
-def ticked(view: View, now: datetime) -> list[Step]:
+def ticked(view: PassView, now: datetime) -> list[Step]:
     """A promise whose box somebody ticked in the spine is kept: that is a person's word."""
     page = inside(view.read(SPINE).decode(errors="replace"), "open_loops") or ""
     names = {found[1].strip() for found in _TICKED.finditer(page)}
@@ -35,7 +35,7 @@ def ticked(view: View, now: datetime) -> list[Step]:
     ]
 
 
-def promises(view: View, now: datetime) -> list[Step]:
+def promises(view: PassView, now: datetime) -> list[Step]:
     """What the user says of promises: kept, or done again and again; what has an end that is past is given up.
 
     Only the words of a user in a chat count, and only for what was promised before them in a conversation that the
@@ -76,7 +76,7 @@ def _was_open(fact: Fact, filed: FiledTurn) -> bool:
     return made and (todos.is_open(fact) or (fact.done is not None and fact.done >= said))
 
 
-def _heard(view: View) -> Iterator[tuple[Talk, FiledTurn]]:
+def _heard(view: PassView) -> Iterator[tuple[SessionView, FiledTurn]]:
     """What users said in the talks that are looked at, the oldest first."""
     said = [
         (talk, filed)
@@ -87,13 +87,13 @@ def _heard(view: View) -> Iterator[tuple[Talk, FiledTurn]]:
     return iter(sorted(said, key=lambda one: (one[1].turn.occurred_at, one[1].key)))
 
 
-def _habitual(fact: Fact, filed: FiledTurn, view: View) -> bool:
+def _habitual(fact: Fact, filed: FiledTurn, view: PassView) -> bool:
     """Whether a turn, near in time to a promise, says that it is done again and again."""
     policy = view.policy.todos
     near = fact.created and abs(filed.turn.occurred_at - fact.created) <= timedelta(hours=policy.recurring_hours)
     return bool(near) and todos.recurs(filed.turn.text, fact, policy.overlap)
 
 
-def _settled(fact: Fact, tag: str, when: datetime, why: str, view: View) -> Edit:
+def _settled(fact: Fact, tag: str, when: datetime, why: str, view: PassView) -> Edit:
     done = f"{when.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
     return Edit(fact.path, fact.sha, {"tags": [*fact.tags, tag], "done": done, "end_reason": why}, why)

@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import decay, lifecycle
-from engram.maintenance.passes import Kept
+from engram.maintenance.passes import VectorPrecision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from engram.core.records import Stored
-    from engram.maintenance.passes import Living, Step, View
+    from engram.maintenance.passes import MemoryState, PassView, Step
 
 
-def tier(view: View, now: datetime) -> list[Step]:
+def tier(view: PassView, now: datetime) -> list[Step]:
     """What has rested for long and is worth little turns cold, and hot again when it is worth much (`C29`)."""
     found: dict[str, Stored] = {}
     for one, stored in _with_vectors(view):
@@ -30,7 +30,7 @@ def tier(view: View, now: datetime) -> list[Step]:
     return _kept(found, Counter(f"turn {stored.tier}" for stored in found.values()))
 
 
-def precision(view: View, now: datetime) -> list[Step]:
+def precision(view: PassView, now: datetime) -> list[Step]:
     """Each vector has the bits that retention leaves its memory, and 8 at most if it is cold (rows C29, D12)."""
     found: dict[str, Stored] = {}
     for one, stored in _with_vectors(view):
@@ -40,9 +40,9 @@ def precision(view: View, now: datetime) -> list[Step]:
     return _kept(found, Counter(f"in {stored.bits} bits" for stored in found.values()))
 
 
-def _with_vectors(view: View) -> Iterator[tuple[Living, Stored]]:
+def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, Stored]]:
     return ((view.memories[name], stored) for name, stored in view.stored.items() if name in view.memories)
 
 
 def _kept(found: Mapping[str, Stored], counts: Mapping[str, int]) -> list[Step]:
-    return [Kept(found, ", ".join(f"{counts[what]} {what}" for what in sorted(counts)))] if found else []
+    return [VectorPrecision(found, ", ".join(f"{counts[what]} {what}" for what in sorted(counts)))] if found else []

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay, dedup, lifecycle
 from engram.core.forgetting import Forgotten
-from engram.core.records import Amend, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
+from engram.core.records import BlockEdit, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
 from engram.maintenance.passes import outcome
-from engram.maintenance.passes.steps import TRASH, Answer, Faded, Kept, Made, Mark, Step, Tie
-from engram.maintenance.passes.term_counts import Tally, Terms
+from engram.maintenance.passes.steps import (
+    TRASH,
+    Answer,
+    EdgeUpdate,
+    FileWrite,
+    NewEdge,
+    NewMemory,
+    Step,
+    VectorPrecision,
+)
+from engram.maintenance.passes.term_counts import TermCache, TermCounts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
     from engram.core.dedup import Neighbour
     from engram.core.policy import Policy
     from engram.core.records import Vitals
-    from engram.core.sessions import Talk
+    from engram.core.sessions import SessionView
 
 
 T = TypeVar("T")
@@ -32,7 +41,7 @@ FOREIGN = "engram did not write it"
 
 
 @dataclass(frozen=True, slots=True)
-class Living:
+class MemoryState:
     """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it, who says it.
 
     `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
@@ -57,7 +66,7 @@ class Living:
         return self.kept == FOREIGN and not dedup.is_held(self.fact)
 
 
-class Looking:
+class VaultReader:
     """How a pass looks into the vault beyond the memories it is shown; as it stands here, into an empty one.
 
     `tally` counts the terms of memories and `terms` gives those of each; kept from one view to the next, they tell what
@@ -65,8 +74,8 @@ class Looking:
     """
 
     def __init__(self) -> None:
-        self.tally = Tally()
-        self.terms = Terms()
+        self.tally = TermCounts()
+        self.terms = TermCache()
 
     def read(self, path: str) -> bytes:  # noqa: ARG002  the form
         """What stands in a file of the vault, b'' where there is none."""
@@ -110,7 +119,7 @@ class Looking:
 
 
 @dataclass(frozen=True)
-class View:
+class PassView:
     """What passes see: the memories, the ties, and by `look` whatever else is in the vault.
 
     `logs` are the paths of the logs that lose old rows; `answers` are a model's, by
@@ -130,8 +139,8 @@ class View:
 
     policy: Policy
     zone: tzinfo
-    memories: Mapping[str, Living]
-    look: Looking = field(default_factory=Looking)
+    memories: Mapping[str, MemoryState]
+    look: VaultReader = field(default_factory=VaultReader)
     edges: Sequence[Edge] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
@@ -145,7 +154,7 @@ class View:
     whole: bool = True
     made: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[str, int] = field(default_factory=dict)
-    talks: Sequence[Talk] = ()
+    talks: Sequence[SessionView] = ()
     messages: Mapping[str, int] = field(default_factory=dict)
     summaries: Sequence[Mapping[str, object]] = ()
     model: bool = False
@@ -175,13 +184,13 @@ class View:
     def _added(self, folder: str) -> set[str]:
         return {path for path in self.amended if _folder(path) == folder}
 
-    def active(self) -> Sequence[Living]:
+    def active(self) -> Sequence[MemoryState]:
         """The memories that may be recalled."""
         return self.once(
             "active", lambda: [one for one in self.memories.values() if one.fact.status == "active"], self.memories
         )
 
-    def vitals(self, one: Living, now: datetime) -> Vitals:
+    def vitals(self, one: MemoryState, now: datetime) -> Vitals:
         """What a memory is worth at `now`; all passes of one run look at the same moment."""
         known = self._vitals.get(one.fact.id)
         if known is None:
@@ -190,7 +199,7 @@ class View:
             self._vitals[one.fact.id] = known
         return known
 
-    def stage(self, one: Living, now: datetime) -> str:
+    def stage(self, one: MemoryState, now: datetime) -> str:
         """How far a memory is trusted at `now` (`C24`); where the view is not `whole`, its source is asked for."""
         if self.whole:
             vitals = self.vitals(one, now)
@@ -214,7 +223,7 @@ class View:
         """The memory's id by the path of its note."""
         return {one.fact.path: name for name, one in self.memories.items()}
 
-    def is_like(self, other: View, reads: Iterable[str]) -> bool:
+    def is_like(self, other: PassView, reads: Iterable[str]) -> bool:
         """Whether a pass that reads these files, notes and folders sees here what it saw in the `other` view."""
         fixed = (item.name for item in fields(self) if item.compare and item.name not in {"written", "amended"})
         return all(getattr(self, name) is getattr(other, name) for name in fixed) and all(
@@ -224,27 +233,27 @@ class View:
             for path in reads
         )
 
-    def after(self, steps: Iterable[Step]) -> View:
+    def after(self, steps: Iterable[Step]) -> PassView:
         """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
         steps = list(steps)
-        told = self._notes_after([step for step in steps if isinstance(step, Amend | Move)])
-        told |= self._memories_after([step for step in steps if isinstance(step, Made | Edit | Move)])
+        told = self._notes_after([step for step in steps if isinstance(step, BlockEdit | Move)])
+        told |= self._memories_after([step for step in steps if isinstance(step, NewMemory | Edit | Move)])
         for step in steps:
-            if isinstance(step, Kept):
+            if isinstance(step, VectorPrecision):
                 told["stored"] = {**told.get("stored", self.stored), **step.stored}
-            elif isinstance(step, Faded | Tie):
+            elif isinstance(step, EdgeUpdate | NewEdge):
                 told["edges"] = outcome.tied(told.get("edges", self.edges), step)
-            elif isinstance(step, Mark):
+            elif isinstance(step, FileWrite):
                 told["written"] = {**told.get("written", self.written), step.path: step.content}
         return replace(self, **told)
 
-    def _memories_after(self, steps: Sequence[Made | Edit | Move]) -> dict[str, Any]:
+    def _memories_after(self, steps: Sequence[NewMemory | Edit | Move]) -> dict[str, Any]:
         """What becomes of the fields about memories and talks."""
         memories, at, vitals, talks = dict(self.memories), self.at, dict(self._vitals), list(self.talks)
         made, ended = Counter(self.made), Counter(self.ended)
         for step in steps:
-            if isinstance(step, Made):
-                memories[step.fact.id] = Living(step.fact, step.usage, self.policy.trust.dream, said_by="dream")
+            if isinstance(step, NewMemory):
+                memories[step.fact.id] = MemoryState(step.fact, step.usage, self.policy.trust.dream, said_by="dream")
                 made[step.by] += 1
             elif (name := at.get(step.path)) is None:
                 talks = [outcome.retold(talk, step) for talk in talks]
@@ -258,11 +267,11 @@ class View:
         told = {"memories": memories, "talks": talks, "made": made, "ended": ended, "_vitals": vitals}
         return told if steps else {}
 
-    def _notes_after(self, steps: Sequence[Amend | Move]) -> dict[str, Any]:
+    def _notes_after(self, steps: Sequence[BlockEdit | Move]) -> dict[str, Any]:
         """What becomes of the fields about notes that are no memories."""
         entities, amended = dict(self.entities), dict(self.amended)
         for step in steps:
-            if isinstance(step, Amend):
+            if isinstance(step, BlockEdit):
                 amended[step.path] = outcome.amended(amended.get(step.path) or self.look.page(step.path), step)
                 if step.path in entities:
                     entities[step.path] = outcome.reentered(entities[step.path], step)
@@ -276,4 +285,4 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-Pass = Callable[[View, "datetime"], list[Step]]
+Pass = Callable[[PassView, "datetime"], list[Step]]
