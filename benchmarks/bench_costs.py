@@ -1,11 +1,13 @@
-"""What a language model is asked: calls and tokens by task for each 100 turns (row X24).
+"""What a language model is asked: calls and tokens by task for each 100 turns (row
+X24).
 
     python benchmarks/bench_costs.py
 
-The conversation in `write/`, 731 turns of one month, goes through a memory whose clock goes with it, as a daemon
-would take it, with every run of consolidation when it is due. The model is a server that answers extraction by hand
-and tells from memories what it is shown; tokens are characters of the prompts and answers divided by four. A pass
-costs what its tasks cost: without it the table lacks that line.
+The conversation in `write/`, 731 turns of one month, goes through a memory whose clock
+goes with it, as a daemon would take it, with every run of consolidation when it is due.
+The model is a server that answers extraction by hand and tells from memories what it is
+shown; tokens are characters of the prompts and answers divided by four. A pass costs
+what its tasks cost: without it the table lacks that line.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the script's own folder stands there, not the project
+# the script's own folder stands there, not the project
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.bench_write import _replier, _settings, rows_of
 from engram.memory import Memory
@@ -35,7 +38,9 @@ if TYPE_CHECKING:
 
 SIGNS = 4
 ZONE = ZoneInfo("Europe/Berlin")
-TOLD = frozenset(("describe", "story", "macro", "profile", "patterns", "subjects", "bridge"))
+TOLD = frozenset(
+    ("describe", "story", "macro", "profile", "patterns", "subjects", "bridge")
+)
 SUMMARIES = frozenset(("rolling", "session", "spine", "episode"))
 WORDS = "They talked of their days, their work and of the people they know."
 
@@ -56,7 +61,10 @@ class Ledger:
             task = task_of(body) or "extract"
             said = scribe(body) if task in TOLD else by_hand(body)
             if task in SUMMARIES:
-                said = {name: value or ([WORDS] if isinstance(value, list) else WORDS) for name, value in said.items()}
+                said = {
+                    name: value or ([WORDS] if isinstance(value, list) else WORDS)
+                    for name, value in said.items()
+                }
             self.calls[task] += 1
             self.asked[task] += len(prompt_text(body))
             self.answered[task] += len(json.dumps(said, ensure_ascii=False))
@@ -66,11 +74,17 @@ class Ledger:
 
 
 def played(turns: list[dict[str, Any]], ledger: Ledger) -> None:
-    """Every turn at its time; after each session, and each night between two, what is due."""
+    """Every turn at its time; after each session, and each night between two, what is
+    due.
+    """
     with FakeServer() as fake, tempfile.TemporaryDirectory() as folder:
         fake.script(ledger.answering())
         now = [_moment(turns[0])]
-        memory = Memory(_settings(Path(folder), fake.url), clock=lambda: now[0], steady=partial(_seconds, now))
+        memory = Memory(
+            _settings(Path(folder), fake.url),
+            clock=lambda: now[0],
+            steady=partial(_seconds, now),
+        )
         memory.on_turns = lambda: None
         memory.start()
         memory.warm()
@@ -81,7 +95,10 @@ def played(turns: list[dict[str, Any]], ledger: Ledger) -> None:
                     now[0] += timedelta(days=1)
                     _work(memory)
                 now[0] = moment
-                memory.call("observe", {"turns": [{key: turn[key] for key in turn if key != "recall"}]})
+                memory.call(
+                    "observe",
+                    {"turns": [{key: turn[key] for key in turn if key != "recall"}]},
+                )
                 _work(memory)
             now[0] += timedelta(minutes=31)
             _work(memory)
@@ -112,10 +129,20 @@ def main() -> None:
     print(f"{len(turns)} turns; for each 100 of them:")
     print(f"{'task':<12}{'calls':>8}{'tokens in':>12}{'tokens out':>12}")
     for task in sorted(ledger.calls, key=lambda name: -ledger.asked[name]):
-        tokens = (ledger.asked[task] / SIGNS * share, ledger.answered[task] / SIGNS * share)
-        print(f"{task:<12}{ledger.calls[task] * share:>8.1f}{tokens[0]:>12,.0f}{tokens[1]:>12,.0f}")
-    whole = (sum(ledger.asked.values()) / SIGNS * share, sum(ledger.answered.values()) / SIGNS * share)
-    print(f"{'all':<12}{sum(ledger.calls.values()) * share:>8.1f}{whole[0]:>12,.0f}{whole[1]:>12,.0f}")
+        tokens = (
+            ledger.asked[task] / SIGNS * share,
+            ledger.answered[task] / SIGNS * share,
+        )
+        print(
+            f"{task:<12}{ledger.calls[task] * share:>8.1f}{tokens[0]:>12,.0f}{tokens[1]:>12,.0f}"
+        )
+    whole = (
+        sum(ledger.asked.values()) / SIGNS * share,
+        sum(ledger.answered.values()) / SIGNS * share,
+    )
+    print(
+        f"{'all':<12}{sum(ledger.calls.values()) * share:>8.1f}{whole[0]:>12,.0f}{whole[1]:>12,.0f}"
+    )
 
 
 if __name__ == "__main__":

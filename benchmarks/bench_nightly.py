@@ -1,4 +1,5 @@
-"""A nightly run beside a parse of the whole vault, where nothing is due and where one memory in a hundred is.
+"""A nightly run beside a parse of the whole vault, where nothing is due and where one
+memory in a hundred is.
 
     python benchmarks/bench_nightly.py [MEMORIES ...]        (default: 1000 10000)
 
@@ -51,40 +52,63 @@ def main() -> None:
             for row in nights(root, Path(folder, "home"), size):
                 spent.setdefault(row.what, []).append((size, row.seconds))
                 print(row, flush=True)
-    for what, ((few, begin), *_, (many, end)) in ((what, pairs) for what, pairs in spent.items() if len(pairs) > 1):
+    for what, ((few, begin), *_, (many, end)) in (
+        (what, pairs) for what, pairs in spent.items() if len(pairs) > 1
+    ):
         figure = end / many / (begin / few)
         each = f"{end / many * 1e6:.0f} µs", f"of {few:,} {begin / few * 1e6:.0f} µs"
         print(Row(f"{what}, for each", f"{many:,}", *each, figure, 1.5))
 
 
 def vault(root: Path, size: int) -> None:
-    """A vault of memories of yesterday, but for one in a hundred that fades away tomorrow.
+    """A vault of memories of yesterday, but for one in a hundred that fades away
+    tomorrow.
 
-    Five come from each conversation, which is told already; each is about one of many entities, few of which are
-    named often, and half of them about a second one too. One in ten is about the user.
+    Five come from each conversation, which is told already; each is about one of many
+    entities, few of which are named often, and half of them about a second one too. One
+    in ten is about the user.
     """
     writer, chance = material.Writer(7), random.Random(7)
-    names = [" ".join(word.capitalize() for word in writer.rare(2)) + f" {number}" for number in range(size // 20)]
+    names = [
+        " ".join(word.capitalize() for word in writer.rare(2)) + f" {number}"
+        for number in range(size // 20)
+    ]
     often = list(accumulate(1 / (rank + 3) for rank in range(len(names))))
     begin = NIGHT - DAY
     births: list[str] = []
     for name in names:
         entity = entities.new_entity(name, "person", begin)
-        keys, body = entities.entity_keys(entity, material.ZONE), entities.entity_body(entity)
+        keys, body = (
+            entities.entity_keys(entity, material.ZONE),
+            entities.entity_body(entity),
+        )
         written(root / entities.path_of(name, "person"), frontmatter.emit(keys, body))
     for first in range(0, size, TOLD):
         old = first % (DUE * TOLD) == 0
         when = NIGHT - (89.5 * DAY if old else DAY) + timedelta(seconds=first / 10)
         stem = f"{when.astimezone(material.ZONE):%Y-%m-%d}-talk-{first}"
         turns = [
-            Turn(f"t{n}", f"s{first}", ("user", "assistant")[n % 2], writer.turn_text("user"), when)
+            Turn(
+                f"t{n}",
+                f"s{first}",
+                ("user", "assistant")[n % 2],
+                writer.turn_text("user"),
+                when,
+            )
             for n in range(2 * TOLD)
         ]
         filed = [FiledTurn(turn, stem, f"t{n}") for n, turn in enumerate(turns, 1)]
-        raw = frontmatter.edit(sessions.new_session(filed, material.ZONE), {"summarised": len(turns), "episodes": 1})
+        raw = frontmatter.edit(
+            sessions.new_session(filed, material.ZONE),
+            {"summarised": len(turns), "episodes": 1},
+        )
         written(root / sessions.path(stem), raw)
         for number in range(TOLD):
-            about = () if chance.random() < 0.1 else chance.choices(names, cum_weights=often, k=chance.randint(1, 2))
+            about = (
+                ()
+                if chance.random() < 0.1
+                else chance.choices(names, cum_weights=often, k=chance.randint(1, 2))
+            )
             text = f"{writer.statement()} {writer.sentence()}"
             fact = Fact(
                 ulid(when, f"{first + number} {text}"),
@@ -97,15 +121,29 @@ def vault(root: Path, size: int) -> None:
                 confidence=0.92,
                 importance=0.2 if old else 0.5,
             )
-            row = {"at": when.isoformat(), "action": "store", "outcome": "applied", "memory": fact.id, "reason": "new"}
+            row = {
+                "at": when.isoformat(),
+                "action": "store",
+                "outcome": "applied",
+                "memory": fact.id,
+                "reason": "new",
+            }
             births.append(json.dumps(row) + "\n")
             day = f"{when.astimezone(material.ZONE):%Y-%m-%d}"
             path = root / f"facts/{day}/fact-{slug(text)}-{content_hash(text)[:8]}.md"
-            written(path, frontmatter.emit(facts.fact_keys(fact, material.ZONE), facts.fact_body(text, fact.source)))
+            written(
+                path,
+                frontmatter.emit(
+                    facts.fact_keys(fact, material.ZONE),
+                    facts.fact_body(text, fact.source),
+                ),
+            )
     met = {"met": [ALL], "at": (NIGHT - 365 * DAY).isoformat()}
     written(root / USAGE / f"{'a' * 16}.jsonl", f"{json.dumps(met)}\n".encode())
     written(root / ACTIONS, "".join(births).encode())
-    (root / "engram.toml").write_text(f'id = "bench-nightly-{size}"\nzone = "{material.ZONE}"\n')
+    (root / "engram.toml").write_text(
+        f'id = "bench-nightly-{size}"\nzone = "{material.ZONE}"\n'
+    )
 
 
 def written(path: Path, raw: bytes) -> None:
@@ -116,23 +154,43 @@ def written(path: Path, raw: bytes) -> None:
 
 
 def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
-    """Both rows of the vault `root`: the CPU of a night that finds nothing, the time of one that archives."""
-    paths = sorted(f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names if name.endswith(".md"))
+    """Both rows of the vault `root`: the CPU of a night that finds nothing, the time of
+    one that archives.
+    """
+    paths = sorted(
+        f"{folder}/{name}"
+        for folder, _, names in os.walk(root)
+        for name in names
+        if name.endswith(".md")
+    )
     now = NIGHT
     with in_process(material.settings(root, home)) as memory:
         order = Maintenance(
-            memory.note_writer, memory.usage_tracker, memory.reconciler.entity_writer, lambda: now, lambda: ""
+            memory.note_writer,
+            memory.usage_tracker,
+            memory.reconciler.entity_writer,
+            lambda: now,
+            lambda: "",
         )
         settling = order.run("nightly")
-        assert settling.plain()["counts"].keys() <= {"topics", "spine", "cards", "profile"}, settling.plain()
-        parsed = min(seconds_of(lambda: parse_all(paths), time.process_time) for _ in range(3))
+        assert settling.plain()["counts"].keys() <= {
+            "topics",
+            "spine",
+            "cards",
+            "profile",
+        }, settling.plain()
+        parsed = min(
+            seconds_of(lambda: parse_all(paths), time.process_time) for _ in range(3)
+        )
         spent = []
         for _ in range(3):
             now += HOUR  # what depends on the time of day is looked at anew
             spent.append(seconds_of(lambda: order.run("nightly"), time.process_time))
         idle = min(spent)
         assert order.run("nightly").deeds == ()
-        yield ratio("night, nothing due", f"{size:,}", idle, ("read+hash+parse", parsed), 1.0)
+        yield ratio(
+            "night, nothing due", f"{size:,}", idle, ("read+hash+parse", parsed), 1.0
+        )
         now += DAY - 3 * HOUR
         parsed = seconds_of(lambda: parse_all(paths))
         begin = time.perf_counter()
@@ -140,7 +198,9 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
         busy = time.perf_counter() - begin
         done = report.plain()["counts"].get("archive", 0)
         assert done == -(-size // DUE), (done, report.failures, report.put_off)
-        yield ratio("night, 1 % due", f"{size:,}", busy, ("read+hash+parse", parsed), 1.5)
+        yield ratio(
+            "night, 1 % due", f"{size:,}", busy, ("read+hash+parse", parsed), 1.5
+        )
 
 
 if __name__ == "__main__":

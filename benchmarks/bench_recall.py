@@ -5,8 +5,9 @@
     python benchmarks/bench_recall.py --facts      facts and turns together against turns alone
     python benchmarks/bench_recall.py --through-product    observe and recall of a vault against the index alone
 
-The data stand in ../shared/bench beside the project; without them the script says so. A retriever is a
-function from a conversation to a function from a question to the ranked ids of turns.
+The data stand in ../shared/bench beside the project; without them the script says so. A
+retriever is a function from a conversation to a function from a question to the ranked
+ids of turns.
 """
 
 from __future__ import annotations
@@ -36,7 +37,17 @@ from engram.memory import Memory
 
 BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
 POOL = 200
-SHOWN = ("recall@1", "recall@5", "recall@10", "all@5", "all@10", "any@5", "any@10", "mrr", "ndcg@10")
+SHOWN = (
+    "recall@1",
+    "recall@5",
+    "recall@10",
+    "all@5",
+    "all@10",
+    "any@5",
+    "any@10",
+    "mrr",
+    "ndcg@10",
+)
 OFF = {
     "date": 0,
     "back": 0,
@@ -68,7 +79,16 @@ def docs(case: Any) -> Iterator[IndexedText]:
     for session, turns in groupby(case.turns, key=lambda turn: turn.session):
         for place, turn in enumerate(turns):
             when = instant(turn.when).timestamp() if turn.when else None
-            yield IndexedText(turn.id, "turn", turn.text, session, place, turn.speaker, turn.role, when)
+            yield IndexedText(
+                turn.id,
+                "turn",
+                turn.text,
+                session,
+                place,
+                turn.speaker,
+                turn.role,
+                when,
+            )
 
 
 # The retrievers.
@@ -98,26 +118,39 @@ def lexical(case: Any) -> Ranker:
 
 def asked(index: Bm25Index) -> Ranker:
     def ranked(question: Any) -> list[str]:
-        found = index.search(ranking.ask(question.text, instant(question.when)), SearchFilter(), POOL)
+        found = index.search(
+            ranking.ask(question.text, instant(question.when)), SearchFilter(), POOL
+        )
         return [hit.key for hit in found.hits]
 
     return ranked
 
 
 def with_facts(*, merge: bool) -> Retriever:
-    """Turns and the facts the offline rules read from them, in one index; `merge` is how recall joins them."""
+    """Turns and the facts the offline rules read from them, in one index; `merge` is
+    how recall joins them.
+    """
 
     def retriever(case: Any) -> Ranker:
         index = Bm25Index()
         units = {turn.id: ranking.UnitSignals(turn.id) for turn in case.turns}
         facts = list(read(case))
-        units |= {fact.key: ranking.UnitSignals(fact.key, source, importance) for fact, source, importance in facts}
+        units |= {
+            fact.key: ranking.UnitSignals(fact.key, source, importance)
+            for fact, source, importance in facts
+        }
         index.add([*docs(case), *(fact for fact, _, _ in facts)])
 
         def ranked(question: Any) -> list[str]:
             now = instant(question.when)
-            found = index.search(ranking.ask(question.text, now), SearchFilter(), POOL).hits
-            keys = [slot.key for slot in ranking.merged(found, units, now)] if merge else [hit.key for hit in found]
+            found = index.search(
+                ranking.ask(question.text, now), SearchFilter(), POOL
+            ).hits
+            keys = (
+                [slot.key for slot in ranking.merged(found, units, now)]
+                if merge
+                else [hit.key for hit in found]
+            )
             return [units[key].source or key for key in keys]
 
         return ranked
@@ -128,22 +161,41 @@ def with_facts(*, merge: bool) -> Retriever:
 def read(case: Any) -> Iterator[tuple[IndexedText, str, float]]:
     """Facts in batches of five turns of a session, each with its turn and importance."""
     for _, said in groupby(case.turns, key=lambda turn: turn.session):
-        turns = [Turn(t.id, t.session, t.role, t.text, instant(t.when), t.speaker) for t in said]
+        turns = [
+            Turn(t.id, t.session, t.role, t.text, instant(t.when), t.speaker)
+            for t in said
+        ]
         for first in range(0, len(turns), 5):
-            for place, fact in enumerate(extract(turns[first : first + 5], ExtractionPolicy()).candidates):
+            for place, fact in enumerate(
+                extract(turns[first : first + 5], ExtractionPolicy()).candidates
+            ):
                 doc = IndexedText(f"fact {fact.turn_id} {place}", "fact", fact.text)
-                yield doc, fact.turn_id, 0.5 if fact.importance is None else fact.importance
+                yield (
+                    doc,
+                    fact.turn_id,
+                    0.5 if fact.importance is None else fact.importance,
+                )
 
 
 def product(case: Any) -> Ranker:
-    """Every turn observed by a memory with a vault of its own, filed with its facts; questions are recalls."""
+    """Every turn observed by a memory with a vault of its own, filed with its facts;
+    questions are recalls.
+    """
     with tempfile.TemporaryDirectory() as folder:
         memory, unit_of = filled(Path(folder), case)
 
         def recalled(question: Any) -> list[str]:
-            wishes = {"query": question.text, "k": 50, "budget": 100000, "now": instant(question.when).isoformat()}
+            wishes = {
+                "query": question.text,
+                "k": 50,
+                "budget": 100000,
+                "now": instant(question.when).isoformat(),
+            }
             hits = memory.call("recall", wishes)["hits"]
-            return [unit_of[hit["source"] if hit["kind"] == "fact" else hit["key"]] for hit in hits]
+            return [
+                unit_of[hit["source"] if hit["kind"] == "fact" else hit["key"]]
+                for hit in hits
+            ]
 
         answers = {question.id: recalled(question) for question in case.questions}
         memory.close()
@@ -151,11 +203,15 @@ def product(case: Any) -> Ranker:
 
 
 def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
-    """A memory in `folder` that holds the conversation, and the turns by their keys there."""
+    """A memory in `folder` that holds the conversation, and the turns by their keys
+    there.
+    """
     vault = folder / "vault"
     vault.mkdir()
     (vault / "engram.toml").write_text('id = "bench"\nzone = "UTC"\n')
-    settings = config.load(vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)})
+    settings = config.load(
+        vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
+    )
     last = max(instant(turn.when) for turn in case.turns)
     memory = Memory(settings, clock=lambda: last)
     memory.start()
@@ -163,7 +219,8 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
     memory.on_turns = lambda: None
     unit_of: dict[str, str] = {}
     for _, said in groupby(case.turns, key=lambda turn: turn.session):
-        turns = [turn for turn in said if turn.text.strip()]  # the product refuses a turn without words
+        # the product refuses a turn without words
+        turns = [turn for turn in said if turn.text.strip()]
         raw = [asdict(turn) | {"occurred_at": turn.when} for turn in turns]
         for one in raw:
             del one["when"]
@@ -179,7 +236,9 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
 
 
 def measured(cases: list[Any], retriever: Retriever) -> dict[str, list[Any]]:
-    """Rows of metrics by what is ranked: turns, sessions, and turns for questions without an answer."""
+    """Rows of metrics by what is ranked: turns, sessions, and turns for questions
+    without an answer.
+    """
     rows: dict[str, list[Any]] = {"turns": [], "sessions": [], "unanswerable": []}
     for case in cases:
         rank = retriever(case)
@@ -194,13 +253,21 @@ def measured(cases: list[Any], retriever: Retriever) -> dict[str, list[Any]]:
                 rows["unanswerable"].append(turns)
                 continue
             rows["turns"].append(turns)
-            rows["sessions"].append(metrics.score_ranking(sessions, lambda unit: (unit,), question.gold_sessions))
+            rows["sessions"].append(
+                metrics.score_ranking(
+                    sessions, lambda unit: (unit,), question.gold_sessions
+                )
+            )
     return rows
 
 
 def table(name: str, systems: dict[str, dict[str, list[Any]]], what: str) -> None:
     """One table: a line for each metric, mean and 95 % interval for each system."""
-    boots = {system: metrics.bootstrap(rows[what]) for system, rows in systems.items() if rows[what]}
+    boots = {
+        system: metrics.bootstrap(rows[what])
+        for system, rows in systems.items()
+        if rows[what]
+    }
     if not boots:
         return
     count = len(next(iter(systems.values()))[what])
@@ -208,7 +275,10 @@ def table(name: str, systems: dict[str, dict[str, list[Any]]], what: str) -> Non
     print(" " * 10 + "".join(f"{system:>24}" for system in boots))
     for metric in SHOWN:
         at = metrics.NAMES.index(metric)
-        cells = [f"{m[at]:.3f} ({low[at]:.3f}–{high[at]:.3f})" for m, low, high in boots.values()]
+        cells = [
+            f"{m[at]:.3f} ({low[at]:.3f}–{high[at]:.3f})"
+            for m, low, high in boots.values()
+        ]
         print(f"{metric:10}" + "".join(f"{cell:>24}" for cell in cells))
 
 
@@ -224,9 +294,14 @@ def compare(sets: dict[str, list[Any]], retrievers: dict[str, Retriever]) -> Non
 
 
 def ablation(sets: dict[str, list[Any]]) -> None:
-    """Each weight turned off alone, and all of them: turn recall@10, recall@5, MRR; session recall@5."""
+    """Each weight turned off alone, and all of them: turn recall@10, recall@5, MRR;
+    session recall@5.
+    """
     variants = {"all on": LexicalPolicy()}
-    variants |= {f"no {name}": replace(LexicalPolicy(), **{name: value}) for name, value in OFF.items()}
+    variants |= {
+        f"no {name}": replace(LexicalPolicy(), **{name: value})
+        for name, value in OFF.items()
+    }
     variants["plain Okapi"] = replace(LexicalPolicy(), **OFF)
     with tempfile.TemporaryDirectory() as folder:
         for name, cases in sets.items():
@@ -238,15 +313,28 @@ def ablation(sets: dict[str, list[Any]]) -> None:
                 index.save(place)
             print(
                 f"\n{name:22}"
-                + "".join(f"{title:>14}" for title in ("turn r@10", "turn r@5", "turn MRR", "session r@5"))
+                + "".join(
+                    f"{title:>14}"
+                    for title in ("turn r@10", "turn r@5", "turn MRR", "session r@5")
+                )
             )
             for label, policy in variants.items():
                 rows = measured(
-                    cases, lambda case, policy=policy, name=name: loaded(policy, Path(folder, name, case.id))
+                    cases,
+                    lambda case, policy=policy, name=name: loaded(
+                        policy, Path(folder, name, case.id)
+                    ),
                 )
-                turns, sessions = (np.mean(rows[what], axis=0) for what in ("turns", "sessions"))
+                turns, sessions = (
+                    np.mean(rows[what], axis=0) for what in ("turns", "sessions")
+                )
                 at = metrics.NAMES.index
-                cells = (turns[at("recall@10")], turns[at("recall@5")], turns[at("mrr")], sessions[at("recall@5")])
+                cells = (
+                    turns[at("recall@10")],
+                    turns[at("recall@5")],
+                    turns[at("mrr")],
+                    sessions[at("recall@5")],
+                )
                 print(f"{label:22}" + "".join(f"{100 * cell:14.1f}" for cell in cells))
 
 
@@ -263,7 +351,10 @@ def main(flags: list[str]) -> None:
     elif "--through-product" in flags:
         compare(sets, {"index alone": lexical, "through product": product})
     elif "--facts" in flags:
-        together = {"facts, merged": with_facts(merge=True), "facts, as they come": with_facts(merge=False)}
+        together = {
+            "facts, merged": with_facts(merge=True),
+            "facts, as they come": with_facts(merge=False),
+        }
         compare(sets, {"turns alone": lexical, **together})
     else:
         words = re.compile(r"\w+")

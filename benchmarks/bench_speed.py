@@ -1,4 +1,5 @@
-"""The speeds that design and peers are held to, each as a figure beside its yardstick of the same run.
+"""The speeds that design and peers are held to, each as a figure beside its yardstick
+of the same run.
 
     python benchmarks/bench_speed.py [NOTES ...]        (default: 1000 10000)
 
@@ -60,7 +61,9 @@ def every_row(sizes: list[int]) -> Iterator[Row]:
 
 
 def installation() -> Iterator[Row]:
-    """The bytes of the packages that an installation without extras brings, this one included."""
+    """The bytes of the packages that an installation without extras brings, this one
+    included.
+    """
     seen: set[str] = set()
     wanted = [requirement.partition(";")[0] for requirement in project_requirements()]
     size = tree_size(Path(__file__).resolve().parents[1] / "engram")
@@ -75,7 +78,11 @@ def installation() -> Iterator[Row]:
             continue  # for another system or version
         places = (Path(str(file.locate())) for file in package.files or ())
         size += sum(place.stat().st_size for place in places if place.exists())
-        wanted += [one.partition(";")[0] for one in requires(name) or () if "extra ==" not in one]
+        wanted += [
+            one.partition(";")[0]
+            for one in requires(name) or ()
+            if "extra ==" not in one
+        ]
     yield Row("install", "–", f"{len(seen)} packages", "–", size / 1e6, 120, " MB")
 
 
@@ -83,7 +90,9 @@ def project_requirements() -> list[str]:
     """The project's own requirements, from its file, for it need not be installed."""
     import tomllib
 
-    told = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text())
+    told = tomllib.loads(
+        (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text()
+    )
     return list(told["project"]["dependencies"])
 
 
@@ -93,7 +102,9 @@ def tree_size(folder: Path) -> int:
 
 
 def peers(rows: list[Row]) -> None:
-    """What others were measured at on notes of the same number, below what this run has of it."""
+    """What others were measured at on notes of the same number, below what this run has
+    of it.
+    """
     if not PEERS.is_file():
         print("\npeers: skipped, no figures in ../shared/bench")
         return
@@ -101,7 +112,11 @@ def peers(rows: list[Row]) -> None:
     print(f"\npeers, {told['note']}")
     print(f"{'':42}" + "".join(f"{title:>12}" for title in SHOWN.values()))
     for size in sorted({row.size for row in rows if row.size != "–"}):
-        shown("engram, this run", size, own({row.what: row for row in rows if row.size == size}))
+        shown(
+            "engram, this run",
+            size,
+            own({row.what: row for row in rows if row.size == size}),
+        )
     for row in told["rows"]:
         shown(row["system"], f"{told['notes']:,}", row)
         if "at_10000" in row:
@@ -109,7 +124,9 @@ def peers(rows: list[Row]) -> None:
 
 
 def own(rows: dict[str, Row]) -> dict[str, Any]:
-    """The rows of one size as figures of a peer; indexing and the command line are CPU time."""
+    """The rows of one size as figures of a peer; indexing and the command line are CPU
+    time.
+    """
     cold = rows["cold index, with the words"]
     return {
         "index_files_per_s": round(int(cold.size.replace(",", "")) / cold.seconds),

@@ -1,13 +1,14 @@
-"""Write quality: what becomes of an adversarial conversation, and how much of it is right (row X21).
+"""Write quality: what becomes of an adversarial conversation, and how much of it is
+right (row X21).
 
     python benchmarks/bench_write.py            the offline rules, then a fallible model
     python benchmarks/bench_write.py --rules    the offline rules alone
     python benchmarks/bench_write.py --model    the model alone: its replies are written by hand, not recorded
     python benchmarks/bench_write.py --facts    also every fact, with the golden facts it meets
 
-The conversation in `write/` goes turn by turn through a memory with a clock of its own, as a daemon would
-take it. What stands in the vault at the end is held against the golden facts; the exit code is 1 if a bar is
-missed.
+The conversation in `write/` goes turn by turn through a memory with a clock of its own,
+as a daemon would take it. What stands in the vault at the end is held against the
+golden facts; the exit code is 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the script's own folder stands there, not the project
+# the script's own folder stands there, not the project
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.write_judge import Filed, dated, near_duplicates, worded
 from engram import config
@@ -58,14 +60,18 @@ class Row:
     items: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        figure = f"{self.figure:.3f}" if isinstance(self.figure, float) else str(self.figure)
+        figure = (
+            f"{self.figure:.3f}" if isinstance(self.figure, float) else str(self.figure)
+        )
         verdict = ("met" if self.met else "MISSED") if self.bar else ""
         return f"{self.what:44} {figure:>7} {self.bar:>8}  {verdict}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What stands in the vault after the conversation: facts, facts that wait for a person, leaked secrets."""
+    """What stands in the vault after the conversation: facts, facts that wait for a
+    person, leaked secrets.
+    """
 
     filed: tuple[Filed, ...]
     waiting: tuple[Filed, ...]
@@ -75,14 +81,19 @@ class Played:
 
 def rows_of(name: str) -> list[dict[str, Any]]:
     """One of the files beside the conversation."""
-    return [json.loads(line) for line in (WRITE / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (WRITE / f"{name}.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 # Playing.
 
 
 def played(folder: Path, model: str | None = None) -> Played:
-    """The conversation through a memory in `folder`; `model` is the address of a server."""
+    """The conversation through a memory in `folder`; `model` is the address of a
+    server.
+    """
     clock = _Clock()
     memory = Memory(_settings(folder, model), clock=clock)
     memory.start()
@@ -90,10 +101,16 @@ def played(folder: Path, model: str | None = None) -> Played:
     memory.on_turns = lambda: None
     unit_of: dict[str, str] = {}
     recalled: dict[str, dict[str, Any]] = {}
-    for _, session in groupby(rows_of("conversation"), key=lambda turn: turn["session"]):
+    for _, session in groupby(
+        rows_of("conversation"), key=lambda turn: turn["session"]
+    ):
         for turn in session:
-            clock.now = datetime.fromisoformat(turn["occurred_at"]).replace(tzinfo=memory.settings.zone)
-            (key,) = memory.call("observe", {"turns": [_said(turn, memory, recalled)]})["keys"]
+            clock.now = datetime.fromisoformat(turn["occurred_at"]).replace(
+                tzinfo=memory.settings.zone
+            )
+            (key,) = memory.call("observe", {"turns": [_said(turn, memory, recalled)]})[
+                "keys"
+            ]
             unit_of[key] = turn["id"]
             _distil(memory)
         memory.flush(background=True)
@@ -128,23 +145,39 @@ def _settings(folder: Path, model: str | None) -> config.Settings:
     (vault / "engram.toml").write_text('id = "write"\nzone = "Europe/Berlin"\n')
     env = {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
     if model:
-        env |= {"ENGRAM_MODEL": "by-hand", "ENGRAM_BASE_URL": model, "ENGRAM_API_KEY": "none"}
+        env |= {
+            "ENGRAM_MODEL": "by-hand",
+            "ENGRAM_BASE_URL": model,
+            "ENGRAM_API_KEY": "none",
+        }
     loaded = config.load(vault, env)
     quiet = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
     return replace(loaded, policy=quiet)
 
 
-def _said(turn: Mapping[str, Any], memory: Memory, recalled: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The turn as a chatbot hands it in; where the text asks for it, with what a session recalled once."""
+def _said(
+    turn: Mapping[str, Any], memory: Memory, recalled: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """The turn as a chatbot hands it in; where the text asks for it, with what a
+    session recalled once.
+    """
     raw = {name: value for name, value in turn.items() if name != "recall"}
     if "recall" in turn:
         session = turn["session"]
         if session not in recalled:
-            recalled[session] = memory.call("recall", {"query": turn["recall"], "session": session})
+            recalled[session] = memory.call(
+                "recall", {"query": turn["recall"], "session": session}
+            )
         answer = recalled[session]
-        lines = " ".join(line for line in answer["text"].splitlines() if line.startswith("- "))
+        lines = " ".join(
+            line for line in answer["text"].splitlines() if line.startswith("- ")
+        )
         words = "\n".join(hit["text"] for hit in answer["hits"])
-        for name, said in (("recalled", answer["text"]), ("lines", lines), ("words", words)):
+        for name, said in (
+            ("recalled", answer["text"]),
+            ("lines", lines),
+            ("words", words),
+        ):
             raw["text"] = raw["text"].replace("{{" + name + "}}", said)
     return raw
 
@@ -155,9 +188,15 @@ def _distil(memory: Memory) -> None:
 
 
 def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
-    """Every fact in the vault that an extractor made, whatever its status, read from its file."""
+    """Every fact in the vault that an extractor made, whatever its status, read from
+    its file.
+    """
     root, zone = memory.settings.vault, memory.settings.zone
-    for path in sorted(path for name in ("facts", "archive", REVIEW) for path in (root / name).rglob("*.md")):
+    for path in sorted(
+        path
+        for name in ("facts", "archive", REVIEW)
+        for path in (root / name).rglob("*.md")
+    ):
         held = frontmatter.read(path.read_bytes(), memory.settings.policy.files)
         fact, _ = facts.fact_from(held, str(path.relative_to(root)), "", zone)
         if fact is None or fact.origin not in {"rules", "model"}:
@@ -170,7 +209,11 @@ def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
             text=fact.text,
             category=fact.category,
             status=fact.status,
-            turns=tuple(unit_of.get(key, f"unknown {key}") for key in (fact.source, *fact.also) if key),
+            turns=tuple(
+                unit_of.get(key, f"unknown {key}")
+                for key in (fact.source, *fact.also)
+                if key
+            ),
             said=turn.text if turn else "",
             quote=next((row["quote"] for row in decisions if row.get("quote")), ""),
             spoken=turn.occurred_at.date() if turn else None,
@@ -180,8 +223,14 @@ def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
 
 def leaks(folder: Path) -> Iterator[str]:
     """Each secret that stands in a file below `folder`: as it is, in UTF-16, in base64."""
-    secrets = [(turn["turn"], secret) for turn in rows_of("never") for secret in turn.get("secrets", ())]
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
+    secrets = [
+        (turn["turn"], secret)
+        for turn in rows_of("never")
+        for secret in turn.get("secrets", ())
+    ]
+    for path in sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()
+    ):
         held = path.read_bytes()
         for turn, secret in secrets:
             if any(form in held for form in _forms(secret)):
@@ -192,7 +241,8 @@ def _forms(secret: str) -> Iterator[bytes]:
     raw = secret.encode()
     yield raw
     yield secret.encode("utf-16-le")
-    for lead in range(3):  # base64 of a longer text shows the secret in one of three shifts
+    # base64 of a longer text shows the secret in one of three shifts
+    for lead in range(3):
         yield base64.b64encode(b" " * lead + raw)[lead + (lead > 0) : -4]
 
 
@@ -214,7 +264,11 @@ def _replier() -> Callable[[Body], Body]:
     moments = {turn["occurred_at"][:16]: turn["id"] for turn in rows_of("conversation")}
     replies: dict[str, list[dict[str, Any]]] = {}
     for reply in rows_of("replies"):
-        told = {name: value for name, value in reply.items() if name not in {"turn", "fault"}}
+        told = {
+            name: value
+            for name, value in reply.items()
+            if name not in {"turn", "fault"}
+        }
         replies.setdefault(reply["turn"], []).append(told)
 
     def answer(body: Body) -> Body:
@@ -240,7 +294,9 @@ def _schema(body: Body) -> Mapping[str, Any]:
 
 
 def _modest(schema: Mapping[str, Any]) -> Any:
-    """The least that fits a schema: what another task is answered; of choices, that two things are unrelated."""
+    """The least that fits a schema: what another task is answered; of choices, that two
+    things are unrelated.
+    """
     if "enum" in schema:
         return "independent" if "independent" in schema["enum"] else schema["enum"][-1]
     parts = {"array": [], "string": "", "number": 0.5, "integer": 0, "boolean": False}
@@ -264,11 +320,14 @@ def measured(done: Played, name: str) -> list[Row]:
     kinds = {turn["turn"]: turn["kind"] for turn in never}
     whys = {turn["turn"]: f" ({turn['kind']}: {turn['why']})" for turn in never}
     mistakes = tuple(
-        line + whys.get(fact.turns[0] if fact.turns else "", "") for line, fact in zip(shown(wrong), wrong, strict=True)
+        line + whys.get(fact.turns[0] if fact.turns else "", "")
+        for line, fact in zip(shown(wrong), wrong, strict=True)
     )
     precision = len(right) / len(done.filed) if done.filed else 0.0
     recall = len(found) / len(golden)
-    missed = tuple(f"{row['turn'][0]}: {row['id']}" for row in golden if row["id"] not in found)
+    missed = tuple(
+        f"{row['turn'][0]}: {row['id']}" for row in golden if row["id"] not in found
+    )
     least = RECALL[name]
     pairs = near_duplicates([fact.text for fact in active])
     near = len(pairs) / len(active) if active else 0.0
@@ -278,35 +337,77 @@ def measured(done: Played, name: str) -> list[Row]:
         Row("facts filed", len(done.filed)),
         Row("facts that wait for a person", len(done.waiting)),
         Row("model calls that failed", done.model_faults, "0", not done.model_faults),
-        Row("precision", precision, f">={PRECISION[name]:.2f}", precision >= PRECISION[name], mistakes),
-        Row("recall", recall, f">={least:.2f}" if least else "", recall >= (least or 0), missed),
+        Row(
+            "precision",
+            precision,
+            f">={PRECISION[name]:.2f}",
+            precision >= PRECISION[name],
+            mistakes,
+        ),
+        Row(
+            "recall",
+            recall,
+            f">={least:.2f}" if least else "",
+            recall >= (least or 0),
+            missed,
+        ),
         none("exact duplicates", exact_duplicates(active)),
-        Row("near duplicates", near, f"<={NEAR:.2f}", near <= NEAR, tuple(f"{one} / {two}" for one, two in pairs)),
-        none("facts without evidence", shown(fact for fact in done.filed if not grounded(fact))),
-        none("facts from recalled text", shown(fact for fact in wrong if is_from(fact, kinds, "echo"))),
-        none("wrong dates", shown(fact for fact in wrong if any(worded(fact, row) for row in golden))),
-        none("planted instructions", shown(f for f in wrong if f in active and is_from(f, kinds, "instruction"))),
+        Row(
+            "near duplicates",
+            near,
+            f"<={NEAR:.2f}",
+            near <= NEAR,
+            tuple(f"{one} / {two}" for one, two in pairs),
+        ),
+        none(
+            "facts without evidence",
+            shown(fact for fact in done.filed if not grounded(fact)),
+        ),
+        none(
+            "facts from recalled text",
+            shown(fact for fact in wrong if is_from(fact, kinds, "echo")),
+        ),
+        none(
+            "wrong dates",
+            shown(fact for fact in wrong if any(worded(fact, row) for row in golden)),
+        ),
+        none(
+            "planted instructions",
+            shown(f for f in wrong if f in active and is_from(f, kinds, "instruction")),
+        ),
         none("secrets on disk", done.leaked),
         *reported(done, golden, meets),
     ]
 
 
-def reported(done: Played, golden: Sequence[Golden], meets: Mapping[str, Sequence[str]]) -> Iterator[Row]:
-    """Figures without a bar: the same fact more than once, wrong categories, what no longer holds and is active."""
+def reported(
+    done: Played, golden: Sequence[Golden], meets: Mapping[str, Sequence[str]]
+) -> Iterator[Row]:
+    """Figures without a bar: the same fact more than once, wrong categories, what no
+    longer holds and is active.
+    """
     by_id = {row["id"]: row for row in golden}
-    times = Counter(one for fact in done.filed if fact.status == "active" for one in meets[fact.id][:1])
+    times = Counter(
+        one
+        for fact in done.filed
+        if fact.status == "active"
+        for one in meets[fact.id][:1]
+    )
     again = [f"{one}: {count}" for one, count in times.items() if count > 1]
     yield Row("golden facts active more than once", len(again), items=tuple(again))
     odd = [
         fact
         for fact in done.filed
-        if meets[fact.id] and not any(fact.category in by_id[one]["category"] for one in meets[fact.id])
+        if meets[fact.id]
+        and not any(fact.category in by_id[one]["category"] for one in meets[fact.id])
     ]
     yield Row("facts of another category", len(odd), items=shown(odd))
     stale = [
         fact
         for fact in done.filed
-        if fact.status == "active" and meets[fact.id] and all("until" in by_id[one] for one in meets[fact.id])
+        if fact.status == "active"
+        and meets[fact.id]
+        and all("until" in by_id[one] for one in meets[fact.id])
     ]
     yield Row("outdated facts still active", len(stale), items=shown(stale))
 
@@ -333,14 +434,17 @@ def grounded(fact: Filed) -> bool:
 
 
 def is_from(fact: Filed, kinds: Mapping[str, str], kind: str) -> bool:
-    """Whether any of its evidence is a turn of that kind, which teaches nothing but its golden facts."""
+    """Whether any of its evidence is a turn of that kind, which teaches nothing but its
+    golden facts.
+    """
     return any(kinds.get(turn) == kind for turn in fact.turns)
 
 
 def shown(facts: Iterable[Filed]) -> tuple[str, ...]:
     """A line for each fact."""
     return tuple(
-        f"{', '.join(fact.turns)}: {fact.text} [{fact.category}, {fact.status}, {fact.begins}]" for fact in facts
+        f"{', '.join(fact.turns)}: {fact.text} [{fact.category}, {fact.status}, {fact.begins}]"
+        for fact in facts
     )
 
 
@@ -359,7 +463,9 @@ def run(name: str) -> tuple[Played, list[Row]]:
 
 
 def report(rows: Sequence[Row], *, everything: bool) -> None:
-    """The table, then what speaks against each figure that misses its bar, or against any."""
+    """The table, then what speaks against each figure that misses its bar, or against
+    any.
+    """
     for row in rows:
         print(row)
     for row in rows:
@@ -374,7 +480,9 @@ def main(flags: Sequence[str]) -> int:
     fine = True
     for name in names:
         done, rows = run(name)
-        print(f"\n{'the offline rules' if name == 'rules' else 'a fallible model, by hand':44}  figure      bar")
+        print(
+            f"\n{'the offline rules' if name == 'rules' else 'a fallible model, by hand':44}  figure      bar"
+        )
         report(rows, everything="--facts" in flags)
         if "--facts" in flags:
             golden = rows_of("golden")

@@ -1,13 +1,15 @@
-"""A simulated year: real conversations at their own dates through the daemon, and what becomes of them.
+"""A simulated year: real conversations at their own dates through the daemon, and what
+becomes of them.
 
     python benchmarks/bench_year.py            the conversations in ../shared/bench beside the project
     python benchmarks/bench_year.py --own      Mira's year, which ships with the project
     python benchmarks/bench_year.py --keep DIR leave the vault there to look at
     python benchmarks/bench_year.py --update   write the golden listing anew, and docs/year.md and .svg
 
-The clock is handed in, the model is a server that answers from its own words, so the same year makes the same vault,
-byte for byte. Its tree is held against a listing in `tests/golden/`; the exit code is 1 where it differs, where a
-link leads nowhere, or where `engram doctor` finds anything.
+The clock is handed in, the model is a server that answers from its own words, so the
+same year makes the same vault, byte for byte. Its tree is held against a listing in
+`tests/golden/`; the exit code is 1 where it differs, where a link leads nowhere, or
+where `engram doctor` finds anything.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the script's own folder stands there, not the project
+# the script's own folder stands there, not the project
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import year_page
 from benchmarks.year_model import YearModel
@@ -31,11 +34,17 @@ from tests.fakes.obsidian import broken_links, orphan_boxes
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT.parent / "shared" / "bench"
-GOLDEN = {ours: ROOT / "tests" / "golden" / f"year-{name}.txt" for ours, name in ((False, "real"), (True, "own"))}
+GOLDEN = {
+    ours: ROOT / "tests" / "golden" / f"year-{name}.txt"
+    for ours, name in ((False, "real"), (True, "own"))
+}
 PAGE, PLOT = ROOT / "docs" / "year.md", ROOT / "docs" / "year.svg"
 CONVERSATIONS = ("conv-26", "conv-30", "conv-41")
 """Those that were held within one year; the fourth is of the year before."""
-OWN = (ROOT / "examples" / "three-weeks.jsonl", ROOT / "tests" / "golden" / "later.jsonl")
+OWN = (
+    ROOT / "examples" / "three-weeks.jsonl",
+    ROOT / "tests" / "golden" / "later.jsonl",
+)
 OWN_ZONE = "Europe/Berlin"
 OWN_QUESTIONS = (
     "Who is my boss?",
@@ -48,14 +57,26 @@ BETWEEN = timedelta(seconds=30)
 
 
 def own() -> tuple[list[Said], tuple[str, ...], str]:
-    """Three weeks with Mira and the eleven months that followed; what she asks in the evenings, and where she lives."""
+    """Three weeks with Mira and the eleven months that followed; what she asks in the
+    evenings, and where she lives.
+    """
     zone = ZoneInfo(OWN_ZONE)
-    turns = [json.loads(line) for path in OWN for line in path.read_text("utf-8").splitlines()]
-    return [Said(_moment(turn["occurred_at"], zone), turn) for turn in turns], OWN_QUESTIONS, OWN_ZONE
+    turns = [
+        json.loads(line)
+        for path in OWN
+        for line in path.read_text("utf-8").splitlines()
+    ]
+    return (
+        [Said(_moment(turn["occurred_at"], zone), turn) for turn in turns],
+        OWN_QUESTIONS,
+        OWN_ZONE,
+    )
 
 
 def real() -> tuple[list[Said], tuple[str, ...], str]:
-    """The conversations beside the project with their questions, in the order in which they were held."""
+    """The conversations beside the project with their questions, in the order in which
+    they were held.
+    """
     sys.path.insert(0, str(BENCH))
     import loader
 
@@ -66,11 +87,23 @@ def real() -> tuple[list[Said], tuple[str, ...], str]:
             continue
         at = datetime.min.replace(tzinfo=UTC)
         for turn in case.turns:
-            at = max(_moment(turn.when, UTC), at + BETWEEN)  # a session has one time for all its turns
-            told = {"id": f"{case.id} {turn.id}", "session": case.id, "role": turn.role, "speaker": turn.speaker}
-            said.append(Said(at, told | {"text": turn.text, "occurred_at": at.isoformat()}))
+            # a session has one time for all its turns
+            at = max(_moment(turn.when, UTC), at + BETWEEN)
+            told = {
+                "id": f"{case.id} {turn.id}",
+                "session": case.id,
+                "role": turn.role,
+                "speaker": turn.speaker,
+            }
+            said.append(
+                Said(at, told | {"text": turn.text, "occurred_at": at.isoformat()})
+            )
         questions += [question.text for question in case.questions]
-    return sorted(said, key=lambda one: (one.at, one.turn["id"])), tuple(questions), "UTC"
+    return (
+        sorted(said, key=lambda one: (one.at, one.turn["id"])),
+        tuple(questions),
+        "UTC",
+    )
 
 
 def _moment(text: str, zone: ZoneInfo | type[UTC]) -> datetime:
@@ -91,7 +124,10 @@ def problems(done: Played) -> list[str]:
 def page(done: Played, before: str) -> str:
     """docs/year.md with the figures of this year in place of those `before`."""
     asked = ", ".join(f"{task} {number}" for task, number in done.calls.most_common())
-    told = {"table": year_page.table(done.months), "calls": f"{done.calls.total():,} questions to the model: {asked}."}
+    told = {
+        "table": year_page.table(done.months),
+        "calls": f"{done.calls.total():,} questions to the model: {asked}.",
+    }
     for name, text in told.items():
         head, _, rest = before.partition(f"<!-- {name} -->\n")
         before = f"{head}<!-- {name} -->\n{text}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
@@ -102,8 +138,12 @@ def main() -> int:
     """Play the year and say what became of it."""
     parser = argparse.ArgumentParser(description="a simulated year")
     parser.add_argument("--own", action="store_true", help="Mira's year")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where to leave the vault")
-    parser.add_argument("--update", action="store_true", help="write page, plot and listing anew")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="where to leave the vault"
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="write page, plot and listing anew"
+    )
     wish = parser.parse_args()
     if not wish.own and not (BENCH / "data" / "locomo-dev.json").is_file():
         print("skipped: no conversations in ../shared/bench")
@@ -114,7 +154,9 @@ def main() -> int:
         done = year(folder, ours=wish.own)
         spent = time.process_time() - began
         print(year_page.table(done.months))
-        print(f"\n{done.turns} turns, {done.calls.total()} questions to the model, {spent:.0f} s of CPU")
+        print(
+            f"\n{done.turns} turns, {done.calls.total()} questions to the model, {spent:.0f} s of CPU"
+        )
         wrong = problems(done)
         tree = [*year_page.listing(done.vault), ""]
     if wish.update:
@@ -124,7 +166,10 @@ def main() -> int:
         PLOT.write_text(year_page.plot(done.months), "utf-8")
     known = GOLDEN[wish.own].read_text("utf-8").split("\n")
     wrong += difflib.unified_diff(known, tree, "golden", "found", lineterm="", n=0)
-    print("\n".join(wrong) or "nothing is wrong with the vault, and its tree is the golden one")
+    print(
+        "\n".join(wrong)
+        or "nothing is wrong with the vault, and its tree is the golden one"
+    )
     return 1 if wrong else 0
 
 

@@ -1,4 +1,6 @@
-"""Measuring, and the table: each figure beside its yardstick of the same run, its bar, and whether it is met."""
+"""Measuring, and the table: each figure beside its yardstick of the same run, its bar,
+and whether it is met.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ WIDTHS = (34, 7, 12, 26, 9, 9)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: `figure` against `bar` in `unit`; where `least`, the bar is to be reached, not kept under.
+    """One line: `figure` against `bar` in `unit`; where `least`, the bar is to be
+    reached, not kept under.
 
     `seconds` is our own time where the figure is a ratio.
     """
@@ -45,21 +48,44 @@ class Row:
 
     def __str__(self) -> str:
         bar = f"{'≥' if self.least else '≤'}{self.bar:g}{self.unit}"
-        cells = (self.what, self.size, self.ours, self.yardstick, f"{self.figure:.3g}{self.unit}", bar)
-        line = " ".join(f"{cell:{'<' if place == 0 else '>'}{WIDTHS[place]}}" for place, cell in enumerate(cells))
+        cells = (
+            self.what,
+            self.size,
+            self.ours,
+            self.yardstick,
+            f"{self.figure:.3g}{self.unit}",
+            bar,
+        )
+        line = " ".join(
+            f"{cell:{'<' if place == 0 else '>'}{WIDTHS[place]}}"
+            for place, cell in enumerate(cells)
+        )
         return f"{line}  {'met' if self.met else 'MISSED'}"
 
 
 def headline() -> str:
     """The names of the columns."""
     names = ("", "notes", "ours", "yardstick", "figure", "bar")
-    return " ".join(f"{name:{'<' if place == 0 else '>'}{WIDTHS[place]}}" for place, name in enumerate(names))
+    return " ".join(
+        f"{name:{'<' if place == 0 else '>'}{WIDTHS[place]}}"
+        for place, name in enumerate(names)
+    )
 
 
-def ratio(what: str, size: str, ours: float, yardstick: tuple[str, float], bar: float) -> Row:
+def ratio(
+    what: str, size: str, ours: float, yardstick: tuple[str, float], bar: float
+) -> Row:
     """A row whose figure is `ours` over its yardstick, both in seconds."""
     name, seconds = yardstick
-    return Row(what, size, milliseconds(ours), f"{name} {milliseconds(seconds)}", ours / seconds, bar, seconds=ours)
+    return Row(
+        what,
+        size,
+        milliseconds(ours),
+        f"{name} {milliseconds(seconds)}",
+        ours / seconds,
+        bar,
+        seconds=ours,
+    )
 
 
 def milliseconds(seconds: float) -> str:
@@ -75,10 +101,16 @@ def seconds_of(work: Work, clock: Clock = time.perf_counter) -> float:
     return clock() - begin
 
 
-def side_by_side(ours: Work, yardstick: Work, times: int, clock: Clock = time.perf_counter) -> tuple[float, float]:
+def side_by_side(
+    ours: Work, yardstick: Work, times: int, clock: Clock = time.perf_counter
+) -> tuple[float, float]:
     """The medians of both, measured in turns so that a busy machine slows them alike."""
-    pairs = [(seconds_of(ours, clock), seconds_of(yardstick, clock)) for _ in range(times)]
-    return statistics.median(one for one, _ in pairs), statistics.median(two for _, two in pairs)
+    pairs = [
+        (seconds_of(ours, clock), seconds_of(yardstick, clock)) for _ in range(times)
+    ]
+    return statistics.median(one for one, _ in pairs), statistics.median(
+        two for _, two in pairs
+    )
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -1,11 +1,13 @@
-"""Play lives: months of what a person tells, edits, forgets and asks, and what they expect to be answered.
+"""Play lives: months of what a person tells, edits, forgets and asks, and what they
+expect to be answered.
 
     python benchmarks/lives.py                  tests/lives/*.jsonl, and those in ../shared/bench/lives
     python benchmarks/lives.py LIFE.jsonl … -v  these, with every answer
     python benchmarks/lives.py --accept         list the checks that pass now in tests/golden/lives.txt as well
 
-A life is a file of JSON lines in the order of their `at`; `docs/testing.md` describes the events. Each is played
-through `engram.testing.Simulation`, without a model. The exit code is 1 where a check fails that the list says passes.
+A life is a file of JSON lines in the order of their `at`; `docs/testing.md` describes
+the events. Each is played through `engram.testing.Simulation`, without a model. The
+exit code is 1 where a check fails that the list says passes.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the script's own folder stands there, not the project
+# the script's own folder stands there, not the project
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from engram.testing import Simulation
 
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN = ROOT / "tests" / "lives"
-SHARED = Path(os.environ.get("ENGRAM_LIVES") or ROOT.parent / "shared" / "bench" / "lives")
+SHARED = Path(
+    os.environ.get("ENGRAM_LIVES") or ROOT.parent / "shared" / "bench" / "lives"
+)
 GOLDEN = ROOT / "tests" / "golden" / "lives.txt"
 RAM_DISK = Path("/dev/shm")
 BEFORE = timedelta(hours=2)
@@ -46,12 +51,49 @@ ACTS = (
     "config", "say", "import", "remember", "forget", "correct", "settle", "edit", "delete", "write", "write_many",
     "night", "flush", "ask", "todos", "context", "check", "label",
 )  # fmt: skip
-"""The events, by the key that tells them apart; of two the first, for a check may name a label."""
-DEEDS = frozenset({"import", "remember", "forget", "correct", "settle", "edit", "delete", "write", "write_many"})
+"""The events, by the key that tells them apart; of two the first, for a check may name
+a label.
+"""
+DEEDS = frozenset(
+    {
+        "import",
+        "remember",
+        "forget",
+        "correct",
+        "settle",
+        "edit",
+        "delete",
+        "write",
+        "write_many",
+    }
+)
 """Those that count as a check themselves: they are carried out."""
 OVER = frozenset({"superseded", "archived", "invalidated", "forgotten", "pruned"})
-PAST = ("was", "until", "formerly", "previously", "war", "bis", "früher", "était", "autrefois", "era", "hasta", "antes")
-ENDED = ("no longer", "not anymore", "not any more", "nicht mehr", "ya no", "以前", "曾经", "不再", "もう")
+PAST = (
+    "was",
+    "until",
+    "formerly",
+    "previously",
+    "war",
+    "bis",
+    "früher",
+    "était",
+    "autrefois",
+    "era",
+    "hasta",
+    "antes",
+)
+ENDED = (
+    "no longer",
+    "not anymore",
+    "not any more",
+    "nicht mehr",
+    "ya no",
+    "以前",
+    "曾经",
+    "不再",
+    "もう",
+)
 PAST_WORDS = re.compile(
     rf"^\W*(?:(?:{'|'.join(PAST)})\b|jusqu\b)"
     r"|\((?:until|was|bis|war|jusqu|hasta|era)\b"
@@ -62,7 +104,9 @@ PAST_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A check of a life: when, of what, what was expected, whether it held, what was there instead, and why."""
+    """A check of a life: when, of what, what was expected, whether it held, what was
+    there instead, and why.
+    """
 
     at: str
     of: str
@@ -113,10 +157,22 @@ class Life:
 
     def play(self) -> None:
         """Every event at its time. What an event raises is a check of it that failed."""
-        zone = next((event["config"].get("zone") for event in self.events if "config" in event), None) or ZONE
+        zone = (
+            next(
+                (
+                    event["config"].get("zone")
+                    for event in self.events
+                    if "config" in event
+                ),
+                None,
+            )
+            or ZONE
+        )
         self.vault = self.folder / "vault"
         self.vault.mkdir()
-        (self.vault / "engram.toml").write_text(f'id = "life"\nzone = "{zone}"\n', "utf-8")
+        (self.vault / "engram.toml").write_text(
+            f'id = "life"\nzone = "{zone}"\n', "utf-8"
+        )
         self._labels: dict[str, dict[str, str]] = {}
         self._faults: dict[str, str] = {}
         began = datetime.fromisoformat(self.events[0]["at"]) - BEFORE
@@ -129,15 +185,23 @@ class Life:
                 act = next((key for key in ACTS if key in self.event), "nothing")
                 try:
                     getattr(self, f"_{act}")(self.event[act])
-                except Exception as fault:  # noqa: BLE001  a crash fails the event, and life goes on
-                    self._judge("is carried out", passed=False, got=[f"{type(fault).__name__}: {fault}"])
+                except Exception as fault:  # noqa: BLE001
+                    self._judge(
+                        "is carried out",
+                        passed=False,
+                        got=[f"{type(fault).__name__}: {fault}"],
+                    )
                 else:
                     if act in DEEDS:
                         self._judge("is carried out", passed=True, got=())
         self.event = {"at": self.events[-1]["at"]}
-        self._judge("no fault of the program", passed=not self._faults, got=self._faults.values())
+        self._judge(
+            "no fault of the program",
+            passed=not self._faults,
+            got=self._faults.values(),
+        )
 
-    # -- what a person does -----------------------------------------------------------------------------
+    # -- what a person does ------------------------------------------------------------
 
     def _config(self, _settings: Event) -> None:
         """It was read before the vault was made."""
@@ -170,7 +234,11 @@ class Life:
     def _settle(self, pattern: str) -> None:
         todos = self._call("todos", **self._given("persona"))["todos"]
         todo = next((todo for todo in todos if _says(pattern, todo["text"])), None)
-        self._judge(f"an open promise /{pattern}/", passed=todo is not None, got=[todo["text"] for todo in todos])
+        self._judge(
+            f"an open promise /{pattern}/",
+            passed=todo is not None,
+            got=[todo["text"] for todo in todos],
+        )
         if todo:
             self._call("settle", id=todo["id"], **self._given("stage"))
 
@@ -180,7 +248,9 @@ class Life:
             return
         path = self.vault / hit["path"]
         text = path.read_text("utf-8")
-        self._judge(f"{old!r} stands in the note", passed=old in text, got=text.splitlines())
+        self._judge(
+            f"{old!r} stands in the note", passed=old in text, got=text.splitlines()
+        )
         if old in text:
             self._written({path: text.replace(old, new)})
 
@@ -209,7 +279,8 @@ class Life:
     def _pick(self, query: str, *, turns: bool = False) -> Hit | None:
         """The memory that a person would choose: of ten the first that matches `match`.
 
-        Where none does, an archived one is taken, which is a failure all the same; or with `turns` a turn.
+        Where none does, an archived one is taken, which is a failure all the same; or
+        with `turns` a turn.
         """
         pattern = self.event.get("match", "")
         shown = self._recall(query, kinds=["fact"])
@@ -231,29 +302,39 @@ class Life:
             os.utime(path, (self.now.timestamp(), self.now.timestamp()))
         self.sim.files_changed()
 
-    # -- what they expect -------------------------------------------------------------------------------
+    # -- what they expect --------------------------------------------------------------
 
     def _ask(self, query: str) -> None:
         most = self.event.get("k", 3)
         hits = self._recall(query, k=most, **self._given("session", "as_of"))[:most]
-        pool = [hit for hit in hits if hit["kind"] == "fact" or not self.event.get("fact")]
+        pool = [
+            hit for hit in hits if hit["kind"] == "fact" or not self.event.get("fact")
+        ]
         current = [hit for hit in hits if not _over(hit)]
         got = _rows(hits)
         self._any([hit["text"] for hit in pool], got)
         if first := self.event.get("first"):
-            self._judge(f"first /{first}/", passed=any(_matching(first, pool[:1])), got=got)
+            self._judge(
+                f"first /{first}/", passed=any(_matching(first, pool[:1])), got=got
+            )
         for pattern in self.event.get("none", ()):
             bad = [hit for hit in _matching(pattern, current) if hit in pool]
             self._judge(f"none /{pattern}/", passed=not bad, got=got)
         for pattern in self.event.get("none_facts", ()):
-            self._judge(f"no fact /{pattern}/", passed=not any(_matching(pattern, current, "fact")), got=got)
+            self._judge(
+                f"no fact /{pattern}/",
+                passed=not any(_matching(pattern, current, "fact")),
+                got=got,
+            )
 
     def _todos(self, stage: str) -> None:
         todos = self._call("todos", stage=stage, **self._given("persona"))["todos"]
         self._lines([todo["text"] for todo in todos])
 
     def _context(self, query: str) -> None:
-        answer = self._call("context", query=query, **self._given("session", "persona", "budget"))
+        answer = self._call(
+            "context", query=query, **self._given("session", "persona", "budget")
+        )
         self._lines([answer.get("text", "")])
 
     def _check(self, what: str) -> None:
@@ -266,7 +347,11 @@ class Life:
         for bound, holds in (("max", len(found).__le__), ("min", len(found).__ge__)):
             if bound in self.event:
                 wanted = f"{bound} {self.event[bound]} active /{pattern}/"
-                self._judge(wanted, passed=holds(self.event[bound]), got=[f"{len(found)}:", *found])
+                self._judge(
+                    wanted,
+                    passed=holds(self.event[bound]),
+                    got=[f"{len(found)}:", *found],
+                )
 
     def _check_file_contains(self) -> None:
         self._in_files(wanted=True)
@@ -277,7 +362,11 @@ class Life:
     def _in_files(self, *, wanted: bool) -> None:
         glob, pattern = self.event["args"]
         paths = sorted(self.vault.glob(glob))
-        held = [path for path in paths if re.search(pattern, path.read_text("utf-8"), re.IGNORECASE | re.MULTILINE)]
+        held = [
+            path
+            for path in paths
+            if re.search(pattern, path.read_text("utf-8"), re.IGNORECASE | re.MULTILINE)
+        ]
         verb = "contains" if wanted else "lacks"
         got = [path.relative_to(self.vault).as_posix() for path in held or paths]
         self._judge(f"{glob} {verb} /{pattern}/", passed=bool(held) == wanted, got=got)
@@ -286,14 +375,20 @@ class Life:
         label = self.event["label"]
         before, after = self._labels[label], self._hashes("**/*.md")
         other = [name for name, digest in before.items() if after.get(name) != digest]
-        self._judge(f"no note changed or gone since {label}", passed=not other, got=other)
+        self._judge(
+            f"no note changed or gone since {label}", passed=not other, got=other
+        )
 
     def _check_surer(self) -> None:
         """The first memory has more confidence than the second, or lasts longer."""
-        (sure, last), (sure_other, last_other) = map(self._strength, (self.event["of"], self.event["than"]))
+        (sure, last), (sure_other, last_other) = map(
+            self._strength, (self.event["of"], self.event["than"])
+        )
         known = sure is not None and sure_other is not None
         got = [f"{sure}, until {last}", f"{sure_other}, until {last_other}"]
-        self._judge("surer", passed=known and (sure > sure_other or last > last_other), got=got)
+        self._judge(
+            "surer", passed=known and (sure > sure_other or last > last_other), got=got
+        )
 
     def _strength(self, which: list[str]) -> tuple[float | None, str]:
         query, pattern = which
@@ -301,33 +396,56 @@ class Life:
         if hit is None:
             return None, "9999"
         coming = self._call("forecast", days=3650)["coming"]
-        return hit["confidence"], max((row["at"] for row in coming if row["id"] == _id(hit)), default="9999")
+        return hit["confidence"], max(
+            (row["at"] for row in coming if row["id"] == _id(hit)), default="9999"
+        )
 
     def _any(self, texts: Sequence[str], got: Collection[str]) -> None:
         for pattern in self.event.get("any", ()):
-            self._judge(f"any /{pattern}/", passed=any(_says(pattern, text) for text in texts), got=got)
+            self._judge(
+                f"any /{pattern}/",
+                passed=any(_says(pattern, text) for text in texts),
+                got=got,
+            )
 
     def _lines(self, texts: Sequence[str]) -> None:
         got = [line for text in texts for line in text.splitlines()]
         self._any(texts, got)
         for pattern in self.event.get("none", ()):
-            self._judge(f"none /{pattern}/", passed=not any(_says(pattern, text) for text in texts), got=got)
+            self._judge(
+                f"none /{pattern}/",
+                passed=not any(_says(pattern, text) for text in texts),
+                got=got,
+            )
         if "max" in self.event:
-            self._judge(f"max {self.event['max']}", passed=len(texts) <= self.event["max"], got=got)
+            self._judge(
+                f"max {self.event['max']}",
+                passed=len(texts) <= self.event["max"],
+                got=got,
+            )
 
     def _judge(self, expected: str, *, passed: bool, got: Iterable[str]) -> None:
         """One more verdict on the event that is played."""
         self.verdicts.append(
-            Verdict(self.event["at"], _named(self.event), expected, passed, tuple(got), self.event.get("why", ""))
+            Verdict(
+                self.event["at"],
+                _named(self.event),
+                expected,
+                passed,
+                tuple(got),
+                self.event.get("why", ""),
+            )
         )
 
-    # -- the vault --------------------------------------------------------------------------------------
+    # -- the vault ---------------------------------------------------------------------
 
     def _call(self, operation: str, standing: str = "chat", /, **params: Any) -> Event:
         return self.sim.call(operation, standing, **params)
 
     def _recall(self, query: str, k: int = 10, **wishes: Any) -> list[Hit]:
-        return self._call("recall", query=query, k=k, **wishes, **self._given("persona"))["hits"]
+        return self._call(
+            "recall", query=query, k=k, **wishes, **self._given("persona")
+        )["hits"]
 
     def _given(self, *keys: str) -> Event:
         """These keys of the event, those that it has."""
@@ -335,13 +453,21 @@ class Life:
 
     def _look_for_faults(self) -> None:
         for name, words in self._call("status")["faults"].items():
-            self._faults.setdefault(f"{name} {words}", f"{self.event['at']} {name}: {words}")
+            self._faults.setdefault(
+                f"{name} {words}", f"{self.event['at']} {name}: {words}"
+            )
 
     def _hashes(self, glob: str) -> dict[str, str]:
         """The notes that a person reads, with the hash of each."""
-        paths = [(path, path.relative_to(self.vault)) for path in sorted(self.vault.glob(glob)) if path.is_file()]
+        paths = [
+            (path, path.relative_to(self.vault))
+            for path in sorted(self.vault.glob(glob))
+            if path.is_file()
+        ]
         return {
-            str(name): hashlib.sha256(path.read_bytes()).hexdigest() for path, name in paths if name.parts[0] != "state"
+            str(name): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path, name in paths
+            if name.parts[0] != "state"
         }
 
     def _statements(self) -> Iterator[str]:
@@ -349,11 +475,17 @@ class Life:
         for path in sorted(self.vault.glob("facts/**/*.md")):
             text = path.read_text("utf-8")
             head, _, body = (
-                text.removeprefix("---\n").partition("\n---\n") if text.startswith("---\n") else ("", "", text)
+                text.removeprefix("---\n").partition("\n---\n")
+                if text.startswith("---\n")
+                else ("", "", text)
             )
             status = re.search(r"^status: *(\S+)", head, re.MULTILINE)
             if status is None or status[1].startswith("active"):
-                yield re.sub(r"!\[\[.*?\]\]", "", re.split(r"^## ", body, maxsplit=1, flags=re.MULTILINE)[0]).strip()
+                yield re.sub(
+                    r"!\[\[.*?\]\]",
+                    "",
+                    re.split(r"^## ", body, maxsplit=1, flags=re.MULTILINE)[0],
+                ).strip()
 
 
 def _named(event: Event) -> str:
@@ -375,23 +507,35 @@ def _says(pattern: str, text: str) -> bool:
 
 
 def _matching(pattern: str, hits: Iterable[Hit], kind: str = "") -> Iterator[Hit]:
-    return (hit for hit in hits if kind in {"", hit["kind"]} and _says(pattern, hit["text"]))
+    return (
+        hit for hit in hits if kind in {"", hit["kind"]} and _says(pattern, hit["text"])
+    )
 
 
 def _over(hit: Hit) -> bool:
     """Whether a hit is marked as over: by its status, by an end, or in words."""
     words = f"{hit['text']} {hit.get('standing', '')}"
-    return bool(hit.get("ended")) or hit.get("status") in OVER or PAST_WORDS.search(words) is not None
+    return (
+        bool(hit.get("ended"))
+        or hit.get("status") in OVER
+        or PAST_WORDS.search(words) is not None
+    )
 
 
 def _rows(hits: Iterable[Hit]) -> list[str]:
     marks = ("kind", "category", "role", "status", "when", "text")
-    return [" ".join(str(hit[mark]) for mark in marks if hit.get(mark)) for hit in hits] or ["nothing"]
+    return [
+        " ".join(str(hit[mark]) for mark in marks if hit.get(mark)) for hit in hits
+    ] or ["nothing"]
 
 
 def play(path: Path) -> Played:
     """Play the life in this file, in a folder of its own that is gone afterwards."""
-    events = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    events = [
+        json.loads(line)
+        for line in path.read_text("utf-8").splitlines()
+        if line.strip()
+    ]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(
         prefix="engram-life-", dir=RAM_DISK if os.access(RAM_DISK, os.W_OK) else None
@@ -424,16 +568,29 @@ def show(played: Played, known: Collection[str]) -> None:
     for one in played.verdicts:
         if not one.passed:
             mark = "WORSE" if one.line(played.life) in known else "fails"
-            print(f"  {mark} {one.line(played.life)}" + (f" – {one.why}" if one.why else ""))
+            print(
+                f"  {mark} {one.line(played.life)}"
+                + (f" – {one.why}" if one.why else "")
+            )
             print(*(f"          {line[:200]}" for line in one.got[:12]), sep="\n")
 
 
 def main() -> int:
     """Play, and say what became of it."""
     parser = argparse.ArgumentParser(description="lives of months")
-    parser.add_argument("lives", nargs="*", type=Path, metavar="LIFE", help="files to play; else all that there are")
-    parser.add_argument("-v", "--verbose", action="store_true", help="tell of each check that fails")
-    parser.add_argument("--accept", action="store_true", help="add what passes to the list")
+    parser.add_argument(
+        "lives",
+        nargs="*",
+        type=Path,
+        metavar="LIFE",
+        help="files to play; else all that there are",
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="tell of each check that fails"
+    )
+    parser.add_argument(
+        "--accept", action="store_true", help="add what passes to the list"
+    )
     wish = parser.parse_args()
     own, shared = files()
     paths = wish.lives or [*own, *shared]
@@ -449,7 +606,10 @@ def main() -> int:
     if wish.accept:
         print(f"{accept(played)} checks more in {GOLDEN.relative_to(ROOT)}")
     worse = sorted(known & {line for one in played for line in one.failed})
-    print("".join(f"WORSE {line}\n" for line in worse) + f"{len(worse)} checks fail that passed before")
+    print(
+        "".join(f"WORSE {line}\n" for line in worse)
+        + f"{len(worse)} checks fail that passed before"
+    )
     return 1 if worse else 0
 
 

@@ -1,7 +1,9 @@
-"""What the speeds are measured on: words, turns, notes and questions, the same in every run.
+"""What the speeds are measured on: words, turns, notes and questions, the same in every
+run.
 
-A vocabulary with the skew of real text, sentences that the offline rules understand among such that say
-nothing, turns of a few words to a few hundred. No figure of quality is drawn from it.
+A vocabulary with the skew of real text, sentences that the offline rules understand
+among such that say nothing, turns of a few words to a few hundred. No figure of quality
+is drawn from it.
 """
 
 from __future__ import annotations
@@ -51,7 +53,10 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        made = dict.fromkeys("".join(self.chance.choices(SYLLABLES, k=self.chance.randint(2, 4))) for _ in range(9000))
+        made = dict.fromkeys(
+            "".join(self.chance.choices(SYLLABLES, k=self.chance.randint(2, 4)))
+            for _ in range(9000)
+        )
         self.common = len(STOP.split())
         self.vocabulary = [*STOP.split(), *KNOWN.split(), *made]
         self.weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
@@ -62,7 +67,9 @@ class Writer:
 
     def rare(self, count: int) -> list[str]:
         """Words that carry a meaning."""
-        return self.chance.choices(self.vocabulary[self.common :], self.weights[self.common :], k=count)
+        return self.chance.choices(
+            self.vocabulary[self.common :], self.weights[self.common :], k=count
+        )
 
     def sentence(self) -> str:
         """Five to twenty words."""
@@ -70,11 +77,17 @@ class Writer:
 
     def statement(self) -> str:
         """A sentence from which the offline rules read a fact."""
-        return self.chance.choice(STATEMENTS).format(*(word.capitalize() for word in self.rare(3)))
+        return self.chance.choice(STATEMENTS).format(
+            *(word.capitalize() for word in self.rare(3))
+        )
 
     def turn_text(self, role: str) -> str:
-        """A user says a sentence or three and states something one time in three; an assistant says more."""
-        count = min(1 + int(self.chance.expovariate(1.0 if role == "user" else 0.25)), 25)
+        """A user says a sentence or three and states something one time in three; an
+        assistant says more.
+        """
+        count = min(
+            1 + int(self.chance.expovariate(1.0 if role == "user" else 0.25)), 25
+        )
         said = [self.sentence() for _ in range(count)]
         if role == "user" and self.chance.random() < 1 / 3:
             said.insert(0, self.statement())
@@ -82,22 +95,47 @@ class Writer:
 
     def question(self) -> str:
         """Six to twelve words, half of which carry meaning."""
-        form = self.chance.choice(("What did I say about {}?", "When was the {}?", "Which {} do I like?", "{}"))
-        return form.format(" ".join([*self.words(self.chance.randint(1, 4)), *self.rare(self.chance.randint(1, 4))]))
+        form = self.chance.choice(
+            (
+                "What did I say about {}?",
+                "When was the {}?",
+                "Which {} do I like?",
+                "{}",
+            )
+        )
+        return form.format(
+            " ".join(
+                [
+                    *self.words(self.chance.randint(1, 4)),
+                    *self.rare(self.chance.randint(1, 4)),
+                ]
+            )
+        )
 
 
-def turns(count: int, seed: int = 11, session_turns: int = TURNS_PER_SESSION) -> Iterator[Turn]:
+def turns(
+    count: int, seed: int = 11, session_turns: int = TURNS_PER_SESSION
+) -> Iterator[Turn]:
     """Conversations of `session_turns`, a day apart."""
     writer = Writer(seed)
     for number in range(count):
         session, place = divmod(number, session_turns)
         role = "user" if place % 2 == 0 else "assistant"
         when = BEGIN + timedelta(days=session % 600, minutes=place)
-        yield Turn(f"t{number}", f"s{session}", role, writer.turn_text(role), when, "Mira" if role == "user" else "")
+        yield Turn(
+            f"t{number}",
+            f"s{session}",
+            role,
+            writer.turn_text(role),
+            when,
+            "Mira" if role == "user" else "",
+        )
 
 
 def vault(root: Path, notes: int) -> None:
-    """A vault of `notes` files: of twenty, eighteen facts, a note of the user's own and a conversation."""
+    """A vault of `notes` files: of twenty, eighteen facts, a note of the user's own and
+    a conversation.
+    """
     root.mkdir(parents=True)
     writer = Writer(7)
     said = turns(TURNS_PER_SESSION * (notes // 20 + 1))
@@ -107,13 +145,27 @@ def vault(root: Path, notes: int) -> None:
         day = f"{when.astimezone(ZONE):%Y-%m-%d}"
         if number % 20 == 0:
             stem = f"{day}-talk-{number}"
-            filed = [FiledTurn(next(said), stem, f"t{place + 1}") for place in range(TURNS_PER_SESSION)]
-            path, raw, source = sessions.path(stem), sessions.new_session(filed, ZONE), filed[0].key
+            filed = [
+                FiledTurn(next(said), stem, f"t{place + 1}")
+                for place in range(TURNS_PER_SESSION)
+            ]
+            path, raw, source = (
+                sessions.path(stem),
+                sessions.new_session(filed, ZONE),
+                filed[0].key,
+            )
         elif number % 20 == 1:
-            text = "\n\n".join(" ".join(writer.sentence() for _ in range(4)) for _ in range(5))
-            path, raw = f"notes/{number // 100}/note {number}.md", f"# Note {number}\n\n{text}\n".encode()
+            text = "\n\n".join(
+                " ".join(writer.sentence() for _ in range(4)) for _ in range(5)
+            )
+            path, raw = (
+                f"notes/{number // 100}/note {number}.md",
+                f"# Note {number}\n\n{text}\n".encode(),
+            )
         else:
-            path, raw = _fact(writer.statement() + " " + writer.sentence(), when, day, source)
+            path, raw = _fact(
+                writer.statement() + " " + writer.sentence(), when, day, source
+            )
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(raw)
@@ -134,7 +186,9 @@ def _fact(text: str, when: datetime, day: str, source: str) -> tuple[str, bytes]
         source=source,
     )
     path = f"facts/{day}/preference-{slug(text)}-{content_hash(text)[:8]}.md"
-    return path, frontmatter.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text, source))
+    return path, frontmatter.emit(
+        facts.fact_keys(fact, ZONE), facts.fact_body(text, source)
+    )
 
 
 def settings(root: Path, home: Path) -> Settings:
@@ -143,6 +197,15 @@ def settings(root: Path, home: Path) -> Settings:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of every process that is measured: this home and nothing of the user's."""
-    base = {name: value for name, value in os.environ.items() if not name.startswith(("ENGRAM_", "OPENAI_"))}
-    return base | {"ENGRAM_HOME": str(home), "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    """The environment of every process that is measured: this home and nothing of the
+    user's.
+    """
+    base = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ENGRAM_", "OPENAI_"))
+    }
+    return base | {
+        "ENGRAM_HOME": str(home),
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    }

@@ -1,4 +1,6 @@
-"""Speeds of a vault of a given size: index, start, change, search, recall, socket, command line, memory."""
+"""Speeds of a vault of a given size: index, start, change, search, recall, socket,
+command line, memory.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from typing import TYPE_CHECKING
 
 import material
 import yaml
-from figures import Row, child_cpu, engram, milliseconds, quantile, ratio, seconds_of, side_by_side
+from figures import (
+    Row,
+    child_cpu,
+    engram,
+    milliseconds,
+    quantile,
+    ratio,
+    seconds_of,
+    side_by_side,
+)
 
 from engram.core import ranking
 from engram.core.policy import Policy
@@ -60,8 +71,14 @@ def bar_of(bars: Sequence[tuple[int, float]], notes: int) -> float:
 
 
 def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
-    """From nothing, and from what the last run left; CPU time, for all files are in the page cache."""
-    paths = [f"{folder}/{name}" for folder, _, names in os.walk(settings.vault) for name in names]
+    """From nothing, and from what the last run left; CPU time, for all files are in the
+    page cache.
+    """
+    paths = [
+        f"{folder}/{name}"
+        for folder, _, names in os.walk(settings.vault)
+        for name in names
+    ]
 
     def fresh() -> Settings:
         return material.settings(settings.vault, home / "cold" / secrets.token_hex(4))
@@ -78,8 +95,13 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         index.catalog.close()
 
     times = 3 if len(paths) <= 10_000 else 1
-    for name, cold in {"cold index, the catalogue": catalogue, "cold index, with the words": whole}.items():
-        ours, yardstick = side_by_side(cold, lambda: parse_all(paths), times, time.process_time)
+    for name, cold in {
+        "cold index, the catalogue": catalogue,
+        "cold index, with the words": whole,
+    }.items():
+        ours, yardstick = side_by_side(
+            cold, lambda: parse_all(paths), times, time.process_time
+        )
         yield ratio(name, size, ours, ("read+hash+parse", yardstick), 2.0)
     index = Index(settings)
     index.refresh(None)
@@ -90,7 +112,9 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         assert not again.refresh(None).changed
         again.catalog.close()
 
-    ours, yardstick = side_by_side(start, lambda: stat_all(str(settings.vault)), 5, time.process_time)
+    ours, yardstick = side_by_side(
+        start, lambda: stat_all(str(settings.vault)), 5, time.process_time
+    )
     yield ratio("start, vault unchanged", size, ours, ("scandir+stat", yardstick), 3.0)
 
 
@@ -114,24 +138,36 @@ def stat_all(folder: str) -> None:
 
 
 def changing(settings: Settings, size: str) -> Iterator[Row]:
-    """From the path of a changed file to the index that finds it, against read, parse and add."""
+    """From the path of a changed file to the index that finds it, against read, parse
+    and add.
+    """
     index = Index(settings)
     bare = Bm25Index(Policy().lexical, material.ZONE)
     bare.add(map(_doc, index.catalog.since("").added))
     ours, yardsticks = [], []
-    for number, path in enumerate(sorted(settings.vault.glob("facts/*/*.md"))[:CHANGES]):
+    for number, path in enumerate(
+        sorted(settings.vault.glob("facts/*/*.md"))[:CHANGES]
+    ):
         path.write_bytes(path.read_bytes() + f"\nOne more line {number}.\n".encode())
         os.utime(path, (material.OLD + 10, material.OLD + 10))
         ours.append(seconds_of(lambda path=path: index.refresh([path])))
         yardsticks.append(seconds_of(lambda path=path: read_and_add(path, bare)))
     index.close()
-    yield ratio("one file changed", size, statistics.median(ours), ("parse+add", statistics.median(yardsticks)), 3.0)
+    yield ratio(
+        "one file changed",
+        size,
+        statistics.median(ours),
+        ("parse+add", statistics.median(yardsticks)),
+        3.0,
+    )
 
 
 def read_and_add(path: Path, bare: Bm25Index) -> None:
     """The yardstick of a change."""
     raw = path.read_bytes()
-    fact, _ = facts.fact_from(frontmatter.read(raw), str(path), hashlib.sha256(raw).hexdigest(), material.ZONE)
+    fact, _ = facts.fact_from(
+        frontmatter.read(raw), str(path), hashlib.sha256(raw).hexdigest(), material.ZONE
+    )
     assert fact
     bare.add([_doc(fact)])
 
@@ -146,7 +182,15 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     memory = Memory(settings)
     cold = seconds_of(memory.start)
     first = seconds_of(lambda: memory.call("recall", {"query": questions[0]}))
-    yield Row("start to first recall", size, milliseconds(cold + first), "–", (cold + first) * 1e3, 1000, " ms")
+    yield Row(
+        "start to first recall",
+        size,
+        milliseconds(cold + first),
+        "–",
+        (cold + first) * 1e3,
+        1000,
+        " ms",
+    )
     memory.warm()
     full_text = fts5(settings, memory.index)
     now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -156,16 +200,37 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     pairs = [
         (
             seconds_of(lambda one=one: memory.index.search(one, where, POOL)),
-            seconds_of(lambda one=one: full_text.execute(FTS_QUERY, (any_of(one.text), POOL)).fetchall()),
+            seconds_of(
+                lambda one=one: full_text.execute(
+                    FTS_QUERY, (any_of(one.text), POOL)
+                ).fetchall()
+            ),
         )
         for one in asked
     ]
     ours, yardstick = (statistics.median(values) for values in zip(*pairs, strict=True))
-    yield ratio("lexical query, p50", size, ours, ("FTS5 OR", yardstick), 1.0 if notes < 100_000 else 0.3)
+    yield ratio(
+        "lexical query, p50",
+        size,
+        ours,
+        ("FTS5 OR", yardstick),
+        1.0 if notes < 100_000 else 0.3,
+    )
     full_text.close()
-    waits = [seconds_of(lambda text=text: memory.call("recall", {"query": text})) for text in questions]
+    waits = [
+        seconds_of(lambda text=text: memory.call("recall", {"query": text}))
+        for text in questions
+    ]
     middle, late = statistics.median(waits), quantile(waits, 0.95)
-    yield Row("recall, p50", size, milliseconds(middle), "–", middle * 1e3, bar_of(RECALL_BARS, notes), " ms")
+    yield Row(
+        "recall, p50",
+        size,
+        milliseconds(middle),
+        "–",
+        middle * 1e3,
+        bar_of(RECALL_BARS, notes),
+        " ms",
+    )
     yield ratio("recall, p95", size, late, ("p50", middle), 3.0)
     memory.close()
 
@@ -183,7 +248,9 @@ def fts5(settings: Settings, index: Index) -> sqlite3.Connection:
     database = sqlite3.connect(settings.cache / "fts5.db")
     database.execute("CREATE VIRTUAL TABLE unit USING fts5(key UNINDEXED, text)")
     docs = map(_doc, index.catalog.since("").added)
-    database.executemany("INSERT INTO unit VALUES (?, ?)", ((doc.key, doc.text) for doc in docs))
+    database.executemany(
+        "INSERT INTO unit VALUES (?, ?)", ((doc.key, doc.text) for doc in docs)
+    )
     database.execute("INSERT INTO unit (unit) VALUES ('optimize')")
     database.commit()
     return database
@@ -196,7 +263,9 @@ def fts5(settings: Settings, index: Index) -> sqlite3.Connection:
 def daemon(settings: Settings, home: Path) -> Iterator[tuple[str, int]]:
     """The real daemon of the vault: its socket and process id, ready."""
     command = engram("daemon", "--foreground", "--vault", str(settings.vault))
-    child = subprocess.Popen(command, env=material.environment(home), stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        command, env=material.environment(home), stderr=subprocess.DEVNULL
+    )
     path = str(settings.socket)
     try:
         while True:
@@ -215,7 +284,9 @@ def daemon(settings: Settings, home: Path) -> Iterator[tuple[str, int]]:
 
 
 def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[Row]:
-    """What the way through the socket costs, and how soon writes and edits are found behind it."""
+    """What the way through the socket costs, and how soon writes and edits are found
+    behind it.
+    """
     writer = material.Writer(3)
     questions = [writer.question() for _ in range(QUERIES)]
     twin = home.with_name("twin")
@@ -224,23 +295,49 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
         with in_process(material.settings(settings.vault, twin)) as memory:
             pairs = [
                 (
-                    seconds_of(lambda text=text: socket_client.call(path, "recall", {"query": text})),
-                    seconds_of(lambda text=text: memory.call("recall", {"query": text})),
+                    seconds_of(
+                        lambda text=text: socket_client.call(
+                            path, "recall", {"query": text}
+                        )
+                    ),
+                    seconds_of(
+                        lambda text=text: memory.call("recall", {"query": text})
+                    ),
                 )
                 for text in questions
             ]
-        ours, yardstick = (statistics.median(values) for values in zip(*pairs, strict=True))
+        ours, yardstick = (
+            statistics.median(values) for values in zip(*pairs, strict=True)
+        )
         beside = f"in process {milliseconds(yardstick)}"
-        yield Row("recall over the socket", size, milliseconds(ours), beside, (ours - yardstick) * 1e3, 2.0, " ms")
+        yield Row(
+            "recall over the socket",
+            size,
+            milliseconds(ours),
+            beside,
+            (ours - yardstick) * 1e3,
+            2.0,
+            " ms",
+        )
         resident = rss(process)
-        yield Row("memory at rest", size, f"{resident:.0f} MB", "–", resident, bar_of(MEMORY_BARS, notes), " MB")
+        yield Row(
+            "memory at rest",
+            size,
+            f"{resident:.0f} MB",
+            "–",
+            resident,
+            bar_of(MEMORY_BARS, notes),
+            " MB",
+        )
         yield from finding(path, settings, size)
         yield from command_line(settings, home, size)
 
 
 @contextmanager
 def in_process(settings: Settings) -> Iterator[Memory]:
-    """The memory of the vault in this process; it may stand beside a daemon that has another home."""
+    """The memory of the vault in this process; it may stand beside a daemon that has
+    another home.
+    """
     memory = Memory(settings)
     memory.start()
     memory.warm()
@@ -253,26 +350,44 @@ def in_process(settings: Settings) -> Iterator[Memory]:
 def rss(process: int) -> float:
     """Resident megabytes."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    return (
+        next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    )
 
 
 def finding(path: str, settings: Settings, size: str) -> Iterator[Row]:
-    """A statement is found by the first recall after the call that stored it; an edit once the watcher saw it."""
+    """A statement is found by the first recall after the call that stored it; an edit
+    once the watcher saw it.
+    """
     waits, missed = [], 0
     for number in range(EDITS):
         word = f"harpsichord{number}"
         waits.append(
-            seconds_of(lambda word=word: socket_client.call(path, "remember", {"text": f"I bought the {word}."}))
+            seconds_of(
+                lambda word=word: socket_client.call(
+                    path, "remember", {"text": f"I bought the {word}."}
+                )
+            )
         )
         missed += not found(path, word)
     yield Row(
-        "API write, then recall", size, milliseconds(statistics.median(waits)), f"{EDITS} calls", missed, 0, " missed"
+        "API write, then recall",
+        size,
+        milliseconds(statistics.median(waits)),
+        f"{EDITS} calls",
+        missed,
+        0,
+        " missed",
     )
     waits = []
-    for number, note_path in enumerate(sorted(settings.vault.glob("facts/*/*.md"))[-EDITS:]):
+    for number, note_path in enumerate(
+        sorted(settings.vault.glob("facts/*/*.md"))[-EDITS:]
+    ):
         word = f"clavichord{number}"
         draft = note_path.with_name(".draft.tmp")
-        draft.write_bytes(note_path.read_bytes() + f"\nIt mentions the {word}.\n".encode())
+        draft.write_bytes(
+            note_path.read_bytes() + f"\nIt mentions the {word}.\n".encode()
+        )
         begin = time.perf_counter()
         draft.replace(note_path)
         while not found(path, word):
@@ -280,12 +395,16 @@ def finding(path: str, settings: Settings, size: str) -> Iterator[Row]:
         waits.append(time.perf_counter() - begin)
     late = quantile(waits, 0.95)
     middle = f"p50 {milliseconds(statistics.median(waits))}"
-    yield Row("edit → found, p95", size, milliseconds(late), middle, late * 1e3, 1000, " ms")
+    yield Row(
+        "edit → found, p95", size, milliseconds(late), middle, late * 1e3, 1000, " ms"
+    )
 
 
 def found(path: str, word: str) -> bool:
     """Whether recall finds a fact that holds `word`."""
-    hits = socket_client.call(path, "recall", {"query": word, "kinds": ["fact"]})["hits"]
+    hits = socket_client.call(path, "recall", {"query": word, "kinds": ["fact"]})[
+        "hits"
+    ]
     return bool(hits) and word in hits[0]["text"]
 
 
@@ -293,7 +412,11 @@ def command_line(settings: Settings, home: Path, size: str) -> Iterator[Row]:
     """CPU of the processes that a person starts; the daemon's own is not counted."""
     env = material.environment(home)
     bare = child_cpu([sys.executable, "-c", "pass"], env, CALLS)
-    ours = child_cpu(engram("recall", "oat milk", "--vault", str(settings.vault)), env, CALLS)
+    ours = child_cpu(
+        engram("recall", "oat milk", "--vault", str(settings.vault)), env, CALLS
+    )
     yield ratio("CLI recall, CPU", size, ours, ("python -c pass", bare), 3.0)
     ours = child_cpu(engram("--help"), env, CALLS // 2)
-    yield Row("engram --help, CPU", size, milliseconds(ours), "–", ours * 1e3, 150, " ms")
+    yield Row(
+        "engram --help, CPU", size, milliseconds(ours), "–", ours * 1e3, 150, " ms"
+    )

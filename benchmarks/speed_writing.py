@@ -1,4 +1,6 @@
-"""Speeds of the way in: acknowledgement, group commit, scan and redaction, filing, a whole import."""
+"""Speeds of the way in: acknowledgement, group commit, scan and redaction, filing, a
+whole import.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,13 @@ def begun(root: Path) -> Iterator[Memory]:
 def said(turns: Sequence[Turn]) -> list[dict[str, str]]:
     """Turns as `observe` takes them."""
     return [
-        {"id": turn.id, "session": turn.session, "role": turn.role, "text": turn.text, "speaker": turn.speaker}
+        {
+            "id": turn.id,
+            "session": turn.session,
+            "role": turn.role,
+            "text": turn.text,
+            "speaker": turn.speaker,
+        }
         | {"occurred_at": turn.occurred_at.isoformat()}
         for turn in turns
     ]
@@ -76,23 +84,42 @@ def said(turns: Sequence[Turn]) -> list[dict[str, str]]:
 
 
 def observing(memory: Memory, folder: Path) -> Iterator[Row]:
-    """From the call to the answer, as in the daemon, where batches are distilled by others."""
+    """From the call to the answer, as in the daemon, where batches are distilled by
+    others.
+    """
     memory.on_turns = lambda: None
     turns = said(list(material.turns(ALONE + CLIENTS * EACH)))
     descriptor = os.open(folder / "appended", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     ours, bare = [], []
     for turn in turns[:ALONE]:
-        ours.append(seconds_of(lambda turn=turn: memory.call("observe", {"turns": [turn]})))
-        bare.append(seconds_of(lambda turn=turn: append(descriptor, f"{turn}\n".encode())))
+        ours.append(
+            seconds_of(lambda turn=turn: memory.call("observe", {"turns": [turn]}))
+        )
+        bare.append(
+            seconds_of(lambda turn=turn: append(descriptor, f"{turn}\n".encode()))
+        )
     os.close(descriptor)
-    yield ratio("observe, acknowledged", "–", statistics.median(ours), ("append+sync", statistics.median(bare)), 3.0)
+    yield ratio(
+        "observe, acknowledged",
+        "–",
+        statistics.median(ours),
+        ("append+sync", statistics.median(bare)),
+        3.0,
+    )
     counter = CountingSyscalls()
     with calls_through(counter):
         seconds = crowd(memory, turns[ALONE:])
     total = CLIENTS * EACH
     rate = f"{total / seconds:,.0f}/s"
     yield Row(
-        f"observe, {CLIENTS} clients", "–", rate, f"{counter.syncs} syncs", total / counter.syncs, 20, "/sync", True
+        f"observe, {CLIENTS} clients",
+        "–",
+        rate,
+        f"{counter.syncs} syncs",
+        total / counter.syncs,
+        20,
+        "/sync",
+        True,
     )
 
 
@@ -139,13 +166,17 @@ def calls_through(seam: syscalls.Syscalls) -> Iterator[None]:
 
 
 def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
-    """Seconds until every client, each waiting for its answer before it goes on, has said its turns."""
+    """Seconds until every client, each waiting for its answer before it goes on, has
+    said its turns.
+    """
 
     def client(number: int) -> None:
         for turn in turns[number::CLIENTS]:
             memory.call("observe", {"turns": [turn]})
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
+    threads = [
+        threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)
+    ]
     begin = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -158,9 +189,11 @@ def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
 
 
 def note_writer(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
-    """A batch from the buffer to the vault: session file, offline extraction, all rungs, facts, log, journal.
+    """A batch from the buffer to the vault: session file, offline extraction, all
+    rungs, facts, log, journal.
 
-    The yardstick writes the very notes that were written, entities, boxes and traces too, each with a sync of its own.
+    The yardstick writes the very notes that were written, entities, boxes and traces
+    too, each with a sync of its own.
     """
     memory.on_turns = lambda: None
     bare = Bare(folder / "bare")
@@ -175,16 +208,29 @@ def note_writer(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
             memory.file(batch, memory.distil(batch))
         ours.append(time.perf_counter() - begin)
         before, stood = stood, notes(memory.settings.vault)
-        contents = [path.read_bytes() for path, state in stood.items() if before.get(path) != state]
+        contents = [
+            path.read_bytes()
+            for path, state in stood.items()
+            if before.get(path) != state
+        ]
         written += len(contents)
-        yardsticks.append(seconds_of(lambda contents=contents: [bare.write(content) for content in contents]))
+        yardsticks.append(
+            seconds_of(
+                lambda contents=contents: [bare.write(content) for content in contents]
+            )
+        )
     beside = (f"{written / BATCHES:.1f} files", statistics.median(yardsticks))
-    yield ratio(f"filing {BATCH} turns{where}", "–", statistics.median(ours), beside, 3.0)
+    yield ratio(
+        f"filing {BATCH} turns{where}", "–", statistics.median(ours), beside, 3.0
+    )
 
 
 def notes(vault: Path) -> dict[Path, tuple[int, int]]:
     """Every note with what tells two states of it apart."""
-    return {path: ((stat := path.stat()).st_ino, stat.st_mtime_ns) for path in vault.rglob("*.md")}
+    return {
+        path: ((stat := path.stat()).st_ino, stat.st_mtime_ns)
+        for path in vault.rglob("*.md")
+    }
 
 
 class Bare:
@@ -198,11 +244,15 @@ class Bare:
     def write(self, content: bytes) -> None:
         """Write one file."""
         self.count += 1
-        descriptor = os.open(".tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, dir_fd=self.folder)
+        descriptor = os.open(
+            ".tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, dir_fd=self.folder
+        )
         os.write(descriptor, content)
         syscalls.SYS.fsync(descriptor)
         os.close(descriptor)
-        os.rename(".tmp", f"{self.count}.md", src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        os.rename(
+            ".tmp", f"{self.count}.md", src_dir_fd=self.folder, dst_dir_fd=self.folder
+        )
         syscalls.SYS.fsync(self.folder)
 
 
@@ -214,19 +264,40 @@ def scanning() -> Iterator[Row]:
     patterns, policy = table(), Policy().signals
     writer = material.Writer(5)
     pool = " ".join(writer.turn_text("assistant") for _ in range(LARGEST // 150))
-    for name, length, times, bar in (("2 KB", 2048, SCANS, 1.0), (f"{LARGEST >> 10} KB", LARGEST, SCANS // 5, 10.0)):
-        texts = [pool[start * 997 % (len(pool) - length) :][:length] for start in range(times)]
-        waits = [seconds_of(lambda text=text: (scan(text, patterns, policy), redact(text))) for text in texts]
+    for name, length, times, bar in (
+        ("2 KB", 2048, SCANS, 1.0),
+        (f"{LARGEST >> 10} KB", LARGEST, SCANS // 5, 10.0),
+    ):
+        texts = [
+            pool[start * 997 % (len(pool) - length) :][:length]
+            for start in range(times)
+        ]
+        waits = [
+            seconds_of(lambda text=text: (scan(text, patterns, policy), redact(text)))
+            for text in texts
+        ]
         middle, late = statistics.median(waits), quantile(waits, 0.99)
         beside = f"p50 {milliseconds(middle)}"
-        yield Row(f"scan and redact {name}, p99", "–", milliseconds(late), beside, late * 1e3, bar, " ms")
+        yield Row(
+            f"scan and redact {name}, p99",
+            "–",
+            milliseconds(late),
+            beside,
+            late * 1e3,
+            bar,
+            " ms",
+        )
 
 
 # Importing.
 
 
-def importing(memory: Memory, folder: Path, count: int, where: str = "") -> Iterator[Row]:
-    """Turns of conversations of a hundred, by the rules; against the bare writes of the same bytes."""
+def importing(
+    memory: Memory, folder: Path, count: int, where: str = ""
+) -> Iterator[Row]:
+    """Turns of conversations of a hundred, by the rules; against the bare writes of the
+    same bytes.
+    """
     turns = list(material.turns(count, session_turns=100))
     ours = seconds_of(lambda: observe.feed(iter(turns), memory.call))
     vault = memory.settings.vault
@@ -236,7 +307,8 @@ def importing(memory: Memory, folder: Path, count: int, where: str = "") -> Iter
 
 
 def bare_import(vault: Path, turns: Sequence[Turn], folder: Path) -> None:
-    """The yardsticks of observing and of filing: an append for each turn, a write for each note.
+    """The yardsticks of observing and of filing: an append for each turn, a write for
+    each note.
 
     A session file is written once for each batch, as far as it has come.
     """

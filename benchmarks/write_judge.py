@@ -1,11 +1,13 @@
-"""What is right among the facts that were filed: the rule by which a fact meets a golden one.
+"""What is right among the facts that were filed: the rule by which a fact meets a
+golden one.
 
-A fact is right if all its evidence stands in turns that the golden fact accepts, if all keywords of one of its
-alternatives stand in the statement, if no forbidden word does, and if every day it names is a day that the
-golden fact allows. A statement with a denial or a doubt meets only an alternative that speaks of one.
+A fact is right if all its evidence stands in turns that the golden fact accepts, if all
+keywords of one of its alternatives stand in the statement, if no forbidden word does,
+and if every day it names is a day that the golden fact allows. A statement with a
+denial or a doubt meets only an alternative that speaks of one.
 
-Keywords are whole words, or beginnings of words with a `*`. `@` is the owner under any name, `!` a denial that
-must be there, `?` one that may be.
+Keywords are whole words, or beginnings of words with a `*`. `@` is the owner under any
+name, `!` a denial that must be there, `?` one that may be.
 """
 
 from __future__ import annotations
@@ -22,7 +24,17 @@ from engram.core.language.words import STOP
 
 Golden = Mapping[str, Any]
 
-OWNER = ("nora", "noras", "user", "owner", "die person", "la persona", "la personne", "诺拉", "用户")
+OWNER = (
+    "nora",
+    "noras",
+    "user",
+    "owner",
+    "die person",
+    "la persona",
+    "la personne",
+    "诺拉",
+    "用户",
+)
 _DENYING = """
     no not never nor nothing without cannot can't won't don't doesn't didn't isn't wasn't aren't neither
     nicht kein keine keinen keinem keiner keines nie niemals ne pas jamais aucun nunca ningún ninguna sin 不 没
@@ -41,9 +53,12 @@ MONTHS = tuple(
 _WORDS = re.compile(r"\d+(?:[.,:]\d+)*\w*|[^\W\d_](?:\w|['’-](?=\w))*[+#]*")
 _AS_OF = re.compile(r"\(as of [^)]*\)")
 _NAMED_DAY = re.compile(
-    rf"\b(?:(\d{{1,2}}) )?({'|'.join(MONTHS)}) (\d{{4}})\b|\b(\d{{4}})-(\d\d)-(\d\d)\b", re.IGNORECASE
+    rf"\b(?:(\d{{1,2}}) )?({'|'.join(MONTHS)}) (\d{{4}})\b|\b(\d{{4}})-(\d\d)-(\d\d)\b",
+    re.IGNORECASE,
 )
-_NAMED_YEAR = re.compile(r"\b(?:in|of|since|until|from|by|before|after) (\d{4})\b", re.IGNORECASE)
+_NAMED_YEAR = re.compile(
+    r"\b(?:in|of|since|until|from|by|before|after) (\d{4})\b", re.IGNORECASE
+)
 _UNSPACED = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -51,8 +66,8 @@ _UNSPACED = re.compile(r"[\u3400-\u9fff]")
 class Filed:
     """A fact as it stands in the vault.
 
-    `turns` are the ids of its evidence, `said` is the text of the first and `spoken` its day; `quote` should
-    stand in it. `begins` is the day from which the fact holds.
+    `turns` are the ids of its evidence, `said` is the text of the first and `spoken`
+    its day; `quote` should stand in it. `begins` is the day from which the fact holds.
     """
 
     id: str
@@ -84,7 +99,9 @@ def _plain(text: str) -> str:
 
 
 def says(text: str, alternative: Sequence[str]) -> bool:
-    """Whether the statement has every keyword of `alternative`, and denies or doubts only where that does."""
+    """Whether the statement has every keyword of `alternative`, and denies or doubts
+    only where that does.
+    """
     plain = _plain(text)
     denied = holds(plain, DENIALS) or "n't" in plain
     if "!" in alternative and not denied:
@@ -92,28 +109,48 @@ def says(text: str, alternative: Sequence[str]) -> bool:
     marks = {"!", "?", *DENIALS, *DOUBTS}
     if (denied or holds(plain, DOUBTS)) and marks.isdisjoint(alternative):
         return False
-    return all(holds(plain, OWNER if word == "@" else (word,)) for word in alternative if word not in {"!", "?"})
+    return all(
+        holds(plain, OWNER if word == "@" else (word,))
+        for word in alternative
+        if word not in {"!", "?"}
+    )
 
 
 def worded(fact: Filed, golden: Golden) -> bool:
     """Whether the evidence and the words are right; dates apart."""
-    if not fact.turns or not set(fact.turns) <= set(golden["turn"]) or holds(_plain(fact.text), golden["not"]):
+    if (
+        not fact.turns
+        or not set(fact.turns) <= set(golden["turn"])
+        or holds(_plain(fact.text), golden["not"])
+    ):
         return False
     return any(says(fact.text, alternative) for alternative in golden["any"])
 
 
 def dated(fact: Filed, golden: Golden) -> bool:
-    """Whether every day that the fact begins at or names is one of the golden fact's; to name none is right.
+    """Whether every day that the fact begins at or names is one of the golden fact's;
+    to name none is right.
 
-    Where the golden fact has no day, the fact may hold from the day it was said. What the turn itself spells
-    out needs no reckoning, nor does `(as of …)`, which is that day.
+    Where the golden fact has no day, the fact may hold from the day it was said. What
+    the turn itself spells out needs no reckoning, nor does `(as of …)`, which is that
+    day.
     """
-    days = {date.fromisoformat(day) for day in (golden["when"], *golden.get("also_when", ())) if day}
+    days = {
+        date.fromisoformat(day)
+        for day in (golden["when"], *golden.get("also_when", ()))
+        if day
+    }
     also = set() if golden["when"] else {fact.spoken}
     if fact.begins and fact.begins not in days | also:
         return False
-    years = {found[1] for found in _NAMED_YEAR.finditer(_reckoned(fact)) if found[1] not in fact.said}
-    return years <= {str(day.year) for day in days} and all(_allowed(*named, days) for named in _named(fact))
+    years = {
+        found[1]
+        for found in _NAMED_YEAR.finditer(_reckoned(fact))
+        if found[1] not in fact.said
+    }
+    return years <= {str(day.year) for day in days} and all(
+        _allowed(*named, days) for named in _named(fact)
+    )
 
 
 def _reckoned(fact: Filed) -> str:
@@ -121,7 +158,9 @@ def _reckoned(fact: Filed) -> str:
 
 
 def _named(fact: Filed) -> Iterator[tuple[date, bool]]:
-    """The days that the statement reckons out; a month without a day gives its first, and True."""
+    """The days that the statement reckons out; a month without a day gives its first,
+    and True.
+    """
     for found in _NAMED_DAY.finditer(_reckoned(fact)):
         if found.group() in fact.said:
             continue
@@ -129,15 +168,23 @@ def _named(fact: Filed) -> Iterator[tuple[date, bool]]:
         if iso[0]:
             yield date(*map(int, iso)), False
         else:
-            yield date(int(year), MONTHS.index(month.casefold()) + 1, int(day or 1)), day is None
+            yield (
+                date(int(year), MONTHS.index(month.casefold()) + 1, int(day or 1)),
+                day is None,
+            )
 
 
-def _allowed(day: date, is_whole_month: bool, days: set[date]) -> bool:  # noqa: FBT001  what `_named` gives
-    return day in days or (is_whole_month and any((day.year, day.month) == (one.year, one.month) for one in days))
+def _allowed(day: date, is_whole_month: bool, days: set[date]) -> bool:  # noqa: FBT001
+    return day in days or (
+        is_whole_month
+        and any((day.year, day.month) == (one.year, one.month) for one in days)
+    )
 
 
 def near_duplicates(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of statements with the same words, or nearly, that differ in no number, name or denial."""
+    """Pairs of statements with the same words, or nearly, that differ in no number,
+    name or denial.
+    """
     told = [(text, *_content(text)) for text in texts]
     return [
         (one, other)
@@ -147,16 +194,24 @@ def near_duplicates(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _content(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a statement that carry meaning, and those of them that are names, numbers or denials."""
+    """The words of a statement that carry meaning, and those of them that are names,
+    numbers or denials.
+    """
     found = _WORDS.findall(_AS_OF.sub("", text))
-    stop = frozenset().union(*(STOP[code] for code in ("en", "de", "fr", "es"))) - set(DENIALS)
+    stop = frozenset().union(*(STOP[code] for code in ("en", "de", "fr", "es"))) - set(
+        DENIALS
+    )
     small = [word.casefold() for word in found]
     telling = {word for word in small if word not in stop}
-    names = {word.casefold() for word in found[1:] if word[0].isupper() or word[0].isdigit()}
+    names = {
+        word.casefold() for word in found[1:] if word[0].isupper() or word[0].isdigit()
+    }
     return frozenset(telling), frozenset(names | (telling & set(DENIALS)))
 
 
-def _are_near(words: frozenset[str], others: frozenset[str], telling: frozenset[str]) -> bool:
+def _are_near(
+    words: frozenset[str], others: frozenset[str], telling: frozenset[str]
+) -> bool:
     if not words or not others or (words ^ others) & telling:
         return False
     return len(words & others) >= NEARLY * len(words | others)

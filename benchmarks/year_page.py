@@ -1,4 +1,6 @@
-"""What a simulated year leaves, as text: the listing of its tree, the table by month, the plot."""
+"""What a simulated year leaves, as text: the listing of its tree, the table by month,
+the plot.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ _STEPS = 4
 
 
 def listing(vault: Path) -> list[str]:
-    """A line for each folder: how many notes, of which status, and a hash of their names and bytes.
+    """A line for each folder: how many notes, of which status, and a hash of their
+    names and bytes.
 
     It tells two trees apart and says nothing of what was said.
     """
@@ -49,12 +52,18 @@ def _folder(vault: Path, folder: str, paths: Iterable[Path]) -> str:
     digest, statuses, count = hashlib.sha256(), Counter[str](), 0
     for path in paths:
         raw = path.read_bytes()
-        digest.update(f"{path.relative_to(vault).as_posix()}\n{len(raw)}\n".encode() + raw)
+        digest.update(
+            f"{path.relative_to(vault).as_posix()}\n{len(raw)}\n".encode() + raw
+        )
         count += 1
         if path.suffix == ".md":
             statuses[str(frontmatter.read(raw).keys.get("status") or "")] += 1
-    told = ", ".join(f"{status} {number}" for status, number in sorted(statuses.items()) if status)
-    return "  ".join(filter(None, [folder, f"{count} files", told, digest.hexdigest()[:16]]))
+    told = ", ".join(
+        f"{status} {number}" for status, number in sorted(statuses.items()) if status
+    )
+    return "  ".join(
+        filter(None, [folder, f"{count} files", told, digest.hexdigest()[:16]])
+    )
 
 
 def table(months: Sequence[Month]) -> str:
@@ -73,10 +82,19 @@ def table(months: Sequence[Month]) -> str:
     head = [*names, "Runs", "Calls"]
     rows = [head, ["---"] * len(head)]
     for month in months:
-        notes = [month.notes[folder] for folder in ("sessions", "episodes", "boxes", "entities")]
+        notes = [
+            month.notes[folder]
+            for folder in ("sessions", "episodes", "boxes", "entities")
+        ]
         runs = " + ".join(str(month.runs[name]) for name in CADENCES)
         stages = [month.stage[name] for name in STAGES]
-        numbers = [month.status["active"], *stages, month.status["archived"], over(month), *notes]
+        numbers = [
+            month.status["active"],
+            *stages,
+            month.status["archived"],
+            over(month),
+            *notes,
+        ]
         rows.append([month.name, *map(str, numbers), runs, str(month.calls.total())])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -87,7 +105,9 @@ def over(month: Month) -> int:
 
 
 def plot(months: Sequence[Month]) -> str:
-    """A bar for each month: what is active by stage, above it what is archived and over."""
+    """A bar for each month: what is active by stage, above it what is archived and
+    over.
+    """
     bars = [_parts(month) for month in months]
     most = max(sum(bar.values()) for bar in bars) or 1
     step = max(1, -(-most // _STEPS // 10) * 10)
@@ -101,27 +121,42 @@ def plot(months: Sequence[Month]) -> str:
     ]
     for value in range(0, top + 1, step):
         y = _y(value, top)
-        out.append(f'<line x1="{_LEFT}" x2="{wide - _GAP}" y1="{y}" y2="{y}" stroke="#e3e5e8"/>')
-        out.append(f'<text x="{_LEFT - 6}" y="{y + 3}" text-anchor="end" fill="#555">{value}</text>')
+        out.append(
+            f'<line x1="{_LEFT}" x2="{wide - _GAP}" y1="{y}" y2="{y}" stroke="#e3e5e8"/>'
+        )
+        out.append(
+            f'<text x="{_LEFT - 6}" y="{y + 3}" text-anchor="end" fill="#555">{value}</text>'
+        )
     for place, (month, bar) in enumerate(zip(months, bars, strict=True)):
         x, height = _LEFT + _GAP + place * (_BAR + _GAP), 0
         for name, count in bar.items():
             if count:
                 low, high = _y(height, top), _y(height + count, top)
-                shape = f'x="{x}" y="{high}" width="{_BAR}" height="{round(low - high, 1)}"'
-                out.append(f'<rect {shape} fill="{COLOURS[name]}"><title>{month.name}: {name} {count}</title></rect>')
+                shape = (
+                    f'x="{x}" y="{high}" width="{_BAR}" height="{round(low - high, 1)}"'
+                )
+                out.append(
+                    f'<rect {shape} fill="{COLOURS[name]}"><title>{month.name}: {name} {count}</title></rect>'
+                )
             height += count
-        out.append(f'<text x="{x + _BAR / 2}" y="{_TOP + _HIGH + 14}" text-anchor="middle">{month.name[2:]}</text>')
+        out.append(
+            f'<text x="{x + _BAR / 2}" y="{_TOP + _HIGH + 14}" text-anchor="middle">{month.name[2:]}</text>'
+        )
     x = _LEFT
     for name, colour in COLOURS.items():
-        out.append(f'<rect x="{x}" y="{_TOP + _HIGH + 34}" width="10" height="10" fill="{colour}"/>')
+        out.append(
+            f'<rect x="{x}" y="{_TOP + _HIGH + 34}" width="10" height="10" fill="{colour}"/>'
+        )
         out.append(f'<text x="{x + 14}" y="{_TOP + _HIGH + 43}">{name}</text>')
         x += 24 + 6 * len(name)
     return "\n".join([*out, "</svg>", ""])
 
 
 def _parts(month: Month) -> dict[str, int]:
-    return {name: month.stage[name] for name in STAGES} | {"archived": month.status["archived"], "over": over(month)}
+    return {name: month.stage[name] for name in STAGES} | {
+        "archived": month.status["archived"],
+        "over": over(month),
+    }
 
 
 def _y(value: int, top: int) -> float:

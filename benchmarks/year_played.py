@@ -1,8 +1,10 @@
-"""A year of the daemon on a clock of its own: its turns, its nights, and what a person does now and then.
+"""A year of the daemon on a clock of its own: its turns, its nights, and what a person
+does now and then.
 
-The daemon is the real one with its threads, its socket and its watcher; the model is a server on this machine. Only
-the minute at which it looks what is due is given by the clock: each thing that becomes due is due at its own time,
-and the clock stands still until it is done. So the same year makes the same vault, byte for byte.
+The daemon is the real one with its threads, its socket and its watcher; the model is a
+server on this machine. Only the minute at which it looks what is due is given by the
+clock: each thing that becomes due is due at its own time, and the clock stands still
+until it is done. So the same year makes the same vault, byte for byte.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """What stands in the vault at the end of a month; runs and model calls are those of the month."""
+    """What stands in the vault at the end of a month; runs and model calls are those of
+    the month.
+    """
 
     name: str
     status: Counter[str]
@@ -60,7 +64,9 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A year that is over: the vault, how many turns, from when to when, the months, questions by task, findings."""
+    """A year that is over: the vault, how many turns, from when to when, the months,
+    questions by task, findings.
+    """
 
     vault: Path
     turns: int
@@ -72,17 +78,35 @@ class Played:
 
 
 def played(
-    folder: Path, model: YearModel, said: Sequence[Said], questions: Sequence[str], zone: str, length: timedelta = YEAR
+    folder: Path,
+    model: YearModel,
+    said: Sequence[Said],
+    questions: Sequence[str],
+    zone: str,
+    length: timedelta = YEAR,
 ) -> Played:
-    """These turns at their times, and on until a year after the first; the vault stands in `folder`."""
+    """These turns at their times, and on until a year after the first; the vault stands
+    in `folder`.
+    """
     first = said[0].at
     with Year(folder, model, first - timedelta(seconds=1), zone) as year:
         year.play(said, first + length, questions)
         found = [json.dumps(finding) for finding in year.call("doctor")["findings"]]
-        found += [f"{name}: {fault}" for name, fault in {**year.memory.faults, **year.daemon.faults()}.items()]
+        found += [
+            f"{name}: {fault}"
+            for name, fault in {**year.memory.faults, **year.daemon.faults()}.items()
+        ]
     months = tuple(year.months)
     heard = sum(one.at < first + length for one in said)
-    return Played(year.settings.vault, heard, first, first + length, months, Counter(model.calls), tuple(found))
+    return Played(
+        year.settings.vault,
+        heard,
+        first,
+        first + length,
+        months,
+        Counter(model.calls),
+        tuple(found),
+    )
 
 
 @dataclass
@@ -101,7 +125,11 @@ class Year:
         self._fake.__enter__()
         self.settings = _settings(self.folder, self._fake.url, self.zone)
         self._stepped = SteppedDaemon(self.settings, self.began).__enter__()
-        self.memory, self.daemon, self.call = self._stepped.memory, self._stepped.daemon, self._stepped.call
+        self.memory, self.daemon, self.call = (
+            self._stepped.memory,
+            self._stepped.daemon,
+            self._stepped.call,
+        )
         self._touched = set[str]()
         self._counted = Counter[str]()
         return self
@@ -115,9 +143,11 @@ class Year:
         """The time of the daemon."""
         return self._stepped.now
 
-    # -- time -----------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------
 
-    def play(self, said: Sequence[Said], until: datetime, questions: Sequence[str] = ()) -> None:
+    def play(
+        self, said: Sequence[Said], until: datetime, questions: Sequence[str] = ()
+    ) -> None:
         """Every turn at its time, and what is due until the last moment."""
         turns = iter(sorted(said, key=lambda one: one.at))
         turn = next(turns, None)
@@ -151,10 +181,16 @@ class Year:
     def _evening(self, after: datetime) -> datetime:
         local = after.astimezone(self.settings.zone)
         day = local.replace(hour=0, minute=0, second=0, microsecond=0)
-        return next(at.astimezone(UTC) for at in (day + EVENING, day + EVENING + timedelta(days=1)) if at > after)
+        return next(
+            at.astimezone(UTC)
+            for at in (day + EVENING, day + EVENING + timedelta(days=1))
+            if at > after
+        )
 
     def _month_ends(self) -> datetime:
-        local = self.now.astimezone(self.settings.zone).replace(hour=0, minute=0, second=0, microsecond=0, day=1)
+        local = self.now.astimezone(self.settings.zone).replace(
+            hour=0, minute=0, second=0, microsecond=0, day=1
+        )
         return (local + timedelta(days=32)).replace(day=1).astimezone(UTC)
 
     def _at_midnight(self) -> bool:
@@ -162,7 +198,9 @@ class Year:
         return (local.hour, local.minute, local.second) == (0, 0, 0)
 
     def _ticks(self) -> Iterator[datetime]:
-        """When the daemon would see that something is due: a batch, a box, the end of a talk, light order."""
+        """When the daemon would see that something is due: a batch, a box, the end of a
+        talk, light order.
+        """
         due = self.memory.next_due()
         if due:
             yield max(due, self.now + timedelta(seconds=1))
@@ -172,44 +210,69 @@ class Year:
                 yield tick
                 break
 
-    # -- people ---------------------------------------------------------------------------------------
+    # -- people ------------------------------------------------------------------------
 
     def _by_hand(self) -> None:
-        """On some days of a month a person does something to a memory that nobody touched yet."""
+        """On some days of a month a person does something to a memory that nobody
+        touched yet.
+        """
         local = self.now.astimezone(self.settings.zone)
         if not (deed := DEEDS.get(local.day)):
             return
-        facts = [one for one in self.memory.index.catalog.facts("") if one.id not in self._touched]
-        facts = [one for one in facts if one.status == "active" and one.origin == "model"]
+        facts = [
+            one
+            for one in self.memory.index.catalog.facts("")
+            if one.id not in self._touched
+        ]
+        facts = [
+            one for one in facts if one.status == "active" and one.origin == "model"
+        ]
         if len(facts) < FEW:
             return
-        chosen = sorted(facts, key=lambda fact: fact.id)[local.month * 7919 % len(facts)]
+        chosen = sorted(facts, key=lambda fact: fact.id)[
+            local.month * 7919 % len(facts)
+        ]
         self._touched.add(chosen.id)
         if deed == "edit":
             path = self.settings.vault / chosen.path
-            path.write_text(path.read_text().replace(f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"))
+            path.write_text(
+                path.read_text().replace(
+                    f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"
+                )
+            )
             self.daemon.background.changed({path})
         elif deed == "correct":
-            self.call("correct", id=chosen.id, text=f"{chosen.text.rstrip('.')}, as far as I know.")
+            self.call(
+                "correct",
+                id=chosen.id,
+                text=f"{chosen.text.rstrip('.')}, as far as I know.",
+            )
         elif deed == "pin":
             self.call("update", id=chosen.id, pinned=True)
         else:
             self.call(deed, id=chosen.id)
 
-    # -- counts ---------------------------------------------------------------------------------------
+    # -- counts ------------------------------------------------------------------------
 
     def _count(self) -> None:
         vault = self.settings.vault
         facts = self.memory.index.catalog.facts("")
         view = self.memory.maintenance_loop.order.snapshot.view(self.now)
         notes = Counter(
-            path.relative_to(vault).parts[0] for path in vault.rglob("*.md") if len(path.relative_to(vault).parts) > 1
+            path.relative_to(vault).parts[0]
+            for path in vault.rglob("*.md")
+            if len(path.relative_to(vault).parts) > 1
         )
         local = (self.now - timedelta(days=1)).astimezone(self.settings.zone)
         calls = Counter(self.model.calls)
         runs = Counter(
             row["cadence"]
-            for row in map(json.loads, (vault / RUNS).read_text().splitlines() if (vault / RUNS).exists() else ())
+            for row in map(
+                json.loads,
+                (vault / RUNS).read_text().splitlines()
+                if (vault / RUNS).exists()
+                else (),
+            )
             if row["at"][:7] == f"{local:%Y-%m}"
         )
         self.months.append(
@@ -230,7 +293,11 @@ def _settings(folder: Path, url: str, zone: str) -> Settings:
     plant(vault, ID, template_folder())
     (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "{zone}"\n')
     env = {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
-    env |= {"ENGRAM_MODEL": "recorded", "ENGRAM_BASE_URL": url, "ENGRAM_API_KEY": "none"}
+    env |= {
+        "ENGRAM_MODEL": "recorded",
+        "ENGRAM_BASE_URL": url,
+        "ENGRAM_API_KEY": "none",
+    }
     loaded = config.load(vault, env)
     loaded.state.mkdir(parents=True)
     (loaded.state / "device").write_text(f"{DEVICE}\n")

@@ -28,12 +28,18 @@ FILES = {
 }
 
 ENVIRONMENT = (
-    ("ENGRAM_HOME", "one folder for configuration (`config.toml`), state, cache and socket, instead of the next four"),
+    (
+        "ENGRAM_HOME",
+        "one folder for configuration (`config.toml`), state, cache and socket, instead of the next four",
+    ),
     ("XDG_CONFIG_HOME", "where `engram/config.toml` stands; else `~/.config`"),
     ("XDG_STATE_HOME", "where the journal and the lock stand; else `~/.local/state`"),
     ("XDG_CACHE_HOME", "where the index stands; else `~/.cache`"),
     ("XDG_RUNTIME_DIR", "where the socket stands; else below the state folder"),
-    ("ENGRAM_API_KEY", "the model's key, when no `model.api_key_file` and no systemd credential gives it"),
+    (
+        "ENGRAM_API_KEY",
+        "the model's key, when no `model.api_key_file` and no systemd credential gives it",
+    ),
     ("OPENAI_API_KEY", "the same, after `ENGRAM_API_KEY`; alone it starts no model"),
     ("CREDENTIALS_DIRECTORY", "set by systemd: the folder of the credential `api_key`"),
     ("TZ", "the time zone where `zone` is empty"),
@@ -52,11 +58,22 @@ def config_page() -> str:
     ]
     for place, (title, words) in FILES.items():
         own = [key for key in keys() if key.place == place]
-        table = [(f"`{key.name}`", _kind(key), _shown(key), _meaning(key)) for key in own]
-        parts += [f"## {title}\n", f"{words}\n", *_table(("Key", "Kind", "Default", "Meaning"), table), ""]
-    variables = [(f"`{key.env}`", f"goes before `{key.name}`") for key in keys() if key.env]
+        table = [
+            (f"`{key.name}`", _kind(key), _shown(key), _meaning(key)) for key in own
+        ]
+        parts += [
+            f"## {title}\n",
+            f"{words}\n",
+            *_table(("Key", "Kind", "Default", "Meaning"), table),
+            "",
+        ]
+    variables = [
+        (f"`{key.env}`", f"goes before `{key.name}`") for key in keys() if key.env
+    ]
     variables += [(f"`{name}`", meaning) for name, meaning in ENVIRONMENT]
-    return "\n".join([*parts, "## Environment\n", *_table(("Variable", "Meaning"), variables), ""])
+    return "\n".join(
+        [*parts, "## Environment\n", *_table(("Variable", "Meaning"), variables), ""]
+    )
 
 
 def policy_page() -> str:
@@ -71,11 +88,22 @@ def policy_page() -> str:
     for row in rows(Policy()):
         if row.concern != concern:
             concern = row.concern
-            parts += [f"\n## {concern}\n", "| Number | Default | Unit | Range | Source | Meaning | Key |"]
+            parts += [
+                f"\n## {concern}\n",
+                "| Number | Default | Unit | Range | Source | Meaning | Key |",
+            ]
             parts.append("|---|---|---|---|---|---|---|")
         span = f"{_number(row.low)} to {_number(row.high)}"
         key = f"`{row.key}`" if row.key else ""
-        cells = (f"`{row.name}`", _number(row.value), row.unit, span, row.source, row.meaning, key)
+        cells = (
+            f"`{row.name}`",
+            _number(row.value),
+            row.unit,
+            span,
+            row.source,
+            row.meaning,
+            key,
+        )
         parts.append(f"| {' | '.join(cells)} |".replace("|  |", "| |"))
     return "\n".join([*parts, ""])
 
@@ -97,7 +125,9 @@ def named_tests() -> dict[str, list[str]]:
                 wanted.append(comment[1])
             elif wanted and (test := re.match(r"def (test_\w+)", line)):
                 for row in wanted:
-                    found.setdefault(row, []).append(f"{path.relative_to(DOCS.parent).as_posix()}::{test[1]}")
+                    found.setdefault(row, []).append(
+                        f"{path.relative_to(DOCS.parent).as_posix()}::{test[1]}"
+                    )
                 wanted = []
     return found
 
@@ -111,7 +141,12 @@ def _with_tests(line: str, named: Mapping[str, list[str]]) -> str:
     return " | ".join([*cells[:3], f"{tests} |"])
 
 
-PAGES = {"config.md": config_page, "policy.md": policy_page, "cli.md": cli_reference, "rows.md": rows_page}
+PAGES = {
+    "config.md": config_page,
+    "policy.md": policy_page,
+    "cli.md": cli_reference,
+    "rows.md": rows_page,
+}
 
 
 def main() -> None:
@@ -121,7 +156,13 @@ def main() -> None:
 
 
 def _kind(key: Key) -> str:
-    return {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list of texts"}[key.kind]
+    return {
+        str: "text",
+        int: "whole number",
+        float: "number",
+        bool: "true or false",
+        list: "list of texts",
+    }[key.kind]
 
 
 def _shown(key: Key) -> str:
@@ -129,7 +170,11 @@ def _shown(key: Key) -> str:
         return "empty"
     if isinstance(key.default, bool):
         return f"`{str(key.default).lower()}`"
-    return f"`{key.default}`" if isinstance(key.default, str) else f"`{_number(key.default)}`"
+    return (
+        f"`{key.default}`"
+        if isinstance(key.default, str)
+        else f"`{_number(key.default)}`"
+    )
 
 
 def _meaning(key: Key) -> str:

@@ -1,7 +1,9 @@
-"""Settings: two TOML files and the environment laid over the policy table; nobody else reads either.
+"""Settings: two TOML files and the environment laid over the policy table; nobody else
+reads either.
 
-`engram.toml` travels with the vault and may hold harmless keys only; endpoints, keys and ports come from
-the user's own configuration file or the environment. Every problem is reported at once, with a suggestion.
+`engram.toml` travels with the vault and may hold harmless keys only; endpoints, keys
+and ports come from the user's own configuration file or the environment. Every problem
+is reported at once, with a suggestion.
 """
 
 from __future__ import annotations
@@ -32,9 +34,11 @@ Place = Literal["vault", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: which file may hold it, its type, default, environment variable and meaning.
+    """One setting: which file may hold it, its type, default, environment variable and
+    meaning.
 
-    A text is one of `choices`, or all of it fits `pattern`; a whole number without a policy row is 0 to `most`.
+    A text is one of `choices`, or all of it fits `pattern`; a whole number without a
+    policy row is 0 to `most`.
     """
 
     name: str
@@ -88,8 +92,21 @@ TEXT_KEYS: tuple[Key, ...] = (
         "curve by which episodes are forgotten; huber falls faster than l2 and elastic, to nothing after 58 days",
         choices=tuple(CURVES),
     ),
-    Key("redact", "user", str, "redact", "what happens to secrets", choices=("off", "redact", "drop")),
-    Key("patterns", "vault", list, [], "your own regular expressions that mean: distil this turn now"),
+    Key(
+        "redact",
+        "user",
+        str,
+        "redact",
+        "what happens to secrets",
+        choices=("off", "redact", "drop"),
+    ),
+    Key(
+        "patterns",
+        "vault",
+        list,
+        [],
+        "your own regular expressions that mean: distil this turn now",
+    ),
     Key(
         "drift_roots",
         "user",
@@ -117,7 +134,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         choices=("ask", "apply"),
     ),
     Key("log_content", "user", bool, False, "write memory text into the log"),
-    Key("model.name", "user", str, "", "language model; empty: the offline rules", env="ENGRAM_MODEL"),
+    Key(
+        "model.name",
+        "user",
+        str,
+        "",
+        "language model; empty: the offline rules",
+        env="ENGRAM_MODEL",
+    ),
     Key(
         "model.small",
         "user",
@@ -134,7 +158,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         "any OpenAI-compatible server; empty: OpenAI's",
         env="ENGRAM_BASE_URL",
     ),
-    Key("model.api", "user", str, "auto", "form of the API", choices=("auto", "responses", "chat")),
+    Key(
+        "model.api",
+        "user",
+        str,
+        "auto",
+        "form of the API",
+        choices=("auto", "responses", "chat"),
+    ),
     Key(
         "model.api_key_file",
         "user",
@@ -187,7 +218,9 @@ def keys() -> tuple[Key, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model to ask and where, and which one for small jobs (`B14`); the key never appears in a repr."""
+    """Which model to ask and where, and which one for small jobs (`B14`); the key never
+    appears in a repr.
+    """
 
     name: str
     base_url: str | None = None
@@ -209,9 +242,11 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the program was told. `state`, `cache` and `runtime` are this vault's own folders.
+    """Everything the program was told. `state`, `cache` and `runtime` are this vault's
+    own folders.
 
-    `place` says why these: the vault's id names them, and a copy has others than its original.
+    `place` says why these: the vault's id names them, and a copy has others than its
+    original.
     """
 
     vault: Path
@@ -242,13 +277,20 @@ class Settings:
 def user_file(env: Mapping[str, str]) -> Path:
     """The user's own configuration file."""
     base = (
-        env.get("ENGRAM_HOME") or env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".config")
+        env.get("ENGRAM_HOME")
+        or env.get("XDG_CONFIG_HOME")
+        or str(Path(env.get("HOME", "~")).expanduser() / ".config")
     )
-    return Path(base) / "engram" / "config.toml" if not env.get("ENGRAM_HOME") else Path(base) / "config.toml"
+    return (
+        Path(base) / "engram" / "config.toml"
+        if not env.get("ENGRAM_HOME")
+        else Path(base) / "config.toml"
+    )
 
 
 def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
-    """The settings for `vault`, else for ENGRAM_VAULT, the user's file, this folder if it is a vault, ~/Engram.
+    """The settings for `vault`, else for ENGRAM_VAULT, the user's file, this folder if
+    it is a vault, ~/Engram.
 
     Raises ConfigError naming every problem in every place.
     """
@@ -265,11 +307,14 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     embeddings = _embeddings(values, env, problems)
     if problems:
         raise ConfigError(
-            "; ".join(problems), fix="Mend these and start again; `engram config explain KEY` tells more."
+            "; ".join(problems),
+            fix="Mend these and start again; `engram config explain KEY` tells more.",
         )
     vault_id = values["id"] or hashlib.sha256(os.fsencode(folder)).hexdigest()[:26]
     homes = _homes(env)
-    place = location.choose(str(folder), vault_id, str(homes[0]), lambda other: _id_at(Path(other)))
+    place = location.choose(
+        str(folder), vault_id, str(homes[0]), lambda other: _id_at(Path(other))
+    )
     state, cache, runtime = (home / place.leaf for home in homes)
     return Settings(
         vault=folder,
@@ -294,17 +339,33 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
 
 
 def _policy(values: Mapping[str, Any]) -> Policy:
-    """The policy with the numbers that are set, and the curve of retention that is named (`D4`)."""
-    policy = with_settings(Policy(), {name: value for name, value in values.items() if isinstance(value, int | float)})
+    """The policy with the numbers that are set, and the curve of retention that is
+    named (`D4`).
+    """
+    policy = with_settings(
+        Policy(),
+        {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float)
+        },
+    )
     form = CURVES[values["retention"]]
-    return replace(policy, decay=replace(policy.decay, bend=form.bend, straight=form.straight))
+    return replace(
+        policy, decay=replace(policy.decay, bend=form.bend, straight=form.straight)
+    )
 
 
 def _home(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or Path.home())
 
 
-def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> Path:
+def _vault_folder(
+    vault: Path | None,
+    user: Mapping[str, Any],
+    env: Mapping[str, str],
+    problems: list[str],
+) -> Path:
     if vault is not None:
         chosen = vault
     elif user.get("vault"):
@@ -315,7 +376,11 @@ def _vault_folder(vault: Path | None, user: Mapping[str, Any], env: Mapping[str,
         chosen = _home(env) / "Engram"
     try:
         return chosen.expanduser().resolve()
-    except (OSError, RuntimeError, ValueError) as fault:  # also in a folder that is gone
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as fault:  # also in a folder that is gone
         problems.append(f"vault: {str(chosen)!r} names no folder ({fault})")
         return _home(env)
 
@@ -326,16 +391,23 @@ def _id_at(folder: Path) -> str:
 
 
 def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
-    """The homes of state, cache and sockets, in which each vault has a folder of its own.
+    """The homes of state, cache and sockets, in which each vault has a folder of its
+    own.
 
     All of it may be deleted at rest but the journal in the state.
     """
     if own := env.get("ENGRAM_HOME"):
         base = Path(own).expanduser().resolve()
         return base / "state", base / "cache", base / "run"
-    state = Path(env.get("XDG_STATE_HOME") or _home(env) / ".local" / "state") / "engram"
+    state = (
+        Path(env.get("XDG_STATE_HOME") or _home(env) / ".local" / "state") / "engram"
+    )
     cache = Path(env.get("XDG_CACHE_HOME") or _home(env) / ".cache") / "engram"
-    runtime = Path(env["XDG_RUNTIME_DIR"]) / "engram" if env.get("XDG_RUNTIME_DIR") else state / "run"
+    runtime = (
+        Path(env["XDG_RUNTIME_DIR"]) / "engram"
+        if env.get("XDG_RUNTIME_DIR")
+        else state / "run"
+    )
     return state, cache, runtime
 
 
@@ -358,9 +430,16 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
         key = known.get(name)
         if key is None:
             near = difflib.get_close_matches(name, known, 1)
-            problems.append(f"{path}: unknown key {name!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+            problems.append(
+                f"{path}: unknown key {name!r}"
+                + (f", did you mean {near[0]!r}?" if near else "")
+            )
         elif key.place != place:
-            where = "the user's configuration file" if key.place == "user" else "the vault's engram.toml"
+            where = (
+                "the user's configuration file"
+                if key.place == "user"
+                else "the vault's engram.toml"
+            )
             problems.append(f"{path}: {name!r} belongs in {where}, not here")
         elif misfit := _misfit(key, value):
             problems.append(f"{path}: {name} {misfit}")
@@ -372,7 +451,11 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     flat: list[tuple[str, Any]] = []
     for name, value in tree.items():
-        flat += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
+        flat += (
+            _flat(value, f"{prefix}{name}.")
+            if isinstance(value, dict)
+            else [(f"{prefix}{name}", value)]
+        )
     return flat
 
 
@@ -418,7 +501,9 @@ def _zone(name: str, env: Mapping[str, str], problems: list[str]) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):
-        problems.append(f"zone: there is no time zone {name!r}; write one like 'Europe/Berlin' or 'UTC'")
+        problems.append(
+            f"zone: there is no time zone {name!r}; write one like 'Europe/Berlin' or 'UTC'"
+        )
         return UTC
 
 
@@ -428,36 +513,62 @@ def _machine_zone() -> str:
     return target.partition("/zoneinfo/")[2] or "UTC"
 
 
-def _model(values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> ModelSettings:
-    key = _api_key("model", values, env, problems) or env.get("ENGRAM_API_KEY") or env.get("OPENAI_API_KEY") or None
-    base, api, small = (values[f"model.{name}"] for name in ("base_url", "api", "small"))
+def _model(
+    values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
+) -> ModelSettings:
+    key = (
+        _api_key("model", values, env, problems)
+        or env.get("ENGRAM_API_KEY")
+        or env.get("OPENAI_API_KEY")
+        or None
+    )
+    base, api, small = (
+        values[f"model.{name}"] for name in ("base_url", "api", "small")
+    )
     return ModelSettings(values["model.name"], base or None, key, api, small)
 
 
-def _embeddings(values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> EmbeddingSettings:
-    """The embedding model: at the language model's server and with its key, unless told otherwise.
+def _embeddings(
+    values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
+) -> EmbeddingSettings:
+    """The embedding model: at the language model's server and with its key, unless told
+    otherwise.
 
     The language model's key goes to no other server.
     """
     own, shared = values["embeddings.base_url"], values["model.base_url"]
-    key = _api_key("embeddings", values, env, problems) or env.get("ENGRAM_EMBEDDINGS_API_KEY") or None
+    key = (
+        _api_key("embeddings", values, env, problems)
+        or env.get("ENGRAM_EMBEDDINGS_API_KEY")
+        or None
+    )
     if not key and (not own or own.rstrip("/") == shared.rstrip("/")):
         key = _model(values, env, []).api_key
     return EmbeddingSettings(values["embeddings.name"], own or shared or None, key)
 
 
-def _api_key(section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]) -> str | None:
+def _api_key(
+    section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
+) -> str | None:
     """The key from its file, else from systemd's credential folder."""
     path = values[f"{section}.api_key_file"]
     places = [Path(path)] if path else []
     if folder := env.get("CREDENTIALS_DIRECTORY"):
-        places.append(Path(folder) / ("api_key" if section == "model" else "embeddings_api_key"))
+        places.append(
+            Path(folder) / ("api_key" if section == "model" else "embeddings_api_key")
+        )
     for place in places:
         try:
             if key := place.expanduser().read_text("utf-8").strip():
                 return key
         except (OSError, ValueError, RuntimeError) as fault:
             if path and place == places[0]:
-                why = os.strerror(fault.errno or 0) if isinstance(fault, OSError) else "no text, or no such place"
-                problems.append(f"{section}.api_key_file: {place} cannot be read ({why})")
+                why = (
+                    os.strerror(fault.errno or 0)
+                    if isinstance(fault, OSError)
+                    else "no text, or no such place"
+                )
+                problems.append(
+                    f"{section}.api_key_file: {place} cannot be read ({why})"
+                )
     return None

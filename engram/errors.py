@@ -27,14 +27,21 @@ class EngramError(Exception):
 
 
 def unexpected(name: str, fault: Exception) -> EngramError:
-    """A fault of ours as a known one; its place is logged without its words, which may hold somebody's text."""
+    """A fault of ours as a known one; its place is logged without its words, which may
+    hold somebody's text.
+    """
     import logging  # here, because the command line's short way loads this module
     import traceback
 
     frames = traceback.extract_tb(fault.__traceback__)[-4:]
-    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    place = " < ".join(
+        f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)
+    )
     logging.getLogger("engram").error("%s: %s at %s", name, type(fault).__name__, place)
-    return EngramError(f"{name} met an unexpected {type(fault).__name__}", fix="The daemon's log tells where.")
+    return EngramError(
+        f"{name} met an unexpected {type(fault).__name__}",
+        fix="The daemon's log tells where.",
+    )
 
 
 class ConfigError(EngramError):
@@ -100,7 +107,9 @@ class BusyError(EngramError):
     exit_code = 75
     status = 429
 
-    def __init__(self, what: str, *, retry_after: int = 1, where: str = "", fix: str = "") -> None:
+    def __init__(
+        self, what: str, *, retry_after: int = 1, where: str = "", fix: str = ""
+    ) -> None:
         super().__init__(what, where=where, fix=fix)
         self.retry_after = retry_after
 
@@ -131,7 +140,9 @@ class ModelError(EngramError):
     exit_code = 69
     status = 502
 
-    def __init__(self, what: str, *, retryable: bool = True, where: str = "", fix: str = "") -> None:
+    def __init__(
+        self, what: str, *, retryable: bool = True, where: str = "", fix: str = ""
+    ) -> None:
         super().__init__(what, where=where, fix=fix)
         self.retryable = retryable
 

@@ -1,7 +1,9 @@
-"""Memory: one vault in one process, its life and its files, and the way to every operation.
+"""Memory: one vault in one process, its life and its files, and the way to every
+operation.
 
-Reading operations and `observe` may be called from any thread; everything that writes notes belongs to one
-thread at a time: the daemon's writer, or the caller where no daemon runs.
+Reading operations and `observe` may be called from any thread; everything that writes
+notes belongs to one thread at a time: the daemon's writer, or the caller where no
+daemon runs.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from typing import TYPE_CHECKING, Any
 from engram.core import trust
 from engram.core.language.echo import HandedOut
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact
-from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError, NotFoundError
+from engram.errors import (
+    ConflictError,
+    EngramError,
+    ForbiddenError,
+    LockedError,
+    NotFoundError,
+)
 from engram.extraction.extract import Extractor
 from engram.index.conversations import SessionReader
 from engram.index.search import Index
@@ -57,7 +65,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.memory")
 LOGGED = 20
-"""So many places of new problems are logged at once; `engram doctor` has all of them."""
+"""So many places of new problems are logged at once; `engram doctor` has all of them.
+"""
 UNLOCKED = (
     "the file system of the vault cannot lock folders ({why}); only the state folder keeps a second writer away, so "
     "run no daemon with another ENGRAM_HOME or on another machine on this folder"
@@ -79,8 +88,8 @@ def utc_now() -> datetime:
 class Memory(TurnPipeline):
     """One vault with its journal and index. `start` before use, `close` after.
 
-    `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by what a file that is gone is
-    waited for; all are handed in by tests and simulations.
+    `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by
+    what a file that is gone is waited for; all are handed in by tests and simulations.
     """
 
     def __init__(
@@ -104,12 +113,14 @@ class Memory(TurnPipeline):
         self._sealing: set[str | None] = set()
         self.handed_out = HandedOut(settings.policy.echo)
 
-    # -- life -------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Take the lock, replay the journal, open the index: recall works from here on, marked incomplete.
+        """Take the lock, replay the journal, open the index: recall works from here on,
+        marked incomplete.
 
-        Raises NotFoundError (no vault there), LockedError (another process owns it, or its state), StorageError.
+        Raises NotFoundError (no vault there), LockedError (another process owns it, or
+        its state), StorageError.
         """
         settings = self.settings
         template.check(settings.vault)
@@ -132,18 +143,23 @@ class Memory(TurnPipeline):
             raise
 
     def _settle_in(self) -> None:
-        """Record that the state is this folder's, unless another folder took it since the settings were loaded.
+        """Record that the state is this folder's, unless another folder took it since
+        the settings were loaded.
 
-        A folder that holds other files than the catalogue knows, as a backup that was put back, has another identity;
-        then the catalogue begins anew, and nothing passes for deleted.
+        A folder that holds other files than the catalogue knows, as a backup that was
+        put back, has another identity; then the catalogue begins anew, and nothing
+        passes for deleted.
         """
         settings, place = self.settings, self.settings.place
-        if place is None or str(settings.state) != place.state:  # a state folder of the caller's choice
+        # a state folder of the caller's choice
+        if place is None or str(settings.state) != place.state:
             return
         now = location.chosen_again(place, str(settings.vault), settings.vault_id)
         if now.leaf != place.leaf:
             fix = "Try again: it gets a state of its own."
-            raise LockedError("another vault took this state meanwhile", where=place.state, fix=fix)
+            raise LockedError(
+                "another vault took this state meanwhile", where=place.state, fix=fix
+            )
         record = settings.state / location.RECORD
         if not record.exists() or disk.read(record) != place.record():
             disk.write_derived(record, place.record())
@@ -154,12 +170,14 @@ class Memory(TurnPipeline):
     def _open(self) -> None:
         settings = self.settings
         self.vault = Vault(settings.vault)
-        self.commits = CommitLog(self.vault, settings, self.faults, lambda: self.on_turns is None)
+        self.commits = CommitLog(
+            self.vault, settings, self.faults, lambda: self.on_turns is None
+        )
         self.clock_guard = ClockGuard(settings, self.faults, self.clock, self.steady)
         self.index = Index(
             settings,
-            gone=lambda facts: self.memory_operations.gone(facts),  # noqa: PLW0108  there are no deeds before there is an index
-            edited=lambda edits: self.memory_operations.edited(edits),  # noqa: PLW0108  as above
+            gone=lambda facts: self.memory_operations.gone(facts),  # noqa: PLW0108
+            edited=lambda edits: self.memory_operations.edited(edits),  # noqa: PLW0108
             monotonic=self._monotonic,
             git=self.commits.repository,
         )
@@ -167,12 +185,20 @@ class Memory(TurnPipeline):
         self.intake = intake.Intake(self.journal, self.index, settings, self.faults)
         self.queue = self.intake.queue
         self.note_writer = NoteWriter(self.vault, self.index, settings, self.faults)
-        usage_log = UsageLog(self.vault, device_of(settings.state), settings.policy.usage)
+        usage_log = UsageLog(
+            self.vault, device_of(settings.state), settings.policy.usage
+        )
         self.usage_tracker = UsageTracker(usage_log, self.index, settings.policy)
         self.reconciler = Reconciler(self.note_writer, self.usage_tracker)
-        self.extractor = Extractor(settings, self.clock, self.reconciler.ladder, self.handed_out)
+        self.extractor = Extractor(
+            settings, self.clock, self.reconciler.ladder, self.handed_out
+        )
         model = settings.embeddings
-        self.embedding = EmbeddingWorker(settings, model, self.extractor.spend, self.clock) if model else None
+        self.embedding = (
+            EmbeddingWorker(settings, model, self.extractor.spend, self.clock)
+            if model
+            else None
+        )
         self.extractor.embed = self.embedding.vectors if self.embedding else None
         self.review_queue = ReviewQueue(
             self.vault,
@@ -182,14 +208,30 @@ class Memory(TurnPipeline):
             lambda held, apply: self.maintenance_loop.order.settle(held, apply=apply),
         )
         self.memory_operations = MemoryOperations(
-            self.reconciler, self.review_queue, self.usage_tracker, self.intake, self.clock, self.rescan
+            self.reconciler,
+            self.review_queue,
+            self.usage_tracker,
+            self.intake,
+            self.clock,
+            self.rescan,
         )
         entity_writer = self.reconciler.entity_writer
         order = Maintenance(
-            self.note_writer, self.usage_tracker, entity_writer, self.clock, self.frozen, self.commits.git
+            self.note_writer,
+            self.usage_tracker,
+            entity_writer,
+            self.clock,
+            self.frozen,
+            self.commits.git,
         )
-        schedule = Schedule(settings.state / "consolidation.json", settings.zone, settings.policy.consolidation)
-        self.maintenance_loop = MaintenanceLoop(order, schedule, self.extractor, settings, self.clock)
+        schedule = Schedule(
+            settings.state / "consolidation.json",
+            settings.zone,
+            settings.policy.consolidation,
+        )
+        self.maintenance_loop = MaintenanceLoop(
+            order, schedule, self.extractor, settings, self.clock
+        )
         talks = SessionReader(self.vault, self.index, settings)
         self.context_builder = ContextBuilder(
             talks, self.handed_out, self.clock, lambda **ask: self.call("recall", ask)
@@ -203,9 +245,11 @@ class Memory(TurnPipeline):
     def warm(self) -> set[Path]:
         """Compare the vault with the catalogue and take in what changed meanwhile.
 
-        As with `rescan`, the paths given back want another look; without a daemon they had it.
+        As with `rescan`, the paths given back want another look; without a daemon they
+        had it.
         """
-        self.maintenance_loop.order.recover()  # else what a run did that was cut short passes for a person's doing
+        # else what a run did that was cut short passes for a person's doing
+        self.maintenance_loop.order.recover()
         self.usage_tracker.refresh(self.clock())
         unsure = self.rescan(None)
         if self.on_turns is None:
@@ -219,18 +263,33 @@ class Memory(TurnPipeline):
         return unsure
 
     def _meet_unrecorded(self) -> None:
-        """Record that engram meets those notes now that neither the action log nor the usage log knows.
+        """Record that engram meets those notes now that neither the action log nor the
+        usage log knows.
 
         A crash may have taken the log row of a note that engram wrote.
         """
         births, met = self.note_writer.births(), self.usage_tracker.usage_log.met
-        unknown = [name for name in self.index.catalog.fact_ids() if name not in births and met(name) is None]
-        facts = [unit for unit in self.index.units(unknown).values() if isinstance(unit, Fact)] if unknown else []
+        unknown = [
+            name
+            for name in self.index.catalog.fact_ids()
+            if name not in births and met(name) is None
+        ]
+        facts = (
+            [
+                unit
+                for unit in self.index.units(unknown).values()
+                if isinstance(unit, Fact)
+            ]
+            if unknown
+            else []
+        )
         self.usage_tracker.meet(facts, births, self.clock(), self.settings.zone)
 
     @property
     def ready(self) -> bool:
-        """Whether the catalogue knows what is in the vault: after `warm`, as long as it need not begin anew."""
+        """Whether the catalogue knows what is in the vault: after `warm`, as long as it
+        need not begin anew.
+        """
         return self._warm and bool(self.index.known)
 
     def _look_again(self, unsure: set[Path]) -> None:
@@ -239,14 +298,18 @@ class Memory(TurnPipeline):
             self.rescan(unsure)
 
     def embed(self) -> bool:
-        """Give a share of the units that have none their vectors, in any thread; whether more are waiting (`X18`)."""
+        """Give a share of the units that have none their vectors, in any thread;
+        whether more are waiting (`X18`).
+        """
         if self.embedding is None or not self.ready:
             return False
         some = self.settings.policy.vectors.texts
         return embed_some(self.index, self.embedding, some) == some
 
     def save(self) -> None:
-        """Write down what would be slow to make again after a crash, and how memories were used."""
+        """Write down what would be slow to make again after a crash, and how memories
+        were used.
+        """
         self.index.save()
         self.maintenance_loop.schedule.save()
         self._save_injected()
@@ -257,12 +320,20 @@ class Memory(TurnPipeline):
         self.commits.passing()
 
     def _save_injected(self) -> None:
-        """What was handed out is known after a restart too; a crash loses the last hour of it (`X7`)."""
-        disk.write_derived(self.settings.state / INJECTED, json.dumps(self.handed_out.dump()).encode())
+        """What was handed out is known after a restart too; a crash loses the last hour
+        of it (`X7`).
+        """
+        disk.write_derived(
+            self.settings.state / INJECTED, json.dumps(self.handed_out.dump()).encode()
+        )
 
     def _save_own(self) -> None:
-        """The next process, as the next command is, need not take what this one just wrote for a person's doing."""
-        first = (self.clock().timestamp() - self.settings.policy.files.quiet_seconds) * 1e9
+        """The next process, as the next command is, need not take what this one just
+        wrote for a person's doing.
+        """
+        first = (
+            self.clock().timestamp() - self.settings.policy.files.quiet_seconds
+        ) * 1e9
         late = {path: when for path, when in self.vault.own.items() if when > first}
         disk.write_derived(self.settings.cache / OWN, json.dumps(late).encode())
 
@@ -283,11 +354,14 @@ class Memory(TurnPipeline):
             self.journal.close()
             self._lock.release()
 
-    def call(self, name: str, params: dict[str, Any], standing: str = "chat") -> dict[str, Any]:
+    def call(
+        self, name: str, params: dict[str, Any], standing: str = "chat"
+    ) -> dict[str, Any]:
         """Carry out the operation `name`; its result fits JSON. Raises EngramError.
 
-        `standing` is who calls, as the token told (`X17`): a chat, an importer or a tool; or the owner's command line,
-        which counts as a chat and is also shown notes of which nobody knows whose they are.
+        `standing` is who calls, as the token told (`X17`): a chat, an importer or a
+        tool; or the owner's command line, which counts as a chat and is also shown
+        notes of which nobody knows whose they are.
         """
         arguments = checked(name, params)
         if name == "recall" and standing == trust.OWNER and not arguments["persona"]:
@@ -301,9 +375,16 @@ class Memory(TurnPipeline):
         if alone:
             self.between()
         stale = alone and time.monotonic() > self._look_due
-        if self._warm and (stale or ((alone or BY_NAME[name].writes) and not self.index.known)):
+        if self._warm and (
+            stale or ((alone or BY_NAME[name].writes) and not self.index.known)
+        ):
             self.rescan(None)
-        rooms = (self, self.memory_operations, self.maintenance_loop, self.context_builder)
+        rooms = (
+            self,
+            self.memory_operations,
+            self.maintenance_loop,
+            self.context_builder,
+        )
         verb = next(getattr(room, name) for room in rooms if hasattr(room, name))
         result: dict[str, Any] = verb(**arguments)
         if name in UNSAYING:
@@ -313,39 +394,56 @@ class Memory(TurnPipeline):
         return result
 
     def between(self) -> None:
-        """What is due whatever else is done: look at the clock, commit the operation that has ended."""
+        """What is due whatever else is done: look at the clock, commit the operation
+        that has ended.
+        """
         self.clock_guard.look()
         self.commits.settle()
 
     def frozen(self) -> str:
         """Why nothing may be believed gone or grown old just now, or ''."""
-        return self.clock_guard.doubt() or self.faults.get("frozen", "") or self.commits.away()
+        return (
+            self.clock_guard.doubt()
+            or self.faults.get("frozen", "")
+            or self.commits.away()
+        )
 
-    # -- files ------------------------------------------------------------------------------------
+    # -- files -------------------------------------------------------------------------
 
-    def rescan(self, paths: Collection[Path] | None, *, accept_deletions: bool = False) -> set[Path]:
-        """Take in what changed on disk, everywhere or only below `paths`; a person's deeds are obeyed (X3, X8, X9).
+    def rescan(
+        self, paths: Collection[Path] | None, *, accept_deletions: bool = False
+    ) -> set[Path]:
+        """Take in what changed on disk, everywhere or only below `paths`; a person's
+        deeds are obeyed (X3, X8, X9).
 
-        The paths given back want another look after `settle_most_seconds`: gone, or still being written.
+        The paths given back want another look after `settle_most_seconds`: gone, or
+        still being written.
         """
         policy, began = self.settings.policy.files, time.monotonic()
         now = self.clock()
         if self.vault.replaced:
             fix = "Put the vault back, or start again with what stands there."
-            raise NotFoundError("another folder stands in the vault's place", where=str(self.settings.vault), fix=fix)
+            raise NotFoundError(
+                "another folder stands in the vault's place",
+                where=str(self.settings.vault),
+                fix=fix,
+            )
         with self._reader():
             self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         if diff.problems:
             log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
         done, idle = time.monotonic(), not (diff.added or diff.changed)
-        self._look_due = done + max(policy.look_seconds, (done - began) / policy.look_share if idle else 0.0)
+        self._look_due = done + max(
+            policy.look_seconds, (done - began) / policy.look_share if idle else 0.0
+        )
         self._as_git_left = diff.checked_out
         if diff.checked_out:
             self.reconciler.box_writer.reload()
         self._tell("leftover", "; ".join(self.vault.stuck.values()))
         self._tell("frozen", FROZEN if diff.frozen else "")
-        if paths is None:  # git and sync tools bring tombstones of another time or machine
+        # git and sync tools bring tombstones of another time or machine
+        if paths is None:
             self.index.take_tombstones(self.vault)
             self.reconciler.entity_writer.refresh()
             self.usage_tracker.refresh(now, restore=not diff.checked_out)
@@ -353,7 +451,9 @@ class Memory(TurnPipeline):
             self.note_writer.seed()
         if diff.added:
             added = self.index.catalog.facts_at(diff.added)
-            self.usage_tracker.meet(added, self.note_writer.births(), now, self.settings.zone)
+            self.usage_tracker.meet(
+                added, self.note_writer.births(), now, self.settings.zone
+            )
         self.note_writer.untie(diff.deleted)
         self.note_writer.conflicts.found(diff.conflicts)
         self.note_writer.conflicts.ask(now)
@@ -362,14 +462,18 @@ class Memory(TurnPipeline):
         return {self.settings.vault / path for path in diff.pending}
 
     def _counted(self, problems: Sequence[Problem]) -> str:
-        """New problems in words: how many of each code, with their places where the log may hold content."""
+        """New problems in words: how many of each code, with their places where the log
+        may hold content.
+        """
         counts = Counter(problem.code for problem in problems)
         found = f"problems in files: {', '.join(f'{code} {number}' for code, number in sorted(counts.items()))}"
         places = ", ".join(shown_path(problem.path) for problem in problems[:LOGGED])
         return f"{found} ({places})" if self.settings.log_content else found
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
-        """Carry out what a person ticked in review, everywhere or only below `paths` (`X9`)."""
+        """Carry out what a person ticked in review, everywhere or only below `paths`
+        (`X9`).
+        """
         self._tell("review", "; ".join(self.review_queue.obey(paths, now).values()))
 
     @contextmanager
@@ -386,7 +490,8 @@ class Memory(TurnPipeline):
     def reindex(self) -> dict[str, Any]:
         """Throw every derived store away and read the vault again (row X20).
 
-        First what people did meanwhile is obeyed: with the catalogue goes the memory of how the files were.
+        First what people did meanwhile is obeyed: with the catalogue goes the memory of
+        how the files were.
         """
         began = time.monotonic()
         self._look_again(self.rescan(None))
@@ -397,21 +502,32 @@ class Memory(TurnPipeline):
         self.note_writer.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
 
-    # -- answers ----------------------------------------------------------------------------------
+    # -- answers -----------------------------------------------------------------------
 
     def recall(self, *, unknown: bool = False, **wishes: Any) -> dict[str, Any]:
         """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24).
 
-        With `unknown` also notes of which nobody knows whose they are, since their front matter is broken.
+        With `unknown` also notes of which nobody knows whose they are, since their
+        front matter is broken.
         """
         now = self._time(wishes.pop("now")) or self.clock()
         wishes |= {
-            name: intake.name_from(wishes[name], self.settings) for name in ("session", "persona") if wishes[name]
+            name: intake.name_from(wishes[name], self.settings)
+            for name in ("session", "persona")
+            if wishes[name]
         }
         wishes |= {"persona": WHOSE_IS_UNKNOWN} if unknown else {}
         explain, query = wishes.pop("explain"), wishes.pop("query")
-        until = time.monotonic() + search.seconds(self.settings, wishes.pop("milliseconds"))
-        ask = search.asked(self.settings, now, query, as_of=self._time(wishes.pop("as_of"), end=True), **wishes)
+        until = time.monotonic() + search.seconds(
+            self.settings, wishes.pop("milliseconds")
+        )
+        ask = search.asked(
+            self.settings,
+            now,
+            query,
+            as_of=self._time(wishes.pop("as_of"), end=True),
+            **wishes,
+        )
         embed = self.embedding.question if self.embedding else None
         mark = secrets.token_hex(4)
         entity_writer = self.reconciler.entity_writer
@@ -421,14 +537,24 @@ class Memory(TurnPipeline):
             self.usage_tracker.usage_log.of,
             lambda: until - time.monotonic(),
         )
-        answer = search.recall(self.index, self.settings, ask, mark=mark, complete=self.ready, embed=embed, known=known)
+        answer = search.recall(
+            self.index,
+            self.settings,
+            ask,
+            mark=mark,
+            complete=self.ready,
+            embed=embed,
+            known=known,
+        )
         if ask.session:
             self.handed_out.note(ask.session, answer.text)
         if uncounted(ask.as_of, explain=explain) is None:
             self.usage_tracker.recalled(answer.hits, self.clock())
         return formatting.as_json(answer, now, explain=explain)
 
-    def doctor(self, *, accept_deletions: bool = False, calibrate: bool = False) -> dict[str, Any]:
+    def doctor(
+        self, *, accept_deletions: bool = False, calibrate: bool = False
+    ) -> dict[str, Any]:
         """What is wrong with vault, journal and index, and what to do about each."""
         if accept_deletions:
             self.rescan(None, accept_deletions=True)
@@ -440,7 +566,11 @@ class Memory(TurnPipeline):
 
     def stats(self) -> dict[str, Any]:
         """Counts and sizes."""
-        return {"vault": str(self.settings.vault), **self.index.counts(), **self.queue.counts()}
+        return {
+            "vault": str(self.settings.vault),
+            **self.index.counts(),
+            **self.queue.counts(),
+        }
 
     def status(self) -> dict[str, Any]:
         """What this process is doing, and what is degraded."""
@@ -454,10 +584,14 @@ class Memory(TurnPipeline):
             "faults": dict(self.faults),
             "model_faults": self._model_faults,
             "held": self.maintenance_loop.order.holds.status(),
-            "next_consolidation": self.maintenance_loop.schedule.next(self.clock()).isoformat(),
+            "next_consolidation": self.maintenance_loop.schedule.next(
+                self.clock()
+            ).isoformat(),
             **self.index.counts(),
             **self.queue.counts(),
         }
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
-        return None if text is None else intake.moment(text, self.settings.zone, end=end)
+        return (
+            None if text is None else intake.moment(text, self.settings.zone, end=end)
+        )

@@ -1,4 +1,5 @@
-"""Months of use in seconds, for tests: a vault and what its daemon does, on a clock that the test moves.
+"""Months of use in seconds, for tests: a vault and what its daemon does, on a clock
+that the test moves.
 
     from datetime import UTC, datetime, timedelta
 
@@ -9,9 +10,9 @@
         sim.advance(sim.now + timedelta(days=400))
         assert "Berlin" in sim.call("recall", query="Where do I live?")["hits"][0]["text"]
 
-No thread is started and nothing sleeps, so the same script makes the same vault. The decisions are those of the
-daemon (`engram.daemon.background`); only the threads, the sockets and the watcher are missing.
-`docs/testing.md` tells more.
+No thread is started and nothing sleeps, so the same script makes the same vault. The
+decisions are those of the daemon (`engram.daemon.background`); only the threads, the
+sockets and the watcher are missing. `docs/testing.md` tells more.
 """
 
 from __future__ import annotations
@@ -34,33 +35,51 @@ if TYPE_CHECKING:
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-"""How long a run that is due and cannot be made rests at first and at last; the daemon tries each minute."""
+"""How long a run that is due and cannot be made rests at first and at last; the daemon
+tries each minute.
+"""
 
 
 class Simulation:
     """A vault with everything the daemon does by itself, on a clock of its own.
 
-    `vault` is a folder with an `engram.toml` (a line `id = "…"` is enough; without `zone` it is in UTC), `at` the time
-    at which the daemon starts, `home` a folder for journal, index and state. A second simulation of the same vault and
-    home is a restart. `env` is what else the configuration is read from, as `ENGRAM_MODEL`; the environment of the
-    process is not looked at. Use it as a context manager, or `close` it.
+    `vault` is a folder with an `engram.toml` (a line `id = "…"` is enough; without
+    `zone` it is in UTC), `at` the time at which the daemon starts, `home` a folder for
+    journal, index and state. A second simulation of the same vault and home is a
+    restart. `env` is what else the configuration is read from, as `ENGRAM_MODEL`; the
+    environment of the process is not looked at. Use it as a context manager, or `close`
+    it.
 
-    Raises ValueError for a time without a zone, NotFoundError where `vault` is no vault, ConfigError, and LockedError
-    where another process has the vault open.
+    Raises ValueError for a time without a zone, NotFoundError where `vault` is no
+    vault, ConfigError, and LockedError where another process has the vault open.
     """
 
     def __init__(
-        self, vault: Path | str, *, at: datetime, home: Path | str, env: Mapping[str, str] | None = None
+        self,
+        vault: Path | str,
+        *,
+        at: datetime,
+        home: Path | str,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         from engram import config
         from engram.daemon.background import Background
         from engram.memory import Memory
 
-        settings = config.load(Path(vault), {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **(env or {})})
-        policy = replace(settings.policy, serve=replace(settings.policy.serve, flush_seconds=0.0))  # nobody else works
+        settings = config.load(
+            Path(vault),
+            {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **(env or {})},
+        )
+        # nobody else works
+        policy = replace(
+            settings.policy, serve=replace(settings.policy.serve, flush_seconds=0.0)
+        )
         self._runner = _Runner(_instant(at), log_content=settings.log_content)
         self._memory = Memory(
-            replace(settings, policy=policy), clock=lambda: self.now, steady=self._seconds, monotonic=self._seconds
+            replace(settings, policy=policy),
+            clock=lambda: self.now,
+            steady=self._seconds,
+            monotonic=self._seconds,
         )
         self._background = Background(self._memory, self._runner, self._runner.faults)
         self._touched = False
@@ -83,12 +102,16 @@ class Simulation:
         """The time of the simulation, in UTC."""
         return self._runner.time
 
-    def call(self, name: str, /, standing: str = "chat", **params: Any) -> dict[str, Any]:
-        """Carry out an operation as a client of the daemon would, and what follows from it at once; its answer.
+    def call(
+        self, name: str, /, standing: str = "chat", **params: Any
+    ) -> dict[str, Any]:
+        """Carry out an operation as a client of the daemon would, and what follows from
+        it at once; its answer.
 
-        `standing` is who calls, as tokens say: "chat", "import" or "tool". A turn with a high signal is distilled and
-        filed when this returns, as are five turns; others when their time comes. `status` also tells in its `faults`
-        what the daemon's own work met. Raises EngramError as the operation does.
+        `standing` is who calls, as tokens say: "chat", "import" or "tool". A turn with
+        a high signal is distilled and filed when this returns, as are five turns;
+        others when their time comes. `status` also tells in its `faults` what the
+        daemon's own work met. Raises EngramError as the operation does.
         """
         if not self._memory.ready:
             self._background.look()
@@ -103,13 +126,17 @@ class Simulation:
         return answer
 
     def advance(self, until: datetime) -> None:
-        """Let the time pass until then, and do what the daemon would do by itself meanwhile, each thing at its time.
+        """Let the time pass until then, and do what the daemon would do by itself
+        meanwhile, each thing at its time.
 
-        Batches by age, boxes, summaries, the runs of the nights and weeks, the hourly look at the files. A time that
-        has passed already changes nothing. Raises ValueError for a time without a zone.
+        Batches by age, boxes, summaries, the runs of the nights and weeks, the hourly
+        look at the files. A time that has passed already changes nothing. Raises
+        ValueError for a time without a zone.
         """
         until = _instant(until)
-        while (moment := min(self._runner.next_timer(), *(ticks := self._ticks()).values())) <= until:
+        while (
+            moment := min(self._runner.next_timer(), *(ticks := self._ticks()).values())
+        ) <= until:
             self._runner.time = max(moment, self.now)
             self._runner.ring([name for name, when in ticks.items() if when <= moment])
             self._touched &= ticks["rescan"] > moment
@@ -119,18 +146,25 @@ class Simulation:
         self._settle()
 
     def files_changed(self) -> None:
-        """Have a look at the files: somebody wrote, moved or removed some, and then left them alone for a minute.
+        """Have a look at the files: somebody wrote, moved or removed some, and then
+        left them alone for a minute.
 
-        The clock moves on by this minute (`quiet_seconds`), for engram does not write into a note before. The time of
-        a file is the machine's; where it matters when a note was written, set it with `os.utime` before.
+        The clock moves on by this minute (`quiet_seconds`), for engram does not write
+        into a note before. The time of a file is the machine's; where it matters when a
+        note was written, set it with `os.utime` before.
         """
         self._touched, self._pause = True, timedelta()
         self._background.changed(None)
         self._settle()
-        self.advance(self.now + timedelta(seconds=self._memory.settings.policy.files.quiet_seconds))
+        self.advance(
+            self.now
+            + timedelta(seconds=self._memory.settings.policy.files.quiet_seconds)
+        )
 
     def close(self) -> None:
-        """Distil what waits, as a daemon does that is stopped, and let go of the vault. Closing twice is allowed."""
+        """Distil what waits, as a daemon does that is stopped, and let go of the vault.
+        Closing twice is allowed.
+        """
         if self._closed:
             return
         self._closed = True
@@ -140,7 +174,7 @@ class Simulation:
         finally:
             self._memory.close()
 
-    # -- time -----------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------
 
     def _seconds(self) -> float:
         """The steady clock and the monotonic one: they go with the time."""
@@ -154,8 +188,12 @@ class Simulation:
         self._runner.settle(self._background)
 
     def _ticks(self) -> dict[str, datetime]:
-        """The next regular moment of each work at which it may find something to do; those in between are skipped."""
-        due = self._memory.maintenance_loop.next_due() if self._memory.ready else self.now
+        """The next regular moment of each work at which it may find something to do;
+        those in between are skipped.
+        """
+        due = (
+            self._memory.maintenance_loop.next_due() if self._memory.ready else self.now
+        )
         if due > self.now:
             self._pause = timedelta()
         elif self._tended == self.now:  # what is due was tried just now, in vain
@@ -167,7 +205,9 @@ class Simulation:
 
 
 class _Runner:
-    """A `background.Runner` that does one job after another in the thread of the test, at the time it is told."""
+    """A `background.Runner` that does one job after another in the thread of the test,
+    at the time it is told.
+    """
 
     def __init__(self, began: datetime, *, log_content: bool) -> None:
         self.time = began
@@ -181,7 +221,7 @@ class _Runner:
         self._regular: dict[str, tuple[timedelta, Job]] = {}
         self._tending = self._embedding = self._settling = False
 
-    # -- what `Background` asks ---------------------------------------------------------------------------
+    # -- what `Background` asks --------------------------------------------------------
 
     def now(self) -> datetime:
         """The time of the simulation."""
@@ -194,10 +234,15 @@ class _Runner:
     def later(self, seconds: float, job: Job) -> None:
         """Call `job` in so many seconds."""
         self._number += 1
-        self._timers[f"later {self._number}"] = self.time + timedelta(seconds=seconds), job
+        self._timers[f"later {self._number}"] = (
+            self.time + timedelta(seconds=seconds),
+            job,
+        )
 
     def at(self, when: datetime, name: str, job: Job) -> None:
-        """Call `job` at `when` instead of at the time that was set under this name before."""
+        """Call `job` at `when` instead of at the time that was set under this name
+        before.
+        """
         self._timers[name] = when, job
 
     def every(self, seconds: float, name: str, job: Job) -> None:
@@ -216,28 +261,40 @@ class _Runner:
         """Make vectors once nothing waits to be distilled."""
         self._embedding = True
 
-    # -- what the simulation asks -------------------------------------------------------------------------
+    # -- what the simulation asks ------------------------------------------------------
 
     def next_timer(self) -> datetime:
         """When the first timer rings."""
         return min((when for when, _job in self._timers.values()), default=NEVER)
 
     def tick(self, name: str, earliest: datetime) -> datetime:
-        """The first moment after now, not before `earliest`, at which the regular work of this name is called."""
+        """The first moment after now, not before `earliest`, at which the regular work
+        of this name is called.
+        """
         step = self._regular[name][0]
-        passed = max((self.time - self._began) // step + 1, -((self._began - earliest) // step))
+        passed = max(
+            (self.time - self._began) // step + 1, -((self._began - earliest) // step)
+        )
         return self._began + passed * step
 
     def ring(self, ticks: list[str]) -> None:
-        """Call the regular work of these names, and every timer whose time has come, the earliest first."""
+        """Call the regular work of these names, and every timer whose time has come,
+        the earliest first.
+        """
         for name in ticks:
             self._regular[name][1]()
-        due = sorted((when, name) for name, (when, _job) in self._timers.items() if when <= self.time)
+        due = sorted(
+            (when, name)
+            for name, (when, _job) in self._timers.items()
+            if when <= self.time
+        )
         for _when, name in due:
             self._timers.pop(name)[1]()
 
     def settle(self, background: Background) -> None:
-        """Go on until nothing is left to be done now; called from within a job, leave it to whoever does the job."""
+        """Go on until nothing is left to be done now; called from within a job, leave
+        it to whoever does the job.
+        """
         if self._settling:
             return
         self._settling = True
@@ -273,5 +330,7 @@ class _Runner:
 def _instant(time: datetime) -> datetime:
     """The time in UTC. Raises ValueError where it has no zone."""
     if time.tzinfo is None:
-        raise ValueError(f"{time} has no zone; give one, for example datetime(2026, 1, 1, tzinfo=UTC)")
+        raise ValueError(
+            f"{time} has no zone; give one, for example datetime(2026, 1, 1, tzinfo=UTC)"
+        )
     return time.astimezone(UTC)

@@ -1,8 +1,10 @@
-"""Play a conversation through the real daemon in a temporary vault and show what it left on disk.
+"""Play a conversation through the real daemon in a temporary vault and show what it
+left on disk.
 
     python examples/demo.py [FILE]
 
-FILE is anything `engram import` knows; without it, three weeks with Mira beside this script.
+FILE is anything `engram import` knows; without it, three weeks with Mira beside this
+script.
 """
 
 from __future__ import annotations
@@ -18,7 +20,11 @@ from pathlib import Path
 from engram import Memory
 
 OWN = Path(__file__).with_name("three-weeks.jsonl")
-QUESTIONS = ("What is Mira allergic to?", "Who is Mira's boss now?", "When will Mira visit Anna?")
+QUESTIONS = (
+    "What is Mira allergic to?",
+    "Who is Mira's boss now?",
+    "When will Mira visit Anna?",
+)
 ENGRAM = (sys.executable, "-m", "engram")
 SHOWN = 12
 REFUSED = 64
@@ -30,13 +36,20 @@ def main() -> int:
     source = Path(sys.argv[1]) if len(sys.argv) > 1 else OWN
     with tempfile.TemporaryDirectory(prefix="engram-demo-") as folder:
         vault = Path(folder, "vault")
-        os.environ |= {"ENGRAM_HOME": str(Path(folder, "home")), "ENGRAM_VAULT": str(vault)}
+        os.environ |= {
+            "ENGRAM_HOME": str(Path(folder, "home")),
+            "ENGRAM_VAULT": str(vault),
+        }
         run("init", str(vault))
-        daemon = subprocess.Popen([*ENGRAM, "daemon", "--foreground"], stderr=subprocess.PIPE, text=True)  # noqa: S603
+        daemon = subprocess.Popen(  # noqa: S603
+            [*ENGRAM, "daemon", "--foreground"], stderr=subprocess.PIPE, text=True
+        )
         try:
             wait_for_daemon(daemon)
             headline(f"1. {source.name} goes in through the daemon's socket")
-            if source == OWN:  # a conversation as a chatbot hands it in; a file from elsewhere is an import
+            # a conversation as a chatbot hands it in; a file from elsewhere is an
+            # import
+            if source == OWN:
                 run("observe", fed=source.read_text(encoding="utf-8"))
                 run("flush")
             else:
@@ -57,10 +70,20 @@ def main() -> int:
 
 
 def run(*words: str, fed: str = "") -> None:
-    """One `engram` command, its output indented; ends with engram's own words where it did nothing."""
-    done = subprocess.run([*ENGRAM, *words], check=False, capture_output=True, text=True, input=fed)  # noqa: S603
-    print("".join(f"   {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
-    went_in = done.returncode == REFUSED and not done.stdout.startswith("stored: 0") and done.stdout
+    """One `engram` command, its output indented; ends with engram's own words where it
+    did nothing.
+    """
+    done = subprocess.run(  # noqa: S603
+        [*ENGRAM, *words], check=False, capture_output=True, text=True, input=fed
+    )
+    print(
+        "".join(f"   {line}\n" for line in done.stdout.splitlines()), end="", flush=True
+    )
+    went_in = (
+        done.returncode == REFUSED
+        and not done.stdout.startswith("stored: 0")
+        and done.stdout
+    )
     if done.returncode and not went_in:
         raise SystemExit(done.stderr.strip() or "nothing went in")
 
@@ -70,7 +93,9 @@ def wait_for_daemon(daemon: subprocess.Popen[str]) -> None:
     for _ in range(200):
         if daemon.poll() is not None:
             raise SystemExit(daemon.communicate()[1])
-        asked = subprocess.run([*ENGRAM, "status", "--json"], capture_output=True, check=False)  # noqa: S603
+        asked = subprocess.run(  # noqa: S603
+            [*ENGRAM, "status", "--json"], capture_output=True, check=False
+        )
         if asked.returncode == 0 and json.loads(asked.stdout)["ready"]:
             return
         time.sleep(0.05)
@@ -93,15 +118,26 @@ def learned(memory: Memory, vault: Path) -> None:
     for path in notes_of(vault)[:SHOWN]:
         print(f"   {path.name.partition('-')[0]:<12} {statement(path)}")
     counts = memory.call("stats")
-    print(f"   {counts['facts']} facts from {counts['turns']} turns in {counts['sessions']} sessions")
+    print(
+        f"   {counts['facts']} facts from {counts['turns']} turns in {counts['sessions']} sessions"
+    )
 
 
 def tree(vault: Path) -> None:
     """What lies on disk."""
     headline("3. What it left on disk")
-    for folder in sorted(path for path in vault.iterdir() if not path.name.startswith(".")):
-        inside = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
-        print(f"   {folder.name}{'/' if folder.is_dir() else ''}" + (f"  ({len(inside)} files)" if inside else ""))
+    for folder in sorted(
+        path for path in vault.iterdir() if not path.name.startswith(".")
+    ):
+        inside = (
+            sorted(path for path in folder.rglob("*") if path.is_file())
+            if folder.is_dir()
+            else []
+        )
+        print(
+            f"   {folder.name}{'/' if folder.is_dir() else ''}"
+            + (f"  ({len(inside)} files)" if inside else "")
+        )
         for path in inside[:3]:
             print(f"      {path.relative_to(folder)}")
 
@@ -128,10 +164,18 @@ def edit(memory: Memory, vault: Path) -> None:
 
 
 def questions(vault: Path) -> tuple[str, ...]:
-    """What to ask of a conversation nobody knows: the first words of the first, the middle and the last fact."""
+    """What to ask of a conversation nobody knows: the first words of the first, the
+    middle and the last fact.
+    """
     notes = notes_of(vault)[:-1]  # the last one was edited
-    chosen = dict.fromkeys(notes[place] for place in (0, len(notes) // 2, -1)) if notes else ()
-    return tuple(" ".join(statement(note).rstrip(".").split()[:4]) for note in chosen) or ("last week",)
+    chosen = (
+        dict.fromkeys(notes[place] for place in (0, len(notes) // 2, -1))
+        if notes
+        else ()
+    )
+    return tuple(
+        " ".join(statement(note).rstrip(".").split()[:4]) for note in chosen
+    ) or ("last week",)
 
 
 def ask(memory: Memory, asked: tuple[str, ...]) -> None:
@@ -141,7 +185,9 @@ def ask(memory: Memory, asked: tuple[str, ...]) -> None:
         print(f"   {question}")
         hits = memory.recall(question, k=3).hits
         for hit in hits:
-            print(f"      {hit['score']:.2f}  {hit['text'].splitlines()[0][:90]}  [{hit['source'] or hit['key']}]")
+            print(
+                f"      {hit['score']:.2f}  {hit['text'].splitlines()[0][:90]}  [{hit['source'] or hit['key']}]"
+            )
         if not hits:
             print("      nothing recalled")
 

@@ -12,14 +12,17 @@ import pytest
 from engram import config
 from engram.memory import Memory
 
-# A commit passes or it does not, whoever asks and how often; new examples are looked for at full size.
+# A commit passes or it does not, whoever asks and how often; new examples are looked
+# for at full size.
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 if os.environ.get("ENGRAM_FAULT") != "full":
     hypothesis.settings.load_profile("repeatable")
 
 
 class Clock:
-    """A clock that stands still until it is told to advance; `steady` goes with it, but for a jump."""
+    """A clock that stands still until it is told to advance; `steady` goes with it, but
+    for a jump.
+    """
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -50,15 +53,21 @@ def settings(tmp_path):
     """Settings for an empty vault with every folder below `tmp_path`."""
     vault = tmp_path / "vault"
     vault.mkdir(mode=0o700)
-    (vault / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n')
-    loaded = config.load(vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})
+    (vault / "engram.toml").write_text(
+        'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
+    )
+    loaded = config.load(
+        vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    )
     quiet = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
     return replace(loaded, policy=quiet)
 
 
 @pytest.fixture
 def opened(settings, clock):
-    """A function that starts a memory on the vault, as after a restart; the last one is closed at the end."""
+    """A function that starts a memory on the vault, as after a restart; the last one is
+    closed at the end.
+    """
     running: list[Memory] = []
 
     def start(**changes) -> Memory:
@@ -81,5 +90,9 @@ def memory(opened):
 
 
 def pytest_addoption(parser):
-    """`--update-golden` writes the golden trees anew; read the difference before you commit it."""
-    parser.addoption("--update-golden", action="store_true", help="write the golden trees anew")
+    """`--update-golden` writes the golden trees anew; read the difference before you
+    commit it.
+    """
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden trees anew"
+    )

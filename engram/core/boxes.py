@@ -1,7 +1,9 @@
-"""What one stretch of a conversation taught, and the thread of such stretches (rows C31, C32).
+"""What one stretch of a conversation taught, and the thread of such stretches (rows
+C31, C32).
 
-A box collects the memories of a conversation while its subject lasts; a trace strings the boxes of one
-subject together. A batch travels as a box of its own that nobody has opened yet.
+A box collects the memories of a conversation while its subject lasts; a trace strings
+the boxes of one subject together. A batch travels as a box of its own that nobody has
+opened yet.
 """
 
 from __future__ import annotations
@@ -25,21 +27,29 @@ if TYPE_CHECKING:
 TRACE = "trace-"
 
 
-def topics(memories: Sequence[Fact], people: Collection[str], policy: BoxPolicy) -> tuple[str, ...]:
-    """What these memories are about: their tags and the names in `about`, the commonest first (`C31`).
+def topics(
+    memories: Sequence[Fact], people: Collection[str], policy: BoxPolicy
+) -> tuple[str, ...]:
+    """What these memories are about: their tags and the names in `about`, the commonest
+    first (`C31`).
 
-    The category is none of them: two unrelated statements of kind `fact` have no subject in common; nor is the tag
-    of what the user asked to keep. Nor are
-    `people`, the owner and the speakers: they are in everything that is said.
+    The category is none of them: two unrelated statements of kind `fact` have no
+    subject in common; nor is the tag of what the user asked to keep. Nor are `people`,
+    the owner and the speakers: they are in everything that is said.
     """
     those_present = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG}
-    named = [normalise(name) for memory in memories for name in (*memory.about, *memory.tags)]
-    counted = Counter(name for name in named if name.strip() and name not in those_present)
+    named = [
+        normalise(name) for memory in memories for name in (*memory.about, *memory.tags)
+    ]
+    counted = Counter(
+        name for name in named if name.strip() and name not in those_present
+    )
     return tuple(name for name, _ in counted.most_common(policy.topics))
 
 
 def overlap(one: Collection[str], other: Collection[str]) -> float:
-    """Jaccard: what two sets of topics have in common, as a share of what either has; 0 for two empty ones.
+    """Jaccard: what two sets of topics have in common, as a share of what either has; 0
+    for two empty ones.
 
     >>> overlap(["anna", "porto"], ["anna", "coffee"])
     0.3333333333333333
@@ -48,11 +58,18 @@ def overlap(one: Collection[str], other: Collection[str]) -> float:
     return len({*one} & {*other}) / len(either) if either else 0.0
 
 
-def batch(session: str, persona: str | None, memories: Sequence[Fact], about: tuple[str, ...], said: datetime) -> Box:
-    """The box that the memories of one batch, with the topics `about`, would open; `said` is its last turn's time.
+def batch(
+    session: str,
+    persona: str | None,
+    memories: Sequence[Fact],
+    about: tuple[str, ...],
+    said: datetime,
+) -> Box:
+    """The box that the memories of one batch, with the topics `about`, would open;
+    `said` is its last turn's time.
 
-    It begins with the earliest of the memories, to the second. The id follows from that, the session and the
-    first memory, so the same batch opens the same box again.
+    It begins with the earliest of the memories, to the second. The id follows from
+    that, the session and the first memory, so the same batch opens the same box again.
     """
     ids = tuple(dict.fromkeys(memory.id for memory in memories))
     last = said.astimezone(UTC).replace(microsecond=0)
@@ -62,13 +79,18 @@ def batch(session: str, persona: str | None, memories: Sequence[Fact], about: tu
     return Box(ulid(opened, seed), session, persona, opened, last, about, ids)
 
 
-def append(box: Box | None, new: Box, policy: BoxPolicy) -> tuple[Box | None, Box | None]:
+def append(
+    box: Box | None, new: Box, policy: BoxPolicy
+) -> tuple[Box | None, Box | None]:
     """The box that is open after the batch `new`, and the one that it closed (`C31`).
 
-    Asked in this order: too many memories (the batch joins, then the box closes), another subject, a silence.
-    A batch without memories can end a box, or show that the conversation goes on, but opens none.
+    Asked in this order: too many memories (the batch joins, then the box closes),
+    another subject, a silence. A batch without memories can end a box, or show that the
+    conversation goes on, but opens none.
     """
-    fresh = tuple(memory for memory in new.memories if box is None or memory not in box.memories)
+    fresh = tuple(
+        memory for memory in new.memories if box is None or memory not in box.memories
+    )
     joined = new if box is None else _joined(box, new, fresh, policy)
     if len(joined.memories) > policy.memories:
         return None, seal(joined, "max_memories", new.last, policy)
@@ -79,35 +101,51 @@ def append(box: Box | None, new: Box, policy: BoxPolicy) -> tuple[Box | None, Bo
 
 
 def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
-    """`box` closed at `at`, but never before its last words nor after the silence that would have closed it.
+    """`box` closed at `at`, but never before its last words nor after the silence that
+    would have closed it.
 
     So a box of an old conversation that is imported today was closed on the old day.
     """
     if box.sealed:
         return box
     latest = box.last + timedelta(minutes=policy.gap_minutes)
-    return replace(box, sealed=min(max(at.astimezone(UTC).replace(microsecond=0), box.last), latest), why=why)
+    return replace(
+        box,
+        sealed=min(max(at.astimezone(UTC).replace(microsecond=0), box.last), latest),
+        why=why,
+    )
 
 
 def subjects(box: Box) -> tuple[str, ...]:
-    """The topics of `box`; where it has none, the name of its conversation is what it is about."""
+    """The topics of `box`; where it has none, the name of its conversation is what it
+    is about.
+    """
     return box.topics or (normalise(box.session),)
 
 
 def weave(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
-    """The id of the trace of its persona that a sealed `box` joins; that of a new one where none fits (`C32`, `E14`).
+    """The id of the trace of its persona that a sealed `box` joins; that of a new one
+    where none fits (`C32`, `E14`).
 
-    Compared is the best of a trace's latest `trace_boxes` boxes, never all topics it ever had: those only
-    grow, and a long trace would stop matching. Only traces within `trace_days` of the box count. A new id is
-    `trace-` and 8 hex digits of SHA-256 of the sorted topics and the persona, so the same subject comes back to it.
+    Compared is the best of a trace's latest `trace_boxes` boxes, never all topics it
+    ever had: those only grow, and a long trace would stop matching. Only traces within
+    `trace_days` of the box count. A new id is `trace-` and 8 hex digits of SHA-256 of
+    the sorted topics and the persona, so the same subject comes back to it.
     """
     window = timedelta(days=policy.trace_days)
     own = subjects(box)
     best = (policy.trace_overlap, datetime.min.replace(tzinfo=UTC), "")
     for trace in traces.values():
-        if trace.persona != box.persona or box.opened - trace.seen > window or trace.seen - box.last > window:
+        if (
+            trace.persona != box.persona
+            or box.opened - trace.seen > window
+            or trace.seen - box.last > window
+        ):
             continue
-        likeness = max((overlap(own, known) for _, known in trace.boxes[-policy.trace_boxes :]), default=0.0)
+        likeness = max(
+            (overlap(own, known) for _, known in trace.boxes[-policy.trace_boxes :]),
+            default=0.0,
+        )
         best = max(best, (likeness, trace.seen, trace.id))
     seed = [*sorted(own), *filter(None, [box.persona])]
     digest = sha256("\n".join(seed).encode("utf-8", "surrogatepass")).hexdigest()
@@ -115,7 +153,9 @@ def weave(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
 
 
 def threaded(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
-    """`trace`, or a new one, with the sealed `box` in it under `name`, which begins with its date; oldest first."""
+    """`trace`, or a new one, with the sealed `box` in it under `name`, which begins
+    with its date; oldest first.
+    """
     own = subjects(box)
     seen = box.sealed or box.last
     trace = trace or Trace(trace_id, own[0], seen, persona=box.persona)
@@ -126,13 +166,25 @@ def threaded(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
 
 
 def _joined(box: Box, new: Box, fresh: tuple[str, ...], policy: BoxPolicy) -> Box:
-    known = tuple(dict.fromkeys((*box.topics, *(new.topics if fresh else ()))))[: policy.topics]
+    known = tuple(dict.fromkeys((*box.topics, *(new.topics if fresh else ()))))[
+        : policy.topics
+    ]
     last = max(box.last, new.last)
     return replace(box, last=last, topics=known, memories=(*box.memories, *fresh))
 
 
 def _ended(box: Box, new: Box, policy: BoxPolicy) -> str:
-    """Why `box` ends before the batch `new`, or ''. The batch's topics decide only where they bring a new one."""
-    if box.topics and {*new.topics} - {*box.topics} and overlap(box.topics, new.topics) < policy.overlap:
+    """Why `box` ends before the batch `new`, or ''. The batch's topics decide only
+    where they bring a new one.
+    """
+    if (
+        box.topics
+        and {*new.topics} - {*box.topics}
+        and overlap(box.topics, new.topics) < policy.overlap
+    ):
         return "topic_shift"
-    return "time_gap" if new.opened - box.last >= timedelta(minutes=policy.gap_minutes) else ""
+    return (
+        "time_gap"
+        if new.opened - box.last >= timedelta(minutes=policy.gap_minutes)
+        else ""
+    )

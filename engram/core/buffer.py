@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A turn that is on disk but not distilled yet: its journal number, place, signal and arrival.
+    """A turn that is on disk but not distilled yet: its journal number, place, signal
+    and arrival.
 
-    `left_over`: it was there when the process started, and nobody has taken it up since.
+    `left_over`: it was there when the process started, and nobody has taken it up
+    since.
     """
 
     seq: int
@@ -29,10 +31,12 @@ class Waiting:
 
 
 def due(waiting: Sequence[Waiting], now: datetime, policy: BufferPolicy) -> str | None:
-    """Why the waiting turns of one session are to be distilled now, or None to keep them (`C2`).
+    """Why the waiting turns of one session are to be distilled now, or None to keep
+    them (`C2`).
 
-    In order: a HIGH signal in any of them; at least `turns` of them; the oldest has waited `minutes`.
-    The age is that of the oldest waiting turn, so two turns followed by silence are distilled too.
+    In order: a HIGH signal in any of them; at least `turns` of them; the oldest has
+    waited `minutes`. The age is that of the oldest waiting turn, so two turns followed
+    by silence are distilled too.
     """
     if not waiting:
         return None

@@ -1,8 +1,10 @@
-"""Similarity on one scale: what a model's cosine is worth beside the seeds' cut points (model §3).
+"""Similarity on one scale: what a model's cosine is worth beside the seeds' cut points
+(model §3).
 
-Cosines of two models cannot be compared: one puts unrelated sentences at .05, another at .75. A scale maps a
-model's raw cosines to the nominal ones the cut points are written in. Until a model is calibrated on the
-user's own facts its numbers may rank, but they may neither merge nor invalidate.
+Cosines of two models cannot be compared: one puts unrelated sentences at .05, another
+at .75. A scale maps a model's raw cosines to the nominal ones the cut points are
+written in. Until a model is calibrated on the user's own facts its numbers may rank,
+but they may neither merge nor invalidate.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Points (raw cosine, nominal similarity), both rising; straight lines between them.
+    """Points (raw cosine, nominal similarity), both rising; straight lines between
+    them.
 
     Where `calibrated` is False nothing may be merged or invalidated on its word.
     """
@@ -38,21 +41,27 @@ def nominal(raw: float, scale: Scale) -> float:
     `nominal(0.8, Scale(((-1, -1), (0.75, 0.2), (1, 1)), True)) == 0.36`
     """
     points = scale.points
-    place = min(max(bisect_right(points, raw, key=lambda point: point[0]), 1), len(points) - 1)
+    place = min(
+        max(bisect_right(points, raw, key=lambda point: point[0]), 1), len(points) - 1
+    )
     (left, low), (right, high) = points[place - 1], points[place]
     share = min(max((raw - left) / (right - left), 0.0), 1.0)
     return low + share * (high - low)
 
 
-def calibrate(samples: Sequence[float], policy: SimilarityPolicy | None = None) -> Scale:
-    """The scale on which a model's cosines of pairs of the user's own facts mean what the cut points say.
+def calibrate(
+    samples: Sequence[float], policy: SimilarityPolicy | None = None
+) -> Scale:
+    """The scale on which a model's cosines of pairs of the user's own facts mean what
+    the cut points say.
 
-    Almost all pairs of facts have nothing to do with each other, so their quantiles tell where a model puts
-    the unrelated: three of four pairs lie below the floor, nine of ten below the episode cut, 97 in a hundred
-    below the link, 997 in a thousand below "one subject". Above that pairs are too rare for quantiles; there
-    the line goes straight to the same text twice, which is 1 for every model, and no cut point of merging is
-    put lower than it is written. With too few samples, or a model that hardly tells texts apart, the scale
-    comes back uncalibrated.
+    Almost all pairs of facts have nothing to do with each other, so their quantiles
+    tell where a model puts the unrelated: three of four pairs lie below the floor, nine
+    of ten below the episode cut, 97 in a hundred below the link, 997 in a thousand
+    below "one subject". Above that pairs are too rare for quantiles; there the line
+    goes straight to the same text twice, which is 1 for every model, and no cut point
+    of merging is put lower than it is written. With too few samples, or a model that
+    hardly tells texts apart, the scale comes back uncalibrated.
     """
     policy = policy or SimilarityPolicy()
     ranked = sorted(sample for sample in samples if math.isfinite(sample))
@@ -72,11 +81,17 @@ def calibrate(samples: Sequence[float], policy: SimilarityPolicy | None = None) 
     ]
     points = ((-1.0, -1.0), *low, *high, (1.0, 1.0))
     rising = all(before[0] < after[0] for before, after in pairwise(points))
-    return Scale(points, calibrated=True) if rising and start <= policy.most_related else Scale()
+    return (
+        Scale(points, calibrated=True)
+        if rising and start <= policy.most_related
+        else Scale()
+    )
 
 
 def _quantile(ranked: Sequence[float], share: float) -> float:
-    """The value below which `share` of the ranked ones lie, between neighbours by a straight line."""
+    """The value below which `share` of the ranked ones lie, between neighbours by a
+    straight line.
+    """
     place = share * (len(ranked) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ranked) - 1)

@@ -1,7 +1,7 @@
 """What kind of memory a text is, how sure and how important (rows C4, C6, C9, C10).
 
-Word lists are for English unless a line says otherwise. What kind of memory a text is, is told in every language that
-the tables of `dates` and `standing` know.
+Word lists are for English unless a line says otherwise. What kind of memory a text is,
+is told in every language that the tables of `dates` and `standing` know.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 
 def _any(listing: str) -> re.Pattern[str]:
-    """One of the phrases, as whole words; `*` lets a word go on. The listing separates by `, `."""
-    words = "|".join(re.escape(phrase).replace(r"\*", r"\w*") for phrase in listing.split(", "))
+    """One of the phrases, as whole words; `*` lets a word go on. The listing separates
+    by `, `.
+    """
+    words = "|".join(
+        re.escape(phrase).replace(r"\*", r"\w*") for phrase in listing.split(", ")
+    )
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
@@ -55,12 +59,21 @@ _NOTE_CATEGORIES = frozenset(
 )
 _HAPPENING = frozenset({"moment", "commitment"})
 _SINCE = re.compile(
-    r"\b(?:since|seit|depuis|desde|sinds)\b|\bda(?:l|lla|ll')\b|\bс \w+ года\b|以来|从|から", re.IGNORECASE
+    r"\b(?:since|seit|depuis|desde|sinds)\b|\bda(?:l|lla|ll')\b|\bс \w+ года\b|以来|从|から",
+    re.IGNORECASE,
 )
-_EPISODE_CATEGORIES = frozenset({"event", "action", "observation", "issue", "bug", "incident", "moment"})
-_NOTE_TAGS = frozenset({"preference", "constraint", "goal", "habit", "policy", "belief"})
-_EPISODE_TAGS = frozenset({"bug", "fix", "deploy", "incident", "release", "merge", "event"})
-_ACTIONS = _any("deployed, pushed, fixed, merged, reported, mentioned, said, happened, failed, completed, shipped")
+_EPISODE_CATEGORIES = frozenset(
+    {"event", "action", "observation", "issue", "bug", "incident", "moment"}
+)
+_NOTE_TAGS = frozenset(
+    {"preference", "constraint", "goal", "habit", "policy", "belief"}
+)
+_EPISODE_TAGS = frozenset(
+    {"bug", "fix", "deploy", "incident", "release", "merge", "event"}
+)
+_ACTIONS = _any(
+    "deployed, pushed, fixed, merged, reported, mentioned, said, happened, failed, completed, shipped"
+)
 _EVENTS = re.compile(
     r"\b(?:went|came back|visited|watched|saw|met with|ate|cooked|baked|painted|cleaned|repaired|called|phoned|texted"
     r"|lost|found|bought|sold|ordered|paid|forgot|arrived|departed|returned|flew|drove to|walked|hiked|swam"
@@ -76,18 +89,24 @@ _EVENTS = re.compile(
     r"|[去买看吃见玩丢]了|[去看吃]过|(?:行き|食べ|見|買い|会い|遊び|なくし)ました|(?:行った|食べた|見た|買った|会った)",
     re.IGNORECASE,
 )
-"""Verbs of a past event: what was done once and is over; English, German, French, Spanish and, in part, others."""
+"""Verbs of a past event: what was done once and is over; English, German, French,
+Spanish and, in part, others.
+"""
 _AS_OF = re.compile(r"\((?:as of|Stand:?|état au|a fecha de) [^)]*\)", re.IGNORECASE)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def kind_of(text: str, category: str, tags: Collection[str] = (), when: Interval | None = None) -> tuple[str, str]:
-    """Episode or note, and why; the first rule that speaks decides (`C6`, reversed by model §0.3: default note).
+def kind_of(
+    text: str, category: str, tags: Collection[str] = (), when: Interval | None = None
+) -> tuple[str, str]:
+    """Episode or note, and why; the first rule that speaks decides (`C6`, reversed by
+    model §0.3: default note).
 
-    Order: a standing attribute → note, also with a date; a temporal marker → episode; the category; the tags, note
-    before episode; a past event, or a date or a time word that is no beginning → episode; else note. `when` is the time
-    that the statement is about. `Anna deployed it yesterday` → episode, `Her birthday is on 14 March` → note, `The sky
-    is blue` → note.
+    Order: a standing attribute → note, also with a date; a temporal marker → episode;
+    the category; the tags, note before episode; a past event, or a date or a time word
+    that is no beginning → episode; else note. `when` is the time that the statement is
+    about. `Anna deployed it yesterday` → episode, `Her birthday is on 14 March` → note,
+    `The sky is blue` → note.
     """
     if told := standing(text):
         return "note", f"tells of {told}"
@@ -109,13 +128,19 @@ def kind_of(text: str, category: str, tags: Collection[str] = (), when: Interval
 
 
 def _dated(text: str, when: Interval | None) -> str:
-    """The words for a time in a statement, '' where they only tell the beginning of a state, or since when it is so."""
+    """The words for a time in a statement, '' where they only tell the beginning of a
+    state, or since when it is so.
+    """
     said = _AS_OF.sub("", text)
     if _SINCE.search(said):
         return ""
     if when and said == text:
         return when.words.lower()
-    return next((one.words.lower() for one in resolve(said, _SOME_DAY)), "") if has_time_expression(said) else ""
+    return (
+        next((one.words.lower() for one in resolve(said, _SOME_DAY)), "")
+        if has_time_expression(said)
+        else ""
+    )
 
 
 def tier_of(confidence: float, policy: ExtractionPolicy) -> str:
@@ -141,7 +166,18 @@ _HEDGE = _any(
 )
 _FIRST_PERSON = _any("i, i'm, i've, i'll, i'd, my, mine, me, we, our, us")
 _SPECIFIC = re.compile(r"\d|https?://|\S@\S|(?<=[a-z,;] )[A-Z][a-z]+")
-_IMPORTANT_TAGS = frozenset({"important", "critical", "urgent", "decision", "preference", "goal", "health", "deadline"})
+_IMPORTANT_TAGS = frozenset(
+    {
+        "important",
+        "critical",
+        "urgent",
+        "decision",
+        "preference",
+        "goal",
+        "health",
+        "deadline",
+    }
+)
 
 
 def importance_of(
@@ -149,24 +185,35 @@ def importance_of(
 ) -> tuple[float, tuple[str, ...]]:
     """Importance 0–1 by local rules, and what counted (`C10`).
 
-    0.5; trivial → 0.1 and stop; critical marker +.20, high marker +.12, hedge −.15, each once; the
-    category's gain; from 200 characters min(.1, (length−200)/1000); first person +.05; digits or names
-    +.03; +.05 for each important tag; kept within 0–1.
-    `I always prefer tea` as a preference: .5 + .12 + .10 + .05 = .77.
+    0.5; trivial → 0.1 and stop; critical marker +.20, high marker +.12, hedge −.15,
+    each once; the category's gain; from 200 characters min(.1, (length−200)/1000);
+    first person +.05; digits or names +.03; +.05 for each important tag; kept within
+    0–1. `I always prefer tea` as a preference: .5 + .12 + .10 + .05 = .77.
     """
     if is_trivial(text, policy):
         return policy.trivial, ("trivial",)
     length = len(text)
-    extra = min(policy.long_gain, (length - policy.long_chars) / policy.long_step) if length > policy.long_chars else 0
+    extra = (
+        min(policy.long_gain, (length - policy.long_chars) / policy.long_step)
+        if length > policy.long_chars
+        else 0
+    )
     parts = (
         ("critical marker", policy.critical_marker, _CRITICAL.search(text)),
         ("high marker", policy.high_marker, _HIGH.search(text)),
         ("hedge", policy.hedge, _HEDGE.search(text)),
-        (f"category {category}", getattr(policy, category, 0.0) if category in _GAINS else 0.0, True),
+        (
+            f"category {category}",
+            getattr(policy, category, 0.0) if category in _GAINS else 0.0,
+            True,
+        ),
         ("length", extra, extra),
         ("first person", policy.first_person, _FIRST_PERSON.search(text)),
         ("specifics", policy.specifics, _SPECIFIC.search(text)),
-        *((f"tag {tag}", policy.tag, True) for tag in sorted(_IMPORTANT_TAGS.intersection(_heads(tags)))),
+        *(
+            (f"tag {tag}", policy.tag, True)
+            for tag in sorted(_IMPORTANT_TAGS.intersection(_heads(tags)))
+        ),
     )
     counted = [(why, gain) for why, gain, present in parts if present and gain]
     score = policy.base + sum(gain for _, gain in counted)
@@ -204,7 +251,8 @@ def level_of(importance: float, policy: ImportancePolicy) -> str:
     return next((name for cut, name in cuts if importance >= cut), "trivial")
 
 
-# Greetings, thanks and assent: English, German, French, Spanish, Italian, Portuguese, Dutch, Japanese, Chinese.
+# Greetings, thanks and assent: English, German, French, Spanish, Italian, Portuguese,
+# Dutch, Japanese, Chinese.
 _SOCIAL = _words(
     """hi hello hey hiya howdy yo there morning evening afternoon night good goodnight goodbye bye cya see ya later
     thanks thank thx ty you so much very a lot many cheers ok okay k kk yes yeah yep yup no nope nah sure right
@@ -217,16 +265,19 @@ _SOCIAL = _words(
     hoi goedemorgen dank je wel bedankt nee prima こんにちは こんばんは ありがとう ありがとうございます はい いいえ
     おはよう おはようございます 你好 您好 谢谢 謝謝 好的 好 是的 嗯 再见 早上好 晚安"""
 )
-_LAUGHTER = re.compile(r"(?:(?:ha|he|hi|ho|ja|je|ah){2,}h?|lo+l+|lmao|rofl|xd+|k{3,}|w{3,}|[哈笑]+|mdr|rs(?:rs)+)")
+_LAUGHTER = re.compile(
+    r"(?:(?:ha|he|hi|ho|ja|je|ah){2,}h?|lo+l+|lmao|rofl|xd+|k{3,}|w{3,}|[哈笑]+|mdr|rs(?:rs)+)"
+)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def is_trivial(text: str, policy: ImportancePolicy) -> bool:
-    """Whether `text` is a greeting, thanks, assent, laughter, or too short to say anything (`C10`).
+    """Whether `text` is a greeting, thanks, assent, laughter, or too short to say
+    anything (`C10`).
 
-    Short means up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial, `我对花生过敏` (I am
-    allergic to peanuts) is not.
+    Short means up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial,
+    `我对花生过敏` (I am allergic to peanuts) is not.
     """
     width = len(text.strip()) + len(_SIGN.findall(text)) * (policy.sign_width - 1)
     if width <= policy.trivial_chars:
@@ -243,20 +294,28 @@ _ARTIFACTS = {
 }
 
 
-def event_end(text: str, category: str, kind: str, when: Interval | None) -> datetime | None:
-    """When what happens is over, by the words for its time (`X14`); None for a state, of which they tell the beginning.
+def event_end(
+    text: str, category: str, kind: str, when: Interval | None
+) -> datetime | None:
+    """When what happens is over, by the words for its time (`X14`); None for a state,
+    of which they tell the beginning.
 
-    "Anna was in Porto on 14 March" ends with that day, "Anna has lived in Porto since March" does not end with March.
+    "Anna was in Porto on 14 March" ends with that day, "Anna has lived in Porto since
+    March" does not end with March.
     """
     happens = category in _HAPPENING or (kind == "episode" and not _SINCE.search(text))
     return when.end if when and happens else None
 
 
 def artifact_of(category: str) -> str:
-    """The type of artifact that the words of a memory make: a principle a constraint, most others a fact (`C9`)."""
+    """The type of artifact that the words of a memory make: a principle a constraint,
+    most others a fact (`C9`).
+    """
     return _ARTIFACTS.get(category, "fact")
 
 
 def is_artifact(category: str, confidence: float, policy: LadderPolicy) -> bool:
-    """Whether the very words are worth keeping: a decision, correction, principle or commitment, from .8 (`C9`)."""
+    """Whether the very words are worth keeping: a decision, correction, principle or
+    commitment, from .8 (`C9`).
+    """
     return category in _ARTIFACTS and confidence >= policy.artifact_confidence

@@ -1,4 +1,6 @@
-"""Whether the machine's clock can be trusted (design of the vault): fading and expiry believe no clock that jumped."""
+"""Whether the machine's clock can be trusted (design of the vault): fading and expiry
+believe no clock that jumped.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +16,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A look at two clocks: the one on the wall, and one that only runs (seconds, also while the machine sleeps)."""
+    """A look at two clocks: the one on the wall, and one that only runs (seconds, also
+    while the machine sleeps).
+    """
 
     wall: datetime
     steady: float
 
 
 def clock_doubt(readings: Sequence[Reading], policy: Policy) -> str | None:
-    """Why the clock cannot be trusted to fade, expire or archive anything, or None (design of the vault).
+    """Why the clock cannot be trusted to fade, expire or archive anything, or None
+    (design of the vault).
 
-    `readings` oldest first. A jump: wall and steady clock part by more than 1 h; after a restart of the machine,
-    where the steady clock begins again, the wall clock alone does. It is trusted again once two readings
-    ≥ 10 min apart agree.
+    `readings` oldest first. A jump: wall and steady clock part by more than 1 h; after
+    a restart of the machine, where the steady clock begins again, the wall clock alone
+    does. It is trusted again once two readings ≥ 10 min apart agree.
     """
     limits, since, jump = policy.lifecycle, 0, 0.0
-    walls, steady = [one.wall.timestamp() for one in readings], [one.steady for one in readings]
+    walls, steady = (
+        [one.wall.timestamp() for one in readings],
+        [one.steady for one in readings],
+    )
     for after in range(1, len(readings)):
         restarted = steady[after] < steady[after - 1]
         before = after - 1 if restarted else since

@@ -1,10 +1,12 @@
-"""What a memory is worth now: the one law of fading (rows A25, B6, D4–D6; design of the model §2).
+"""What a memory is worth now: the one law of fading (rows A25, B6, D4–D6; design of the
+model §2).
 
-What fades is kept as a value and the moment at which it had it, and is read as `value · R(t)`, where
-`R(t) = curve(t / H)` and `H = base · strength / doubt`. To read changes nothing; what is seen in use is
-evaluated, bumped and anchored anew. So it does not matter how often anybody looked, and a night that was
-missed is made up for by the next. The rows of `LAWS` differ in nothing else; the one law that goes by steps,
-that of ties, stands with them in `links.effective` (`C34`).
+What fades is kept as a value and the moment at which it had it, and is read as `value ·
+R(t)`, where `R(t) = curve(t / H)` and `H = base · strength / doubt`. To read changes
+nothing; what is seen in use is evaluated, bumped and anchored anew. So it does not
+matter how often anybody looked, and a night that was missed is made up for by the next.
+The rows of `LAWS` differ in nothing else; the one law that goes by steps, that of ties,
+stands with them in `links.effective` (`C34`).
 """
 
 from __future__ import annotations
@@ -34,11 +36,13 @@ _PASSING = frozenset({"working", "episodic"})
 
 @dataclass(frozen=True, slots=True)
 class FadingLaw:
-    """How something fades: since when, with which half-life of the policy, what slows it and what speeds it up.
+    """How something fades: since when, with which half-life of the policy, what slows
+    it and what speeds it up.
 
-    `clock` is the last access or, before the first, the last evidence (`lifecycle.begun`, reinforced, edited); the
-    anchor of salience; or the later of access and evidence: a use is evidence too. Only the `layers` named fade,
-    without a name all. A `chosen` curve is the policy's, else it halves.
+    `clock` is the last access or, before the first, the last evidence
+    (`lifecycle.begun`, reinforced, edited); the anchor of salience; or the later of
+    access and evidence: a use is evidence too. Only the `layers` named fade, without a
+    name all. A `chosen` curve is the policy's, else it halves.
     """
 
     clock: Literal["access", "anchor", "touch"]
@@ -52,33 +56,45 @@ class FadingLaw:
 LAWS: Mapping[str, FadingLaw] = MappingProxyType(
     {
         "confidence": FadingLaw("touch", "confidence_days", strength="stability"),
-        "salience": FadingLaw("anchor", "salience_days", strength="spacing", doubt="confidence"),
-        "retention": FadingLaw("access", "retention_days", doubt="trust", layers=_PASSING, chosen=True),
+        "salience": FadingLaw(
+            "anchor", "salience_days", strength="spacing", doubt="confidence"
+        ),
+        "retention": FadingLaw(
+            "access", "retention_days", doubt="trust", layers=_PASSING, chosen=True
+        ),
         "rest": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
-"""Everything that fades: confidence is seed A's law, salience seed B's, retention seed D's; rest ranks what lasts."""
+"""Everything that fades: confidence is seed A's law, salience seed B's, retention seed
+D's; rest ranks what lasts.
+"""
 
 
-# -- the law --------------------------------------------------------------------------------------
+# -- the law ---------------------------------------------------------------------------
 
 
 def curve(kind: str, tau: float) -> float:
-    """What is left after `tau` ≥ 0 half-lives, 0–1 (`D4`); `kind` is l2, huber or elastic.
+    """What is left after `tau` ≥ 0 half-lives, 0–1 (`D4`); `kind` is l2, huber or
+    elastic.
 
-    `l2 = 2^−τ`; `huber` the same up to δ = .5, then its tangent `max(0, 2^−δ·(1 − ln2·(τ − δ)))`;
-    `elastic = .3·max(0, 1 − τ/2) + .7·2^−τ`. A tangent lies below its curve: huber forgets what is old
-    *faster* than l2, all of it after 1.94 half-lives. Raises KeyError for another kind.
+    `l2 = 2^−τ`; `huber` the same up to δ = .5, then its tangent `max(0, 2^−δ·(1 −
+    ln2·(τ − δ)))`; `elastic = .3·max(0, 1 − τ/2) + .7·2^−τ`. A tangent lies below its
+    curve: huber forgets what is old *faster* than l2, all of it after 1.94 half-lives.
+    Raises KeyError for another kind.
     """
     return _left(tau, CURVES[kind].bend, CURVES[kind].straight)
 
 
-def half_life(law: str, fact: Fact, usage: Usage, trust: float, policy: Policy) -> float:
-    """`H = base · strength / doubt` in days, ∞ for what does not fade (rows A25, B6, D1, D6, D8).
+def half_life(
+    law: str, fact: Fact, usage: Usage, trust: float, policy: Policy
+) -> float:
+    """`H = base · strength / doubt` in days, ∞ for what does not fade (rows A25, B6,
+    D1, D6, D8).
 
-    Strength: stability 1–5, or spacing `1 + access^gradient`, or 1. Doubt: `1 + 2·(1 − x)` of trust, or of
-    confidence as long as nobody recalled it; from a confidence of .8 salience waits for the first recall. What
-    is pinned does not fade. Confidence at stability 1, 3, 5: 30, 90, 150 days. Raises KeyError for another law.
+    Strength: stability 1–5, or spacing `1 + access^gradient`, or 1. Doubt: `1 + 2·(1 −
+    x)` of trust, or of confidence as long as nobody recalled it; from a confidence of
+    .8 salience waits for the first recall. What is pinned does not fade. Confidence at
+    stability 1, 3, 5: 30, 90, 150 days. Raises KeyError for another law.
     """
     row, limits = LAWS[law], policy.decay
     doubt = _doubt(row, fact, usage, trust, limits)
@@ -88,8 +104,12 @@ def half_life(law: str, fact: Fact, usage: Usage, trust: float, policy: Policy) 
     return base * _strength(row, usage, limits) / doubt
 
 
-def remaining(law: str, fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy) -> float:
-    """`R(t) = curve(t / H)`, 0–1, never rising with `now`; 1 before the anchor, or where no moment is known."""
+def remaining(
+    law: str, fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
+) -> float:
+    """`R(t) = curve(t / H)`, 0–1, never rising with `now`; 1 before the anchor, or
+    where no moment is known.
+    """
     row, halved = LAWS[law], half_life(law, fact, usage, trust, policy)
     if halved == math.inf:
         return 1.0
@@ -101,13 +121,18 @@ def remaining(law: str, fact: Fact, usage: Usage, now: datetime, trust: float, p
 def recency(when: datetime, now: datetime, half_life: float) -> float:
     """`2^(−days/half-life)`, 0–1, of what was last touched at `when` (rows A15, E7).
 
-    With a half-life of ln2/.023 = 30.14 days it is A's `exp(−.023·days)`: .5016 after 30 days.
+    With a half-life of ln2/.023 = 30.14 days it is A's `exp(−.023·days)`: .5016 after
+    30 days.
     """
     return math.exp2(-_days(when, now) / half_life)
 
 
 def _left(tau: float, bend: float, straight: float) -> float:
-    halved = math.exp2(-tau) if tau <= bend else max(0.0, math.exp2(-bend) * (1 - math.log(2) * (tau - bend)))
+    halved = (
+        math.exp2(-tau)
+        if tau <= bend
+        else max(0.0, math.exp2(-bend) * (1 - math.log(2) * (tau - bend)))
+    )
     return straight * max(0.0, 1 - tau / 2) + (1 - straight) * halved
 
 
@@ -119,12 +144,18 @@ def _strength(row: FadingLaw, usage: Usage, limits: DecayPolicy) -> float:
     return 1.0
 
 
-def _doubt(row: FadingLaw, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy) -> float:
+def _doubt(
+    row: FadingLaw, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
+) -> float:
     """How many times faster it fades, 0 for not at all."""
     if row.doubt == "trust":
         return 1 + limits.doubt * (1 - trust)
     if row.doubt == "confidence" and not usage.access:
-        return 1 + limits.doubt * (1 - fact.confidence) if fact.confidence < limits.sure else 0.0
+        return (
+            1 + limits.doubt * (1 - fact.confidence)
+            if fact.confidence < limits.sure
+            else 0.0
+        )
     return 1.0
 
 
@@ -132,23 +163,34 @@ def _since(row: FadingLaw, fact: Fact, usage: Usage) -> datetime | None:
     evidence = _later(begun(fact, usage), usage.evidence_at)
     if row.clock == "touch":
         return _later(usage.last_access, evidence)
-    return (usage.salience_at if row.clock == "anchor" else None) or usage.last_access or evidence
+    return (
+        (usage.salience_at if row.clock == "anchor" else None)
+        or usage.last_access
+        or evidence
+    )
 
 
 def _days(since: datetime | None, now: datetime) -> float:
-    """Time gone by, never negative; in UTC, as two times of one zone differ by the wall clock, not by time."""
-    return max(0.0, (now.astimezone(UTC) - since.astimezone(UTC)) / _DAY) if since else 0.0
+    """Time gone by, never negative; in UTC, as two times of one zone differ by the wall
+    clock, not by time.
+    """
+    return (
+        max(0.0, (now.astimezone(UTC) - since.astimezone(UTC)) / _DAY) if since else 0.0
+    )
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(one, other) if one and other else one or other
 
 
-# -- what it is worth -----------------------------------------------------------------------------
+# -- what it is worth ------------------------------------------------------------------
 
 
-def effective_confidence(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
-    """`confidence · ½^(days / (30·stability))`, 0–1, since the last evidence or use (`A25`, model §0.4).
+def effective_confidence(
+    fact: Fact, usage: Usage, now: datetime, policy: Policy
+) -> float:
+    """`confidence · ½^(days / (30·stability))`, 0–1, since the last evidence or use
+    (`A25`, model §0.4).
 
     .6, never touched again, is below .10 after 77.5 days and below .05 after 107.5.
     """
@@ -156,18 +198,28 @@ def effective_confidence(fact: Fact, usage: Usage, now: datetime, policy: Policy
 
 
 def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
-    """`salience · e^(−rate·days)`, 0–1, since its anchor, with `rate = .02·doubt / (1 + access^gradient)` (`B6`).
+    """`salience · e^(−rate·days)`, 0–1, since its anchor, with `rate = .02·doubt / (1 +
+    access^gradient)` (`B6`).
 
-    1 for what is pinned (`B16`). .5 and never recalled: below .01 on day 89 at a confidence of .4, on day 131 at
-    .75, never at .8. After 5 recalls at gradient 1.5: ×.944 in 35 days, ×.891 in 70.
+    1 for what is pinned (`B16`). .5 and never recalled: below .01 on day 89 at a
+    confidence of .4, on day 131 at .75, never at .8. After 5 recalls at gradient 1.5:
+    ×.944 in 35 days, ×.891 in 70.
     """
-    return 1.0 if fact.pinned else usage.salience * remaining("salience", fact, usage, now, 1.0, policy)
+    return (
+        1.0
+        if fact.pinned
+        else usage.salience * remaining("salience", fact, usage, now, 1.0, policy)
+    )
 
 
-def retention(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy) -> float:
-    """`min(1, R + min(.3, .05·ln(1 + access)))`, 0–1, since the last access (rows D4–D6); `trust` 0–1.
+def retention(
+    fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
+) -> float:
+    """`min(1, R + min(.3, .05·ln(1 + access)))`, 0–1, since the last access (rows
+    D4–D6); `trust` 0–1.
 
-    Half-life 30 days for what is working or episodic, a third of that at trust 0; all else is retained (`D1`).
+    Half-life 30 days for what is working or episodic, a third of that at trust 0; all
+    else is retained (`D1`).
     """
     limits = policy.decay
     use = min(limits.most_use, limits.use * math.log1p(usage.access))
@@ -177,23 +229,32 @@ def retention(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Pol
 def inputs(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0
 ) -> tuple[float, float, float, float, float]:
-    """Confidence, access, recency, importance and feedback, each 0–1, as heat and tiers weigh them (`C25`).
+    """Confidence, access, recency, importance and feedback, each 0–1, as heat and tiers
+    weigh them (`C25`).
 
-    The tier's confidence (1, .8, .6, .35); `min(1, ln(1 + access)/ln 21)`; `max(0, 1 − days/90)` since it was
-    touched; importance; `(feedback + 1)/2` of −1…1. What is pinned is important and never grows old.
+    The tier's confidence (1, .8, .6, .35); `min(1, ln(1 + access)/ln 21)`; `max(0, 1 −
+    days/90)` since it was touched; importance; `(feedback + 1)/2` of −1…1. What is
+    pinned is important and never grows old.
     """
     limits = policy.decay
     return (
         getattr(limits, tier_of(fact.confidence, policy.extraction)),
         min(1.0, math.log1p(usage.access) / math.log1p(limits.often)),
-        1.0 if fact.pinned else max(0.0, 1 - _days(_since(LAWS["rest"], fact, usage), now) / limits.recency_days),
+        1.0
+        if fact.pinned
+        else max(
+            0.0, 1 - _days(_since(LAWS["rest"], fact, usage), now) / limits.recency_days
+        ),
         1.0 if fact.pinned else fact.importance,
         (min(1.0, max(-1.0, feedback)) + 1) / 2,
     )
 
 
-def heat(fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0) -> float:
-    """`.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback`, 0–1 (`C26`).
+def heat(
+    fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0
+) -> float:
+    """`.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback`, 0–1
+    (`C26`).
 
     .20 less for what a person disputes. `inputs` says what goes in.
     """
@@ -206,25 +267,52 @@ def heat(fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: floa
         limits.heat_feedback,
     )
     worth = math.fsum(map(mul, weights, inputs(fact, usage, now, policy, feedback)))
-    return max(0.0, worth - (limits.heat_disputed if fact.verification == "disputed" else 0.0))
+    return max(
+        0.0, worth - (limits.heat_disputed if fact.verification == "disputed" else 0.0)
+    )
 
 
-def decay(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy) -> float:
-    """`1 − retention`, 0–1 (`C26`); of what lasts `1 − ½^(days / (30·stability))` since it was touched.
+def decay(
+    fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
+) -> float:
+    """`1 − retention`, 0–1 (`C26`); of what lasts `1 − ½^(days / (30·stability))` since
+    it was touched.
 
     That says how stale a memory is and takes nothing away.
     """
-    return _decay(fact, usage, now, trust, policy, retention(fact, usage, now, trust, policy))
+    return _decay(
+        fact, usage, now, trust, policy, retention(fact, usage, now, trust, policy)
+    )
 
 
-def _decay(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy, retained: float) -> float:
-    return 1 - (retained if layer_of(fact) in _PASSING else remaining("rest", fact, usage, now, trust, policy))
+def _decay(
+    fact: Fact,
+    usage: Usage,
+    now: datetime,
+    trust: float,
+    policy: Policy,
+    retained: float,
+) -> float:
+    return 1 - (
+        retained
+        if layer_of(fact) in _PASSING
+        else remaining("rest", fact, usage, now, trust, policy)
+    )
 
 
-def vitals(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy, feedback: float = 0.0) -> Vitals:
-    """All that a memory is worth at `now`, each 0–1 (rows C24, A25, B6, D4); left alone none of it gets better.
+def vitals(
+    fact: Fact,
+    usage: Usage,
+    now: datetime,
+    trust: float,
+    policy: Policy,
+    feedback: float = 0.0,
+) -> Vitals:
+    """All that a memory is worth at `now`, each 0–1 (rows C24, A25, B6, D4); left alone
+    none of it gets better.
 
-    `trust` is its source's, 0–1 (`D6`); `feedback` what became of its like, −1…1 (`C30`).
+    `trust` is its source's, 0–1 (`D6`); `feedback` what became of its like, −1…1
+    (`C30`).
     """
     retained = retention(fact, usage, now, trust, policy)
     return Vitals(
@@ -236,55 +324,81 @@ def vitals(fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
     )
 
 
-# -- what use makes of it -------------------------------------------------------------------------
+# -- what use makes of it --------------------------------------------------------------
 
 
-def recalled(fact: Fact, usage: Usage, now: datetime, relevance: float, policy: Policy) -> Usage:
-    """The use after a recall at `now` (rows A19, B2, B3, B7); `relevance` 0–1 within its answer.
+def recalled(
+    fact: Fact, usage: Usage, now: datetime, relevance: float, policy: Policy
+) -> Usage:
+    """The use after a recall at `now` (rows A19, B2, B3, B7); `relevance` 0–1 within
+    its answer.
 
-    Access + 1; stability + .1, at most 5, which 40 recalls reach; salience as it is worth now + .05 + .05·relevance,
-    at most 1, from .5 at least where it comes from the archive; anchored at `now`, or where it was if that is later.
+    Access + 1; stability + .1, at most 5, which 40 recalls reach; salience as it is
+    worth now + .05 + .05·relevance, at most 1, from .5 at least where it comes from the
+    archive; anchored at `now`, or where it was if that is later.
     """
     limits, held = policy.decay, anchored(fact, usage, now, policy)
-    worth = max(held.salience, limits.revival) if fact.status == "archived" else held.salience
+    worth = (
+        max(held.salience, limits.revival)
+        if fact.status == "archived"
+        else held.salience
+    )
     gap, gradient = _spaced(usage, now, limits)
     return replace(
         held,
         access=usage.access + 1,
         last_access=_later(now, usage.last_access),
-        stability=round(min(policy.usage.most_stability, usage.stability + limits.stability), 9),
-        salience=min(1.0, worth + limits.gain + limits.gain_relevance * min(1.0, max(0.0, relevance))),
+        stability=round(
+            min(policy.usage.most_stability, usage.stability + limits.stability), 9
+        ),
+        salience=min(
+            1.0,
+            worth + limits.gain + limits.gain_relevance * min(1.0, max(0.0, relevance)),
+        ),
         gap_days=gap,
         gradient=gradient,
     )
 
 
 def anchored(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> Usage:
-    """The use with salience as it is worth now, anchored at `now`, or where it was if that is later.
+    """The use with salience as it is worth now, anchored at `now`, or where it was if
+    that is later.
 
-    For the moment before its law changes, as by a pin that goes or a confidence that falls: what was lost or kept
-    until then stays so.
+    For the moment before its law changes, as by a pin that goes or a confidence that
+    falls: what was lost or kept until then stays so.
     """
     at = _later(now, _since(LAWS["salience"], fact, usage))
     return replace(usage, salience=salience(fact, usage, now, policy), salience_at=at)
 
 
 def confirmed(usage: Usage, now: datetime) -> Usage:
-    """The use after the same statement was heard again (`C17`): confirmations + 1, and new evidence."""
+    """The use after the same statement was heard again (`C17`): confirmations + 1, and
+    new evidence.
+    """
     return replace(attested(usage, now), confirmations=usage.confirmations + 1)
 
 
 def attested(usage: Usage, when: datetime) -> Usage:
-    """The use with evidence of `when`, unless there is later one (`A8`): confidence fades from then on."""
+    """The use with evidence of `when`, unless there is later one (`A8`): confidence
+    fades from then on.
+    """
     return replace(usage, evidence_at=_later(when, usage.evidence_at))
 
 
 def _spaced(usage: Usage, now: datetime, limits: DecayPolicy) -> tuple[float, float]:
-    """Days since the last recall, and the gradient: + .1 where they are more than last time, − .05 if fewer (`B7`)."""
+    """Days since the last recall, and the gradient: + .1 where they are more than last
+    time, − .05 if fewer (`B7`).
+    """
     if not usage.last_access:
         return usage.gap_days, usage.gradient
     gap = _days(usage.last_access, now)
-    step = limits.wider if gap > usage.gap_days else -limits.narrower if gap < usage.gap_days else 0.0
+    step = (
+        limits.wider
+        if gap > usage.gap_days
+        else -limits.narrower
+        if gap < usage.gap_days
+        else 0.0
+    )
     return gap, round(_bounded(usage.gradient + step, limits), 9)
 
 

@@ -1,7 +1,9 @@
-"""The rungs of the write ladder: what a new statement does to what is known, with the reason (model §3).
+"""The rungs of the write ladder: what a new statement does to what is known, with the
+reason (model §3).
 
-`judge` gives the cheap rungs their word; what it lets pass is compared with its neighbours by `relate`; `decide`
-says what follows. All three are pure: the shell searches, asks a model where the verdict is `judge`, and writes.
+`judge` gives the cheap rungs their word; what it lets pass is compared with its
+neighbours by `relate`; `decide` says what follows. All three are pure: the shell
+searches, asks a model where the verdict is `judge`, and writes.
 
     verdict = judge(...)
     if verdict.action == "create":
@@ -25,10 +27,14 @@ if TYPE_CHECKING:
 
 Action = Literal["create", "confirm", "skip", "review", "reinforce", "judge"]
 COMPARED = "state/compared.json"
-"""What a model said of pairs of statements: as true after a run is taken back as before."""
+"""What a model said of pairs of statements: as true after a run is taken back as
+before.
+"""
 
 RelationKind = Literal["same", "contradicts", "independent"]
-Deed = Literal["confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"]
+Deed = Literal[
+    "confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"
+]
 Place = Literal["active", "review", "superseded", ""]
 
 
@@ -36,8 +42,8 @@ Place = Literal["active", "review", "superseded", ""]
 class Neighbour:
     """An active fact beside a candidate, on the nominal scale 0–1.
 
-    `conflict` says why words alone tell that both cannot hold, `apart` why they are two facts whatever the
-    similarity (`similar.compared`); '' for neither.
+    `conflict` says why words alone tell that both cannot hold, `apart` why they are two
+    facts whatever the similarity (`similar.compared`); '' for neither.
     """
 
     fact: Fact
@@ -49,7 +55,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What happens to a candidate, why in words, the memory it met, if any, and those to be judged, nearest first."""
+    """What happens to a candidate, why in words, the memory it met, if any, and those
+    to be judged, nearest first.
+    """
 
     action: Action
     why: str
@@ -59,7 +67,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a model says of a candidate and the numbered facts beside it; `index` is 1 for the first, 0 for none.
+    """What a model says of a candidate and the numbered facts beside it; `index` is 1
+    for the first, 0 for none.
 
     `warning` says why an answer counts as independent though it said something else.
     """
@@ -73,10 +82,11 @@ class Judgement:
 class Evidence:
     """What stands behind a candidate.
 
-    `source` is the key of its turn, `own` whether the user said it, `correction` whether it corrects (the category
-    or the words of the turn). `barred` is why it may not take the place of a fact, by the fact's id
-    (`trust.bars_superseding`). `older` are the ids of facts with younger evidence than its own. `left` is how many
-    facts the batch may still retire.
+    `source` is the key of its turn, `own` whether the user said it, `correction`
+    whether it corrects (the category or the words of the turn). `barred` is why it may
+    not take the place of a fact, by the fact's id (`trust.bars_superseding`). `older`
+    are the ids of facts with younger evidence than its own. `left` is how many facts
+    the batch may still retire.
     """
 
     source: str
@@ -91,9 +101,10 @@ class Evidence:
 class Effect:
     """What happens to a fact that is known already.
 
-    confirm: logged, no file changes. reinforce: `confidence`, evidence added. rewrite: the same in newer words
-    (`united`), the old ones under History. weaken: `confidence`, linked both ways. invalidate, supersede: that
-    status, `valid_until`, linked both ways; `bury` sets a tombstone on the old statement. ask: a review case.
+    confirm: logged, no file changes. reinforce: `confidence`, evidence added. rewrite:
+    the same in newer words (`united`), the old ones under History. weaken:
+    `confidence`, linked both ways. invalidate, supersede: that status, `valid_until`,
+    linked both ways; `bury` sets a tombstone on the old statement. ask: a review case.
     """
 
     deed: Deed
@@ -105,7 +116,9 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where the candidate goes (active, review, superseded; '' for no file of its own) and what else changes."""
+    """Where the candidate goes (active, review, superseded; '' for no file of its own)
+    and what else changes.
+    """
 
     place: Place
     why: str
@@ -115,15 +128,21 @@ class Decision:
     @property
     def retired(self) -> int:
         """How many facts it takes from the batch's limit."""
-        return sum(effect.deed in {"invalidate", "supersede"} for effect in self.effects)
+        return sum(
+            effect.deed in {"invalidate", "supersede"} for effect in self.effects
+        )
 
 
-def judge(*, trivial: bool, grounded: bool, already: bool, twin: str | None, buried: bool) -> Verdict:
-    """The first rung that decides: already filed, trivial, ungrounded, hash twin, tombstone; else create.
+def judge(
+    *, trivial: bool, grounded: bool, already: bool, twin: str | None, buried: bool
+) -> Verdict:
+    """The first rung that decides: already filed, trivial, ungrounded, hash twin,
+    tombstone; else create.
 
-    `already`: this very candidate was filed before a crash. `twin`: id of an active fact with the same
-    content hash (`C5`); a hit confirms it and writes no file. `grounded`: its quote stands in the turn
-    (`X17`). `buried`: a person forgot, deleted or corrected this statement (`X8`).
+    `already`: this very candidate was filed before a crash. `twin`: id of an active
+    fact with the same content hash (`C5`); a hit confirms it and writes no file.
+    `grounded`: its quote stands in the turn (`X17`). `buried`: a person forgot, deleted
+    or corrected this statement (`X8`).
     """
     if already:
         return Verdict("skip", "already filed")
@@ -138,51 +157,102 @@ def judge(*, trivial: bool, grounded: bool, already: bool, twin: str | None, bur
     return Verdict("create", "new")
 
 
-def relate(neighbours: Sequence[Neighbour], cuts: SimilarityPolicy, *, calibrated: bool, model: bool) -> Verdict:
+def relate(
+    neighbours: Sequence[Neighbour],
+    cuts: SimilarityPolicy,
+    *,
+    calibrated: bool,
+    model: bool,
+) -> Verdict:
     """What the nearest active facts ask for (`A7`, `E5`): reinforce, judge or create.
 
-    Above .85 the best one is reinforced, unless words tell the two apart. All from .70 to .85, those above that are
-    told apart, and those of the same slot from .40 are judged together, if there is a model. On numbers that are
-    not calibrated nothing is reinforced or judged. Without a model a conflict that words show goes on as `review`.
+    Above .85 the best one is reinforced, unless words tell the two apart. All from .70
+    to .85, those above that are told apart, and those of the same slot from .40 are
+    judged together, if there is a model. On numbers that are not calibrated nothing is
+    reinforced or judged. Without a model a conflict that words show goes on as
+    `review`.
     """
     active = sorted(
-        (one for one in neighbours if one.fact.status == "active"), key=lambda one: (-one.similarity, one.fact.id)
+        (one for one in neighbours if one.fact.status == "active"),
+        key=lambda one: (-one.similarity, one.fact.id),
     )
     if not calibrated:
         return Verdict("create", "similarity is not calibrated")
-    same = next((one for one in active if one.similarity > cuts.same and not one.apart), None)
+    same = next(
+        (one for one in active if one.similarity > cuts.same and not one.apart), None
+    )
     if same:
-        return Verdict("reinforce", f"says the same ({same.similarity:.2f})", same.fact.id, (same,))
-    grey = tuple(one for one in active if one.similarity >= (cuts.link if one.same_slot else cuts.grey))
+        return Verdict(
+            "reinforce", f"says the same ({same.similarity:.2f})", same.fact.id, (same,)
+        )
+    grey = tuple(
+        one
+        for one in active
+        if one.similarity >= (cuts.link if one.same_slot else cuts.grey)
+    )
     if grey and model:
-        return Verdict("judge", f"near {len(grey)} known ({grey[0].similarity:.2f})", grey[0].fact.id, grey)
+        return Verdict(
+            "judge",
+            f"near {len(grey)} known ({grey[0].similarity:.2f})",
+            grey[0].fact.id,
+            grey,
+        )
     if clash := next((one for one in grey if one.conflict), None):
         return Verdict("review", clash.conflict, clash.fact.id, (clash,))
     return Verdict("create", "near others, and no model to compare" if grey else "new")
 
 
-def decide(verdict: Verdict, claim: Evidence, policy: LadderPolicy, judgement: Judgement | None = None) -> Decision:
-    """What follows from the verdict of `relate`, and from the model's where that was asked for (`A8`–`A11`, `C33`).
+def decide(
+    verdict: Verdict,
+    claim: Evidence,
+    policy: LadderPolicy,
+    judgement: Judgement | None = None,
+) -> Decision:
+    """What follows from the verdict of `relate`, and from the model's where that was
+    asked for (`A8`–`A11`, `C33`).
 
-    A judgement that is missing, or names nothing that was shown, is independent. Without a model a conflict that
-    words show retires the old fact where the user corrects it in so many words, else it asks (`X8`, `X9`).
+    A judgement that is missing, or names nothing that was shown, is independent.
+    Without a model a conflict that words show retires the old fact where the user
+    corrects it in so many words, else it asks (`X8`, `X9`).
     """
     if verdict.action == "reinforce":
-        return Decision("", verdict.why, (_agreed(verdict.grey[0], claim, policy, verdict.why),))
+        return Decision(
+            "", verdict.why, (_agreed(verdict.grey[0], claim, policy, verdict.why),)
+        )
     if verdict.action == "review" and verdict.grey:
         met = verdict.grey[0]
         corrects = claim.correction and claim.own
         return _contradicted(met, claim, policy) if corrects else _unjudged(met, claim)
-    if judgement is None or not 1 <= judgement.index <= len(verdict.grey) or judgement.relation == "independent":
-        return Decision("active", "independent of what is near" if verdict.action == "judge" else verdict.why)
+    if (
+        judgement is None
+        or not 1 <= judgement.index <= len(verdict.grey)
+        or judgement.relation == "independent"
+    ):
+        return Decision(
+            "active",
+            "independent of what is near" if verdict.action == "judge" else verdict.why,
+        )
     met = verdict.grey[judgement.index - 1]
     if judgement.relation == "contradicts":
         return _contradicted(met, claim, policy)
-    return Decision("", "judged the same", (_agreed(met, claim, policy, "judged the same", newer=True),))
+    return Decision(
+        "",
+        "judged the same",
+        (_agreed(met, claim, policy, "judged the same", newer=True),),
+    )
 
 
-def _agreed(met: Neighbour, claim: Evidence, policy: LadderPolicy, why: str, *, newer: bool = False) -> Effect:
-    """Reinforce, or rewrite in newer words; a turn counts once, and a person's words stay as they are (`A8`, `X23`)."""
+def _agreed(
+    met: Neighbour,
+    claim: Evidence,
+    policy: LadderPolicy,
+    why: str,
+    *,
+    newer: bool = False,
+) -> Effect:
+    """Reinforce, or rewrite in newer words; a turn counts once, and a person's words
+    stay as they are (`A8`, `X23`).
+    """
     fact = met.fact
     if is_held(fact) or claim.source in (fact.source, *fact.also):
         return Effect("confirm", fact, why)
@@ -194,9 +264,10 @@ def _agreed(met: Neighbour, claim: Evidence, policy: LadderPolicy, why: str, *, 
 def _contradicted(met: Neighbour, claim: Evidence, policy: LadderPolicy) -> Decision:
     """A contradiction: the first of these that holds decides.
 
-    An event stays, for what happened has happened (`C33`); older evidence changes nothing younger; a lower source
-    waits in review (`X27`); a person's own fact and a spent limit ask (`X23`); a correction supersedes and buries
-    (`X8`); three sessions behind the old fact weaken it (`A10`); else it is invalidated (`A11`).
+    An event stays, for what happened has happened (`C33`); older evidence changes
+    nothing younger; a lower source waits in review (`X27`); a person's own fact and a
+    spent limit ask (`X23`); a correction supersedes and buries (`X8`); three sessions
+    behind the old fact weaken it (`A10`); else it is invalidated (`A11`).
     """
     fact, why = met.fact, met.conflict or "judged a contradiction"
     if is_event(fact) and not claim.correction:
@@ -206,42 +277,72 @@ def _contradicted(met: Neighbour, claim: Evidence, policy: LadderPolicy) -> Deci
     if barred := (claim.barred or {}).get(fact.id):
         return Decision("review", barred, (Effect("ask", fact, why),))
     if is_held(fact):
-        return Decision("active", "a person stands by the old one", (Effect("ask", fact, why),))
+        return Decision(
+            "active", "a person stands by the old one", (Effect("ask", fact, why),)
+        )
     weakens = not claim.correction and episodes(fact) >= policy.episodes
     if weakens:
-        return Decision("active", why, (Effect("weaken", fact, why, weakened(fact.confidence, policy)),))
+        return Decision(
+            "active",
+            why,
+            (Effect("weaken", fact, why, weakened(fact.confidence, policy)),),
+        )
     if claim.left <= 0:
-        return Decision("active", "too many changes at once", (Effect("ask", fact, why),))
+        return Decision(
+            "active", "too many changes at once", (Effect("ask", fact, why),)
+        )
     if claim.correction:
-        return Decision("active", "corrected", (Effect("supersede", fact, "corrected", bury=True),))
+        return Decision(
+            "active", "corrected", (Effect("supersede", fact, "corrected", bury=True),)
+        )
     return Decision("active", why, (Effect("invalidate", fact, why),))
 
 
 def _unjudged(met: Neighbour, claim: Evidence) -> Decision:
-    """A conflict that only words show: both stay, and a person is asked; older or lower words stand back."""
+    """A conflict that only words show: both stay, and a person is asked; older or lower
+    words stand back.
+    """
     if met.fact.id in claim.older:
         return Decision("superseded", "something younger is known", by=met.fact.id)
     barred = _may_not(met.fact, claim)
     asks = (Effect("ask", met.fact, met.conflict),)
-    return Decision("review" if barred or not claim.own else "active", barred or met.conflict, asks)
+    return Decision(
+        "review" if barred or not claim.own else "active", barred or met.conflict, asks
+    )
 
 
 def _may_not(fact: Fact, claim: Evidence) -> str:
-    return "something younger is known" if fact.id in claim.older else (claim.barred or {}).get(fact.id, "")
+    return (
+        "something younger is known"
+        if fact.id in claim.older
+        else (claim.barred or {}).get(fact.id, "")
+    )
 
 
 def is_held(fact: Fact) -> bool:
-    """Whether a person stands by a fact, so that the ladder never changes it (`X23`): written, confirmed or pinned."""
-    return fact.verification == "user_confirmed" or fact.origin in {"user", "edited"} or fact.pinned
+    """Whether a person stands by a fact, so that the ladder never changes it (`X23`):
+    written, confirmed or pinned.
+    """
+    return (
+        fact.verification == "user_confirmed"
+        or fact.origin in {"user", "edited"}
+        or fact.pinned
+    )
 
 
 def is_event(fact: Fact) -> bool:
-    """Whether a fact tells what happened, which no later fact undoes (`C33`): an episode with its time, a moment."""
-    return fact.kind == "episode" and (fact.valid_from is not None or fact.category == "moment")
+    """Whether a fact tells what happened, which no later fact undoes (`C33`): an
+    episode with its time, a moment.
+    """
+    return fact.kind == "episode" and (
+        fact.valid_from is not None or fact.category == "moment"
+    )
 
 
 def episodes(fact: Fact) -> int:
-    """How many conversations a fact rests on: the session files among its evidence (`A10`)."""
+    """How many conversations a fact rests on: the session files among its evidence
+    (`A10`).
+    """
     return len({key.partition("#")[0] for key in (fact.source, *fact.also) if key})
 
 
@@ -251,19 +352,30 @@ def reinforced(confidence: float, policy: LadderPolicy) -> float:
 
 
 def weakened(confidence: float, policy: LadderPolicy) -> float:
-    """Confidence after a contradiction, `max(.1, c − .2)` (`A10`); never more than it was."""
+    """Confidence after a contradiction, `max(.1, c − .2)` (`A10`); never more than it
+    was.
+    """
     return min(confidence, max(policy.least, round(confidence - policy.loss, 4)))
 
 
 def is_own_change(before: Fact, after: Fact) -> bool:
-    """Whether a change of a note can only be ours: it brings what only we write, and nothing of a person's (`X23`).
+    """Whether a change of a note can only be ours: it brings what only we write, and
+    nothing of a person's (`X23`).
 
-    That is the key of a turn among its evidence, or the id of a memory that it succeeds or gives way to (a person
-    writes a link). What we write along with it may differ too.
+    That is the key of a turn among its evidence, or the id of a memory that it succeeds
+    or gives way to (a person writes a link). What we write along with it may differ
+    too.
     """
     gained = [_gained(_keys(before), _keys(after))]
-    gained += [_gained(before.supersedes, after.supersedes), _gained(before.superseded_by, after.superseded_by)]
-    if None in gained or not any(gained) or not all(map(is_ulid, (*(gained[1] or ()), *(gained[2] or ())))):
+    gained += [
+        _gained(before.supersedes, after.supersedes),
+        _gained(before.superseded_by, after.superseded_by),
+    ]
+    if (
+        None in gained
+        or not any(gained)
+        or not all(map(is_ulid, (*(gained[1] or ()), *(gained[2] or ()))))
+    ):
         return False
     same = {name: getattr(before, name) for name in _WRITTEN_ALONG}
     return replace(after, **same) == before
@@ -281,12 +393,20 @@ def _keys(fact: Fact) -> tuple[str, ...]:
 
 def _gained(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | None:
     """What stands in `after` besides all of `before`; None where something is missing."""
-    return tuple(one for one in after if one not in before) if {*before} <= {*after} else None
+    return (
+        tuple(one for one in after if one not in before)
+        if {*before} <= {*after}
+        else None
+    )
 
 
 def united(old: Fact, new: Fact) -> Fact:
-    """`old` in the words of `new`, with the evidence, names and tags of both and the higher importance (model §3)."""
-    evidence = dict.fromkeys(key for key in (*old.also, new.source, *new.also) if key and key != old.source)
+    """`old` in the words of `new`, with the evidence, names and tags of both and the
+    higher importance (model §3).
+    """
+    evidence = dict.fromkeys(
+        key for key in (*old.also, new.source, *new.also) if key and key != old.source
+    )
     return replace(
         old,
         text=new.text,

@@ -1,4 +1,6 @@
-"""What memories say of a file system, and whether it is still so (row D10). Nothing is run, ever."""
+"""What memories say of a file system, and whether it is still so (row D10). Nothing is
+run, ever.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,36 @@ Level = Literal["error", "warning", "info"]
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
 _ABSOLUTE = re.compile(r"(?<![\w.~/:@}>-])/(?:[\w.@+-]+/)+[\w.@+-]*[\w@+-]")
-_RELATIVE = re.compile(r"(?<![\w./~:@}>-])(?:\./)?(?:[\w@+-][\w.@+-]*/)+[\w@+-][\w@+.-]*\.[A-Za-z][A-Za-z0-9]{0,7}\b")
-_FUNCTION = re.compile(r"`([A-Za-z_]\w*)(?:\(\))?`[^`\n]{0,20}\b(?:in|of|from)\b[^`\n]{0,10}`?([\w./@+-]+\.\w{1,8})`?")
+_RELATIVE = re.compile(
+    r"(?<![\w./~:@}>-])(?:\./)?(?:[\w@+-][\w.@+-]*/)+[\w@+-][\w@+.-]*\.[A-Za-z][A-Za-z0-9]{0,7}\b"
+)
+_FUNCTION = re.compile(
+    r"`([A-Za-z_]\w*)(?:\(\))?`[^`\n]{0,20}\b(?:in|of|from)\b[^`\n]{0,10}`?([\w./@+-]+\.\w{1,8})`?"
+)
 _NPM = re.compile(r"\bnpm run ([\w:.-]+\w)")
 _MAKE = re.compile(r"`make ([\w.-]+\w)`")
-_DEPENDENCY = re.compile(r"\b(?:depends on|dependency|requires|dependencies)\b[^`\n]{0,20}`([\w@/.-]+)`", re.IGNORECASE)
+_DEPENDENCY = re.compile(
+    r"\b(?:depends on|dependency|requires|dependencies)\b[^`\n]{0,20}`([\w@/.-]+)`",
+    re.IGNORECASE,
+)
 _TEMPLATE = re.compile(r"[{<$*]")
-_MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml", "Gemfile")
+_MANIFESTS = (
+    "pyproject.toml",
+    "requirements.txt",
+    "package.json",
+    "go.mod",
+    "Cargo.toml",
+    "Gemfile",
+)
 
 Disk = "Callable[[str], bytes | None]"
 
 
 @dataclass(frozen=True, slots=True)
 class PathClaim:
-    """What a text says there is: a path, a function of a file, a command of a build, a dependency."""
+    """What a text says there is: a path, a function of a file, a command of a build, a
+    dependency.
+    """
 
     kind: Kind
     name: str
@@ -45,34 +63,62 @@ class DriftFinding:
 
 
 def claims(text: str) -> list[PathClaim]:
-    """What a text claims of a file system (`D10`); addresses of the web and templates are none."""
-    plain = " ".join(word for word in _URL.sub(" ", text).split(" ") if not _TEMPLATE.search(word))
+    """What a text claims of a file system (`D10`); addresses of the web and templates
+    are none.
+    """
+    plain = " ".join(
+        word for word in _URL.sub(" ", text).split(" ") if not _TEMPLATE.search(word)
+    )
     found = [PathClaim("function", one[1], one[2]) for one in _FUNCTION.finditer(plain)]
-    found += [PathClaim("path", one[0]) for pattern in (_ABSOLUTE, _RELATIVE) for one in pattern.finditer(plain)]
+    found += [
+        PathClaim("path", one[0])
+        for pattern in (_ABSOLUTE, _RELATIVE)
+        for one in pattern.finditer(plain)
+    ]
     found += [PathClaim("command", one[1], "npm") for one in _NPM.finditer(plain)]
     found += [PathClaim("command", one[1], "make") for one in _MAKE.finditer(plain)]
     found += [PathClaim("dependency", one[1]) for one in _DEPENDENCY.finditer(plain)]
     return list(dict.fromkeys(found))
 
 
-def check(claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> DriftFinding | None:
-    """Why a claim does not hold below `roots`, or None: it does, or nobody can tell (`D10`).
+def check(
+    claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
+) -> DriftFinding | None:
+    """Why a claim does not hold below `roots`, or None: it does, or nobody can tell
+    (`D10`).
 
-    `disk` gives what stands at a path, b'' for what cannot be read, None where nothing does. A dead absolute path
-    is an error, a relative one, which may mean another folder, a warning.
+    `disk` gives what stands at a path, b'' for what cannot be read, None where nothing
+    does. A dead absolute path is an error, a relative one, which may mean another
+    folder, a warning.
     """
     if claim.kind == "path":
         return _path(claim.name, roots, disk)
     if claim.kind == "function":
         held = [disk(path) for path in _places(claim.where, roots)]
         texts = [raw for raw in held if raw]
-        gone = texts and not any(re.search(rf"\b{re.escape(claim.name)}\b".encode(), raw) for raw in texts)
-        return DriftFinding("warning", "MISSING_FUNCTION", f"{claim.where} has no {claim.name}") if gone else None
+        gone = texts and not any(
+            re.search(rf"\b{re.escape(claim.name)}\b".encode(), raw) for raw in texts
+        )
+        return (
+            DriftFinding(
+                "warning", "MISSING_FUNCTION", f"{claim.where} has no {claim.name}"
+            )
+            if gone
+            else None
+        )
     if claim.kind == "command":
         return _command(claim, roots, disk)
-    manifests = [raw for root in roots for name in _MANIFESTS if (raw := disk(f"{root}/{name}"))]
-    gone = manifests and not any(claim.name.casefold().encode() in raw.lower() for raw in manifests)
-    return DriftFinding("warning", "MISSING_DEPENDENCY", f"no manifest names {claim.name}") if gone else None
+    manifests = [
+        raw for root in roots for name in _MANIFESTS if (raw := disk(f"{root}/{name}"))
+    ]
+    gone = manifests and not any(
+        claim.name.casefold().encode() in raw.lower() for raw in manifests
+    )
+    return (
+        DriftFinding("warning", "MISSING_DEPENDENCY", f"no manifest names {claim.name}")
+        if gone
+        else None
+    )
 
 
 def score(findings: Sequence[DriftFinding]) -> int:
@@ -81,15 +127,21 @@ def score(findings: Sequence[DriftFinding]) -> int:
     return max(0, 100 - sum(cost[one.level] for one in findings))
 
 
-def _path(name: str, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> DriftFinding | None:
+def _path(
+    name: str, roots: Sequence[str], disk: Callable[[str], bytes | None]
+) -> DriftFinding | None:
     if any(disk(path) is not None for path in _places(name, roots)):
         return None
     level: Level = "error" if name.startswith("/") else "warning"
     return DriftFinding(level, "DEAD_PATH", f"nothing stands at {name}")
 
 
-def _command(claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]) -> DriftFinding | None:
-    """A script of `package.json`, or a target of a Makefile; without such a file nobody can tell."""
+def _command(
+    claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
+) -> DriftFinding | None:
+    """A script of `package.json`, or a target of a Makefile; without such a file nobody
+    can tell.
+    """
     name = "package.json" if claim.where == "npm" else "Makefile"
     texts = [raw for root in roots if (raw := disk(f"{root}/{name}"))]
     runs = [_scripts(raw) if claim.where == "npm" else _targets(raw) for raw in texts]
@@ -113,4 +165,8 @@ def _targets(raw: bytes) -> set[str]:
 
 def _places(name: str, roots: Sequence[str]) -> list[str]:
     """Where a path may mean: itself if it is absolute, else below each root."""
-    return [name] if name.startswith("/") else [f"{root}/{name.removeprefix('./')}" for root in roots]
+    return (
+        [name]
+        if name.startswith("/")
+        else [f"{root}/{name.removeprefix('./')}" for root in roots]
+    )

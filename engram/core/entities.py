@@ -1,4 +1,6 @@
-"""Who and what memories are about: names, types, and when two writings mean one (rows A20, C13, E2, E5, B1)."""
+"""Who and what memories are about: names, types, and when two writings mean one (rows
+A20, C13, E2, E5, B1).
+"""
 
 from __future__ import annotations
 
@@ -21,26 +23,57 @@ if TYPE_CHECKING:
     from engram.core.records import Entity
 
 OWNER = "owner"
-"""The name of the person whose memory this is, where none is known; their ref is `person:owner`."""
+"""The name of the person whose memory this is, where none is known; their ref is
+`person:owner`.
+"""
 
 ALIAS = "alias"
 """The relation that gives an entity another name, by which it is known from then on."""
 
 SINGLE = frozenset(
-    {"works_at", "lives_in", "partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend", "boss"}
+    {
+        "works_at",
+        "lives_in",
+        "partner",
+        "spouse",
+        "husband",
+        "wife",
+        "fiance",
+        "girlfriend",
+        "boyfriend",
+        "boss",
+    }
 )
 """Relations that hold to one at a time: a new one ends the old (row B1)."""
 
-COUPLE = frozenset({"partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend"})
-"""Relations that end together, whatever the two were called and by whom: `we broke up`."""
+COUPLE = frozenset(
+    {"partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend"}
+)
+"""Relations that end together, whatever the two were called and by whom: `we broke up`.
+"""
 
 LIFETIMES = ("week", "month", "year", "forever")
 """How long an extractor may say that a memory holds (row B19)."""
 
 _OWNERS = frozenset(
-    {"owner", "the_owner", "user", "the_user", "general", "i", "me", "myself", "speaker", "the_speaker"}
+    {
+        "owner",
+        "the_owner",
+        "user",
+        "the_user",
+        "general",
+        "i",
+        "me",
+        "myself",
+        "speaker",
+        "the_speaker",
+    }
 )
-_TYPES = {"relationship": "relationship", "preference": "preference", "correction": "fact"}
+_TYPES = {
+    "relationship": "relationship",
+    "preference": "preference",
+    "correction": "fact",
+}
 _FACTS = ("friction", "habit")
 _AREAS = {"person": "people", "project": "project"}
 _NO_LABEL = re.compile(r"[^\w]+|_+")
@@ -54,11 +87,12 @@ _ORG = re.compile(
 
 @lru_cache(8192)
 def key(name: str) -> str:
-    """The form in which two writings of one name are equal (`C13`, `E2`): lower case, all else than words to `_`.
+    """The form in which two writings of one name are equal (`C13`, `E2`): lower case,
+    all else than words to `_`.
 
-    Letters of any script. Accents and word order count: Müller and Muller may be two people, and so may
-    `Müller, Anna`, until a person says by an alias that they are one. `+` and `#` stay, so C, C++ and C# are
-    three.
+    Letters of any script. Accents and word order count: Müller and Muller may be two
+    people, and so may `Müller, Anna`, until a person says by an alias that they are
+    one. `+` and `#` stay, so C, C++ and C# are three.
 
     >>> key("Anna  Müller"), key("ANNA-MÜLLER"), key("John O'Doe")
     ('anna_müller', 'anna_müller', 'john_o_doe')
@@ -78,15 +112,19 @@ def ref(entity_type: str, name: str) -> str:
 
 
 def is_owner(name: str) -> bool:
-    """Whether `name` only says that the owner of the memory is meant: `the user`, `owner`, `me` (`A20`)."""
+    """Whether `name` only says that the owner of the memory is meant: `the user`,
+    `owner`, `me` (`A20`).
+    """
     return key(name) in _OWNERS
 
 
 class EntityNames:
-    """Entities by what they are called; each stands at a place, such as the path of its note.
+    """Entities by what they are called; each stands at a place, such as the path of its
+    note.
 
-    A name beats an alias. Two entities of one name, or one alias of two, are nobody: two people may share a
-    first name, and Anna is never taken for Anna Müller unless an alias says so (`C13`).
+    A name beats an alias. Two entities of one name, or one alias of two, are nobody:
+    two people may share a first name, and Anna is never taken for Anna Müller unless an
+    alias says so (`C13`).
     """
 
     def __init__(self) -> None:
@@ -115,7 +153,9 @@ class EntityNames:
         return [self._held[place] for place in sorted(self._names.get(key(name), ()))]
 
     def one(self, name: str) -> Entity | None:
-        """The one entity that goes by `name`, or None where there is none or more than one. Safe from any thread."""
+        """The one entity that goes by `name`, or None where there is none or more than
+        one. Safe from any thread.
+        """
         places = tuple(self._names.get(key(name)) or self._aliases.get(key(name)) or ())
         return self._held.get(places[0]) if len(places) == 1 else None
 
@@ -125,7 +165,9 @@ class EntityNames:
 
 
 def known(name: str, entities: Iterable[Entity]) -> Entity | None:
-    """The one of `entities` that goes by `name` or has it as an alias, or None (`EntityNames`)."""
+    """The one of `entities` that goes by `name` or has it as an alias, or None
+    (`EntityNames`).
+    """
     names = EntityNames()
     for place, entity in enumerate(entities):
         names.put(str(place), entity)
@@ -133,10 +175,12 @@ def known(name: str, entities: Iterable[Entity]) -> Entity | None:
 
 
 def kind_of(name: str, hint: str = "") -> str:
-    """What type of entity `name` is (`B1`): the hint if it is a type, an organisation by its form, else a concept.
+    """What type of entity `name` is (`B1`): the hint if it is a type, an organisation
+    by its form, else a concept.
 
-    The hint is what an extractor said, or `person` for somebody who speaks. Guessing more from a name alone
-    would be wrong too often; a person moves the note or sets its type.
+    The hint is what an extractor said, or `person` for somebody who speaks. Guessing
+    more from a name alone would be wrong too often; a person moves the note or sets its
+    type.
 
     >>> kind_of("University of Porto"), kind_of("Anna"), kind_of("Anna", "person")
     ('org', 'concept', 'person')
@@ -147,18 +191,27 @@ def kind_of(name: str, hint: str = "") -> str:
 
 
 def label(words_of_it: str) -> str:
-    """The type of a relation as one word: lower case, all else than letters and digits to `_`; '' if none is left.
+    """The type of a relation as one word: lower case, all else than letters and digits
+    to `_`; '' if none is left.
 
     >>> label("Works at")
     'works_at'
     """
-    return _NO_LABEL.sub("_", normalise(words_of_it)).strip("_") if any(map(str.isalnum, words_of_it)) else ""
+    return (
+        _NO_LABEL.sub("_", normalise(words_of_it)).strip("_")
+        if any(map(str.isalnum, words_of_it))
+        else ""
+    )
 
 
-def slot(category: str, entity_type: str, primary: str, tags: Sequence[str] = ()) -> str:
-    """`type|entityType|primaryRef|factType`, a key to compare memories under, never their identity (`E5`, `E1`, `E3`).
+def slot(
+    category: str, entity_type: str, primary: str, tags: Sequence[str] = ()
+) -> str:
+    """`type|entityType|primaryRef|factType`, a key to compare memories under, never
+    their identity (`E5`, `E1`, `E3`).
 
-    `primary` is the ref of the first entity, '' for the owner; type is profile, people or project.
+    `primary` is the ref of the first entity, '' for the owner; type is profile, people
+    or project.
 
     >>> slot("preference", "person", "person:anna")
     'people|person|person:anna|preference'
@@ -172,28 +225,43 @@ def slot(category: str, entity_type: str, primary: str, tags: Sequence[str] = ()
 def subject_match(query_words: Sequence[str], names: Iterable[str]) -> bool:
     """Whether the query names the subject, by a name or an alias (`A20`).
 
-    `query_words` are the query's `words`, which have lost their possessive 's. The owner never matches, nor
-    does a name of stop words alone, which every question holds.
+    `query_words` are the query's `words`, which have lost their possessive 's. The
+    owner never matches, nor does a name of stop words alone, which every question
+    holds.
     """
-    return any(_stands(words(name), query_words) for name in names if not is_owner(name))
+    return any(
+        _stands(words(name), query_words) for name in names if not is_owner(name)
+    )
 
 
 def expiry(lifetime: str, said: datetime, policy: ExtractionPolicy) -> datetime | None:
-    """When a memory ends that is said to hold for a week, a month or a year: 7, 30, 365 days on (`B19`); else None."""
-    days: Mapping[str, float] = {"week": policy.week_days, "month": policy.month_days, "year": policy.year_days}
+    """When a memory ends that is said to hold for a week, a month or a year: 7, 30, 365
+    days on (`B19`); else None.
+    """
+    days: Mapping[str, float] = {
+        "week": policy.week_days,
+        "month": policy.month_days,
+        "year": policy.year_days,
+    }
     return said + timedelta(days=days[lifetime]) if lifetime in days else None
 
 
-def is_dirty(described: datetime | None, told: Iterable[datetime], edited: datetime | None = None) -> str | None:
-    """Why the description of an entity, written at `described`, is out of date, or None (`B12`).
+def is_dirty(
+    described: datetime | None, told: Iterable[datetime], edited: datetime | None = None
+) -> str | None:
+    """Why the description of an entity, written at `described`, is out of date, or None
+    (`B12`).
 
-    `told` are the times at which something was filed about it, `edited` the last time anybody else wrote its note.
-    It follows from what there is, so nothing has to be marked, or can be marked wrongly.
+    `told` are the times at which something was filed about it, `edited` the last time
+    anybody else wrote its note. It follows from what there is, so nothing has to be
+    marked, or can be marked wrongly.
     """
     latest = max(told, default=None)
     if latest and (described is None or latest > described):
         return "something was told since"
-    return "its note was edited" if edited and described and edited > described else None
+    return (
+        "its note was edited" if edited and described and edited > described else None
+    )
 
 
 def _is_punctuation(sign: str) -> bool:
@@ -203,4 +271,7 @@ def _is_punctuation(sign: str) -> bool:
 def _stands(name: Sequence[str], query: Sequence[str]) -> bool:
     if not name or all(word in STOP["en"] for word in name):
         return False
-    return any(list(query[start : start + len(name)]) == list(name) for start in range(len(query) - len(name) + 1))
+    return any(
+        list(query[start : start + len(name)]) == list(name)
+        for start in range(len(query) - len(name) + 1)
+    )

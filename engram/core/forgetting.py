@@ -1,12 +1,15 @@
-"""What a person had forgotten, and what of a text may still be handed out (rows A26, X8; model §0.11).
+"""What a person had forgotten, and what of a text may still be handed out (rows A26,
+X8; model §0.11).
 
-`Forgotten` is made from the rows of `state/tombstones.jsonl`. It cuts sentences out of texts when they are handed
-out, and tells the writer which statements to leave out. Files are never rewritten for it. The rule:
+`Forgotten` is made from the rows of `state/tombstones.jsonl`. It cuts sentences out of
+texts when they are handed out, and tells the writer which statements to leave out.
+Files are never rewritten for it. The rule:
 
-- a sentence that says what was forgotten is hidden, whoever said it, if it was said before the wish to forget or by
-  anybody but the user in the chat;
-- what the user says in the chat afterwards is shown; where it says the same again as a statement, the tombstone is
-  lifted from then on: what anybody says later is shown too, older sentences stay hidden.
+- a sentence that says what was forgotten is hidden, whoever said it, if it was said
+  before the wish to forget or by anybody but the user in the chat;
+- what the user says in the chat afterwards is shown; where it says the same again as a
+  statement, the tombstone is lifted from then on: what anybody says later is shown too,
+  older sentences stay hidden.
 """
 
 from __future__ import annotations
@@ -16,7 +19,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.paraphrase import Gist, from_row, gists, is_denied, is_question, may, says, tokens
+from engram.core.language.paraphrase import (
+    Gist,
+    from_row,
+    gists,
+    is_denied,
+    is_question,
+    may,
+    says,
+    tokens,
+)
 from engram.core.language.quotations import parts
 from engram.core.language.sentences import sentences
 from engram.core.text import content_hash
@@ -31,10 +43,12 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """When words were said, in which turn (its key, '' for none), and whether by the user in the chat (`own`).
+    """When words were said, in which turn (its key, '' for none), and whether by the
+    user in the chat (`own`).
 
-    `at` None: nobody knows when. `fact` marks the statement of a note, `memory` is the id of that one: its note says by
-    itself whether it is forgotten, for a wish that a crash cut short has not happened.
+    `at` None: nobody knows when. `fact` marks the statement of a note, `memory` is the
+    id of that one: its note says by itself whether it is forgotten, for a wish that a
+    crash cut short has not happened.
     """
 
     at: datetime | None = None
@@ -46,10 +60,12 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Stone:
-    """One thing that was forgotten at `at`: what it says, or its very words (`exact`: content hashes of sentences).
+    """One thing that was forgotten at `at`: what it says, or its very words (`exact`:
+    content hashes of sentences).
 
-    `within` confines `exact` to one turn. `until` is when the user said it anew, in the turns `anew`. `turns`: only
-    turns are hidden, for it was a note that a person deleted. `memory` was forgotten along with `whole`.
+    `within` confines `exact` to one turn. `until` is when the user said it anew, in the
+    turns `anew`. `turns`: only turns are hidden, for it was a note that a person
+    deleted. `memory` was forgotten along with `whole`.
     """
 
     memory: str
@@ -72,18 +88,23 @@ class Stone:
         if said.at is None:
             return self.until is None
         later = said.at > self.at
-        return not (later and (said.own or (self.until is not None and said.at >= self.until)))
+        return not (
+            later and (said.own or (self.until is not None and said.at >= self.until))
+        )
 
 
 def stones(rows: Iterable[Mapping[str, object]]) -> tuple[Stone, ...]:
-    """The tombstones that stand, from their rows in any order of writing; rows of another form are passed over.
+    """The tombstones that stand, from their rows in any order of writing; rows of
+    another form are passed over.
 
-    A row with `restored` takes the earlier ones of its memory and hash back, one with `lifted` (a turn's key) says
-    that the user said it anew.
+    A row with `restored` takes the earlier ones of its memory and hash back, one with
+    `lifted` (a turn's key) says that the user said it anew.
     """
     found: dict[tuple[str, str, str], Stone] = {}
     for row in rows:
-        memory, digest, within = (str(row.get(name) or "") for name in ("memory", "hash", "in"))
+        memory, digest, within = (
+            str(row.get(name) or "") for name in ("memory", "hash", "in")
+        )
         name, at = (memory, digest, within), _time(row.get("at"))
         lifted = str(row.get("lifted") or "")
         if lifted and name in found:
@@ -94,10 +115,14 @@ def stones(rows: Iterable[Mapping[str, object]]) -> tuple[Stone, ...]:
             found.pop(name, None)
         elif "says" in row or "cut" in row:
             said, cut = row.get("says"), row.get("cut")
-            known = tuple(filter(None, map(from_row, said if isinstance(said, list) else ())))
+            known = tuple(
+                filter(None, map(from_row, said if isinstance(said, list) else ()))
+            )
             exact = frozenset(map(str, cut)) if isinstance(cut, list) else frozenset()
             turns, whole = row.get("only") == "turns", str(row.get("for") or memory)
-            found[name] = Stone(memory, digest, at, known, exact, within, turns=turns, whole=whole)
+            found[name] = Stone(
+                memory, digest, at, known, exact, within, turns=turns, whole=whole
+            )
     return tuple(found.values())
 
 
@@ -110,7 +135,9 @@ def _time(value: object) -> datetime:
 
 
 def row(text: str) -> dict[str, object]:
-    """What a tombstone keeps of forgotten words: their gists, and the hashes of sentences that have none."""
+    """What a tombstone keeps of forgotten words: their gists, and the hashes of
+    sentences that have none.
+    """
     known = gists(text)
     plain = [text[start:end] for start, end in sentences(text)]
     bare = [content_hash(one) for one in plain if not gists(one)]
@@ -118,7 +145,9 @@ def row(text: str) -> dict[str, object]:
 
 
 class Forgotten:
-    """The tombstones that stand, compiled once; asking is safe from any thread. Empty, it costs nothing."""
+    """The tombstones that stand, compiled once; asking is safe from any thread. Empty,
+    it costs nothing.
+    """
 
     def __init__(self, known: Sequence[Stone] = ()) -> None:
         self.stones = tuple(known)
@@ -137,22 +166,32 @@ class Forgotten:
         return bool(self.stones)
 
     def of(self, memory: str) -> list[Stone]:
-        """The tombstones that stand because `memory` was forgotten, its own and those set along with it."""
+        """The tombstones that stand because `memory` was forgotten, its own and those
+        set along with it.
+        """
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
     def met(self, sentence: str, said: Spoken) -> list[Stone]:
         """The tombstones that hide this sentence, said like this."""
-        return [stone for stone in self._said_by(sentence, said.key) if stone.holds(said)]
+        return [
+            stone for stone in self._said_by(sentence, said.key) if stone.holds(said)
+        ]
 
     def hides(self, text: str, said: Spoken) -> bool:
         """Whether any sentence of `text` is hidden."""
         return self.shown(text, said) != text
 
     def shown(self, text: str, said: Spoken) -> str:
-        """`text` with `CUT` for each run of hidden sentences; '' where nothing is left, itself where none is hidden."""
+        """`text` with `CUT` for each run of hidden sentences; '' where nothing is left,
+        itself where none is hidden.
+        """
         if not self.stones or not self._may(text, said.key):
             return text
-        spans = [(start, end) for start, end in sentences(text) if self.met(text[start:end], said)]
+        spans = [
+            (start, end)
+            for start, end in sentences(text)
+            if self.met(text[start:end], said)
+        ]
         if not spans:
             return self._across(text, said)
         kept, done = list[str](), 0
@@ -163,15 +202,26 @@ class Forgotten:
                 kept.append(CUT)
             done = end
         kept += filter(None, [text[done:].strip(" \t")])
-        return "" if not any(part.strip(_NOTHING) for part in kept if part != CUT) else " ".join(kept)
+        return (
+            ""
+            if not any(part.strip(_NOTHING) for part in kept if part != CUT)
+            else " ".join(kept)
+        )
 
     def anew(self, text: str, said: Spoken, *, asked: bool = False) -> list[Stone]:
-        """The tombstones that the user lifts with these words: they state it after they had it forgotten.
+        """The tombstones that the user lifts with these words: they state it after they
+        had it forgotten.
 
-        No question does that, no words that they only quote, and no denial of what was stated. With `asked` they
-        want it kept, so that it counts at the very moment too.
+        No question does that, no words that they only quote, and no denial of what was
+        stated. With `asked` they want it kept, so that it counts at the very moment
+        too.
         """
-        if not self.stones or not said.own or said.at is None or not self._may(text, said.key):
+        if (
+            not self.stones
+            or not said.own
+            or said.at is None
+            or not self._may(text, said.key)
+        ):
             return []
         found: dict[tuple[str, str, str], Stone] = {}
         for start, end in reversed(parts(text)):
@@ -182,7 +232,11 @@ class Forgotten:
                 continue
             for stone in self._said_by(sentence, said.key):
                 later = (asked or said.at > stone.at) and said.key not in stone.anew
-                if later and all(one.denied == is_denied(sentence) for one in stone.gists if says(one, sentence)):
+                if later and all(
+                    one.denied == is_denied(sentence)
+                    for one in stone.gists
+                    if says(one, sentence)
+                ):
                     found[stone.memory, stone.hash, stone.within] = stone
         return list(found.values())
 
@@ -191,15 +245,25 @@ class Forgotten:
         if self._bare or key in self._within:
             return True
         held = tokens(text)
-        return any(may(one, held) for word in self._by_word.keys() & held for _, one in self._by_word[word])
+        return any(
+            may(one, held)
+            for word in self._by_word.keys() & held
+            for _, one in self._by_word[word]
+        )
 
     def _across(self, text: str, said: Spoken) -> str:
         """A text without a full stop may be a single statement over several lines."""
         one = " ".join(text.split())
-        return "" if "\n" in text and len(one) <= _STATEMENT and self.met(one, said) else text
+        return (
+            ""
+            if "\n" in text and len(one) <= _STATEMENT and self.met(one, said)
+            else text
+        )
 
     def _said_by(self, sentence: str, key: str) -> Iterator[Stone]:
-        """The tombstones, each once, that say what this sentence says; whether they hide it is not asked."""
+        """The tombstones, each once, that say what this sentence says; whether they
+        hide it is not asked.
+        """
         held = tokens(sentence)
         seen = set[int]()
         for word in self._by_word.keys() & held:

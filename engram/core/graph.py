@@ -1,7 +1,8 @@
-"""What belongs together, for how long, and where a thought goes from there (rows A13, B1, C34).
+"""What belongs together, for how long, and where a thought goes from there (rows A13,
+B1, C34).
 
-An edge's confidence is anchored: it is stored with the time it was last seen and read through `effective`;
-nothing is ever decayed in place.
+An edge's confidence is anchored: it is stored with the time it was last seen and read
+through `effective`; nothing is ever decayed in place.
 """
 
 from __future__ import annotations
@@ -33,7 +34,17 @@ _CAUSE = re.compile(
     r"|因此|所以|そのため|だから"
 )
 _CAUSE_WORDS = (
-    *("because ", "as a result", "therefore", " reason", " is why", "deshalb", "deswegen", "darum", "c'est pourquoi"),
+    *(
+        "because ",
+        "as a result",
+        "therefore",
+        " reason",
+        " is why",
+        "deshalb",
+        "deswegen",
+        "darum",
+        "c'est pourquoi",
+    ),
     *(
         "par conséquent",
         "por eso",
@@ -47,26 +58,44 @@ _CAUSE_WORDS = (
         "だから",
     ),
 )
-"""A text without any of these holds no `_CAUSE`: to look for plain words is ten times as fast."""
+"""A text without any of these holds no `_CAUSE`: to look for plain words is ten times
+as fast.
+"""
 
 
-def links(memory: str, neighbours: Iterable[tuple[str, float]], now: datetime, policy: LinkPolicy) -> tuple[Edge, ...]:
-    """The ties of a new memory to its most similar neighbours (`A13`): the top 3 with 0.40 ≤ s < 0.85.
+def links(
+    memory: str,
+    neighbours: Iterable[tuple[str, float]],
+    now: datetime,
+    policy: LinkPolicy,
+) -> tuple[Edge, ...]:
+    """The ties of a new memory to its most similar neighbours (`A13`): the top 3 with
+    0.40 ≤ s < 0.85.
 
-    `neighbours` are ids with their similarity 0–1, the calibrated one. Without direction, so each stands once,
-    its ends in order. The similarity itself is not kept: it belongs to the embedder of the day.
+    `neighbours` are ids with their similarity 0–1, the calibrated one. Without
+    direction, so each stands once, its ends in order. The similarity itself is not
+    kept: it belongs to the embedder of the day.
     """
-    near = sorted((-score, other) for other, score in neighbours if policy.similar <= score < policy.duplicate)
+    near = sorted(
+        (-score, other)
+        for other, score in neighbours
+        if policy.similar <= score < policy.duplicate
+    )
     others = dict.fromkeys(other for _, other in near if other != memory)
     pairs = [(min(memory, other), max(memory, other)) for other in others]
-    return tuple(Edge(first, last, "similar", reinforced=now) for first, last in pairs[: policy.most])
+    return tuple(
+        Edge(first, last, "similar", reinforced=now)
+        for first, last in pairs[: policy.most]
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeStrand:
-    """A row of memories on which one has its place `at`: those about an entity, or those of a conversation.
+    """A row of memories on which one has its place `at`: those about an entity, or
+    those of a conversation.
 
-    `name` is the entity's or begins with `THREAD`; `cause` says that the memory before it led to this one.
+    `name` is the entity's or begins with `THREAD`; `cause` says that the memory before
+    it led to this one.
     """
 
     name: str
@@ -75,11 +104,13 @@ class EdgeStrand:
 
 
 def strands(fact: Fact) -> tuple[EdgeStrand, ...]:
-    """The rows in which a memory stands (`C34`): by time for each entity, by turn in its conversation.
+    """The rows in which a memory stands (`C34`): by time for each entity, by turn in
+    its conversation.
 
-    From them follow ties that are never stored. *entity*: to the latest 10 earlier memories about the same;
-    *time*: to the memory before it in the conversation, which what people ask to keep is none; *causal*: the same,
-    from cause to effect, where the statement says so in words.
+    From them follow ties that are never stored. *entity*: to the latest 10 earlier
+    memories about the same; *time*: to the memory before it in the conversation, which
+    what people ask to keep is none; *causal*: the same, from cause to effect, where the
+    statement says so in words.
     """
     when = fact.created.timestamp() if fact.created else 0.0
     about = tuple(EdgeStrand(name, when) for name in dict.fromkeys(fact.about))
@@ -93,7 +124,10 @@ def strands(fact: Fact) -> tuple[EdgeStrand, ...]:
 def _tells_cause(text: str) -> bool:
     """Whether `text` says in words that what was told before led to it."""
     folded = text.lower()
-    return any(map(folded.__contains__, _CAUSE_WORDS)) and _CAUSE.search(folded) is not None
+    return (
+        any(map(folded.__contains__, _CAUSE_WORDS))
+        and _CAUSE.search(folded) is not None
+    )
 
 
 def reach(name: str, policy: LinkPolicy) -> int:
@@ -102,41 +136,63 @@ def reach(name: str, policy: LinkPolicy) -> int:
 
 
 def kind(strand: str, *, cause: bool) -> str:
-    """The type of a tie on a strand of this name to a memory that says so, or not, what led to it (`C34`)."""
+    """The type of a tie on a strand of this name to a memory that says so, or not, what
+    led to it (`C34`).
+    """
     return ("causal" if cause else "time") if strand.startswith(THREAD) else "entity"
 
 
-def reinforced(edge: Edge, now: datetime, policy: LinkPolicy, delta: float | None = None) -> Edge:
-    """The edge seen again (`C34`): its effective confidence + 0.05, at most 1, anchored now.
+def reinforced(
+    edge: Edge, now: datetime, policy: LinkPolicy, delta: float | None = None
+) -> Edge:
+    """The edge seen again (`C34`): its effective confidence + 0.05, at most 1, anchored
+    now.
 
     A negative `delta` is ignored, and so is an observation older than the anchor.
     """
     gain = policy.reinforce if delta is None else delta
     if gain < 0 or (edge.reinforced and now <= edge.reinforced):
         return edge
-    return replace(edge, confidence=min(1.0, effective(edge, now, policy) + gain), reinforced=now)
+    return replace(
+        edge, confidence=min(1.0, effective(edge, now, policy) + gain), reinforced=now
+    )
 
 
 def effective(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
-    """What the confidence is worth at `now`, 0–1 (`C34`): max(floor, c − 0.1·⌈(age − 90 d) / 90 d⌉) after the grace.
+    """What the confidence is worth at `now`, 0–1 (`C34`): max(floor, c − 0.1·⌈(age − 90
+    d) / 90 d⌉) after the grace.
 
-    An edge below the floor is never raised to it; one without an anchor does not fade. 1.0 last seen 91
-    days ago is worth 0.9, after 181 days 0.8, after 1,000 days 0.1.
+    An edge below the floor is never raised to it; one without an anchor does not fade.
+    1.0 last seen 91 days ago is worth 0.9, after 181 days 0.8, after 1,000 days 0.1.
     """
     if edge.reinforced is None or edge.confidence <= policy.floor:
         return edge.confidence
     window = policy.window_days * _DAY
     steps = math.ceil(((now - edge.reinforced).total_seconds() - window) / window)
-    return max(policy.floor, edge.confidence - policy.step * steps) if steps > 0 else edge.confidence
+    return (
+        max(policy.floor, edge.confidence - policy.step * steps)
+        if steps > 0
+        else edge.confidence
+    )
 
 
-def together(edges: Sequence[Edge], seen: Edge, now: datetime, policy: LinkPolicy, *, single: bool) -> tuple[Edge, ...]:
-    """What changes among the relations `edges` when `seen` is said to hold at `now` (`B1`); nothing if it is old news.
+def together(
+    edges: Sequence[Edge],
+    seen: Edge,
+    now: datetime,
+    policy: LinkPolicy,
+    *,
+    single: bool,
+) -> tuple[Edge, ...]:
+    """What changes among the relations `edges` when `seen` is said to hold at `now`
+    (`B1`); nothing if it is old news.
 
-    All of one type: those of the same source where `single` says that it holds to one at a time. A relation
-    that holds already is reinforced, also by the same evidence twice only once; else a new one is opened.
-    With `single` that ends the one before it, and what was said earlier but learned later ends where the next
-    began. What was said before the last word for a relation that held then is old news. The closed ones stay.
+    All of one type: those of the same source where `single` says that it holds to one
+    at a time. A relation that holds already is reinforced, also by the same evidence
+    twice only once; else a new one is opened. With `single` that ends the one before
+    it, and what was said earlier but learned later ends where the next began. What was
+    said before the last word for a relation that held then is old news. The closed ones
+    stay.
     """
     same = [edge for edge in edges if _ends(edge) == _ends(seen)]
     for edge in same:
@@ -146,46 +202,71 @@ def together(edges: Sequence[Edge], seen: Edge, now: datetime, policy: LinkPolic
             again = reinforced(edge, now, policy)
             return () if again == edge else (again,)
     rivals = list(edges) if single else same
-    if any(_holds(edge, now) and edge.reinforced and edge.reinforced > now for edge in rivals):
+    if any(
+        _holds(edge, now) and edge.reinforced and edge.reinforced > now
+        for edge in rivals
+    ):
         return ()
-    later = [edge.valid_from for edge in rivals if edge.valid_from and edge.valid_from > now]
-    opened = replace(seen, reinforced=now, valid_from=now, valid_until=min(later, default=None))
-    closed = [replace(edge, valid_until=now) for edge in rivals if _holds(edge, now) and edge.valid_until != now]
+    later = [
+        edge.valid_from for edge in rivals if edge.valid_from and edge.valid_from > now
+    ]
+    opened = replace(
+        seen, reinforced=now, valid_from=now, valid_until=min(later, default=None)
+    )
+    closed = [
+        replace(edge, valid_until=now)
+        for edge in rivals
+        if _holds(edge, now) and edge.valid_until != now
+    ]
     return (*closed, opened)
 
 
 def over(edges: Iterable[Edge], seen: Edge, now: datetime) -> tuple[Edge, ...]:
-    """Those of `edges` that end when `seen` is said to be over at `now`, and nothing in their place (`B1`).
+    """Those of `edges` that end when `seen` is said to be over at `now`, and nothing in
+    their place (`B1`).
 
     That is what held then between its ends, unless it was heard later that it holds.
     """
     return tuple(
         replace(edge, valid_until=now)
         for edge in edges
-        if _ends(edge) == _ends(seen) and _holds(edge, now) and not (edge.reinforced and edge.reinforced > now)
+        if _ends(edge) == _ends(seen)
+        and _holds(edge, now)
+        and not (edge.reinforced and edge.reinforced > now)
     )
 
 
 EdgeTuple = tuple[str, str, str, float]
-"""Where a thought may go: from, to, the type of the tie, its confidence now; back too, unless that is causal."""
+"""Where a thought may go: from, to, the type of the tie, its confidence now; back too,
+unless that is causal.
+"""
 
 
 def ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> list[EdgeTuple]:
     """The edges that hold at `now`, with what is left of their confidence (`C34`)."""
-    held = (edge for edge in edges if edge.valid_until is None or edge.valid_until > now)
-    return [(edge.source, edge.target, edge.type, effective(edge, now, policy)) for edge in held]
+    held = (
+        edge for edge in edges if edge.valid_until is None or edge.valid_until > now
+    )
+    return [
+        (edge.source, edge.target, edge.type, effective(edge, now, policy))
+        for edge in held
+    ]
 
 
 def spread(
-    seeds: Mapping[str, float], around: Callable[[Collection[str]], Iterable[EdgeTuple]], policy: LinkPolicy
+    seeds: Mapping[str, float],
+    around: Callable[[Collection[str]], Iterable[EdgeTuple]],
+    policy: LinkPolicy,
 ) -> dict[str, float]:
-    """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds themselves (`C34`).
+    """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds
+    themselves (`C34`).
 
-    `around` gives the ties of some memories; with each hop it is asked about the strongest just reached, as long as
-    they can hand on `policy.enough`. Along a path activation is the seed's (0–1) times weight · confidence · 0.7 for
-    each hop; the best path counts. A tie whose weight times confidence is below 0.2 is not followed. Then 8
-    refinements, which gather in few what belongs to many and so are scaled back to what the best path brought, and
-    the lateral inhibition.
+    `around` gives the ties of some memories; with each hop it is asked about the
+    strongest just reached, as long as they can hand on `policy.enough`. Along a path
+    activation is the seed's (0–1) times weight · confidence · 0.7 for each hop; the
+    best path counts. A tie whose weight times confidence is below 0.2 is not followed.
+    Then 8 refinements, which gather in few what belongs to many and so are scaled back
+    to what the best path brought, and the lateral inhibition.
     """
     known: dict[str, dict[str, float]] = {}
     reached = dict(seeds)
@@ -198,10 +279,16 @@ def spread(
         for node, value in wave.items():
             for other, strength in known.get(node, {}).items():
                 arriving = value * strength * policy.hop
-                if other not in seeds and arriving > ahead.get(other, reached.get(other, 0.0)):
+                if other not in seeds and arriving > ahead.get(
+                    other, reached.get(other, 0.0)
+                ):
                     ahead[other] = arriving
         reached |= ahead
-        strong = [(node, value) for node, value in ahead.items() if value * policy.hop >= policy.enough]
+        strong = [
+            (node, value)
+            for node, value in ahead.items()
+            if value * policy.hop >= policy.enough
+        ]
         wave = dict(nsmallest(policy.wave, strong, key=lambda one: (-one[1], one[0])))
     found = {node: value for node, value in reached.items() if node not in seeds}
     settled = refined(found, known, policy)
@@ -211,19 +298,35 @@ def spread(
 
 
 def refined(
-    activation: Mapping[str, float], ways: Mapping[str, Mapping[str, float]], policy: LinkPolicy
+    activation: Mapping[str, float],
+    ways: Mapping[str, Mapping[str, float]],
+    policy: LinkPolicy,
 ) -> dict[str, float]:
-    """8 rounds of s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·way(u,v) / Σ_out(u), over ties between what was reached (`C34`).
+    """8 rounds of s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·way(u,v) / Σ_out(u), over ties
+    between what was reached (`C34`).
 
-    `ways[u][v]` is confidence times weight. A node without such a tie keeps its 0.85: the sum never changes.
+    `ways[u][v]` is confidence times weight. A node without such a tie keeps its 0.85:
+    the sum never changes.
     """
     place = {node: number for number, node in enumerate(activation)}
     kept, flows = [1.0] * len(place), []
     for node, number in place.items():
-        ties = [(place[other], strength) for other, strength in ways.get(node, {}).items() if other in place]
+        ties = [
+            (place[other], strength)
+            for other, strength in ways.get(node, {}).items()
+            if other in place
+        ]
         if total := sum(strength for _, strength in ties):
             kept[number] = 1 - policy.damping
-            flows.append((number, [(other, policy.damping * strength / total) for other, strength in ties]))
+            flows.append(
+                (
+                    number,
+                    [
+                        (other, policy.damping * strength / total)
+                        for other, strength in ties
+                    ],
+                )
+            )
     scores = list(activation.values())
     for _ in range(policy.rounds):
         fresh = list(map(mul, scores, kept))
@@ -236,18 +339,31 @@ def refined(
 
 
 def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
-    """The strongest 7 hold the others down (`C34`): a(v) − 0.15·Σ max(0, a(k) − a(v)), not below 0; order is kept."""
+    """The strongest 7 hold the others down (`C34`): a(v) − 0.15·Σ max(0, a(k) − a(v)),
+    not below 0; order is kept.
+    """
     top = nlargest(policy.rivals, activation.values())
     least, total = min(top, default=0.0), sum(top)
 
     def above(value: float) -> float:
-        return total - len(top) * value if value <= least else sum(rival - value for rival in top if rival > value)
+        return (
+            total - len(top) * value
+            if value <= least
+            else sum(rival - value for rival in top if rival > value)
+        )
 
-    return {node: max(0.0, value - policy.inhibition * above(value)) for node, value in activation.items()}
+    return {
+        node: max(0.0, value - policy.inhibition * above(value))
+        for node, value in activation.items()
+    }
 
 
-def _widen(known: dict[str, dict[str, float]], found: Iterable[EdgeTuple], policy: LinkPolicy) -> None:
-    """Add where one can go from each node, with weight times confidence; of parallel ties the strongest."""
+def _widen(
+    known: dict[str, dict[str, float]], found: Iterable[EdgeTuple], policy: LinkPolicy
+) -> None:
+    """Add where one can go from each node, with weight times confidence; of parallel
+    ties the strongest.
+    """
     weights = {
         "similar": policy.similar_weight,
         "entity": policy.entity_weight,

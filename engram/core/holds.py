@@ -1,4 +1,6 @@
-"""How much one run of consolidation may do without asking a person (law 6 of the model)."""
+"""How much one run of consolidation may do without asking a person (law 6 of the
+model).
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,24 @@ if TYPE_CHECKING:
     from engram.core.policy import ConsolidationPolicy
 
 PORTIONED = frozenset({"archive", "expire"})
-"""Passes that put memories away in portions, a bounded number in each run; every other pass is held as a whole."""
+"""Passes that put memories away in portions, a bounded number in each run; every other
+pass is held as a whole.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many memories one run may end, merge or put away, and how many notes it may rewrite besides."""
+    """How many memories one run may end, merge or put away, and how many notes it may
+    rewrite besides.
+    """
 
     ended: int
     rewritten: int
 
 
 def bounds(active: int, notes: int, policy: ConsolidationPolicy) -> Bounds:
-    """`max(20, 2 %)` of the active memories and `max(50, 5 %)` of all notes, rounded down.
+    """`max(20, 2 %)` of the active memories and `max(50, 5 %)` of all notes, rounded
+    down.
 
     >>> from engram.core.policy import ConsolidationPolicy
     >>> bounds(10_000, 2_000, ConsolidationPolicy())
@@ -36,7 +43,8 @@ def bounds(active: int, notes: int, policy: ConsolidationPolicy) -> Bounds:
 
 
 def beyond(counts: Mapping[str, int], most: int) -> list[str]:
-    """The passes that are held so that the others stay within `most` together: the largest first.
+    """The passes that are held so that the others stay within `most` together: the
+    largest first.
 
     >>> beyond({"merge": 30, "drift": 4}, 20), beyond({"merge": 12, "drift": 4}, 20)
     (['merge'], [])
@@ -50,20 +58,34 @@ def beyond(counts: Mapping[str, int], most: int) -> list[str]:
     return found
 
 
-def held(ended: Mapping[str, int], rewritten: Mapping[str, int], limit: Bounds) -> dict[str, str]:
-    """Why a run holds passes, by the name of the pass; the arguments count by pass what the run would do."""
+def held(
+    ended: Mapping[str, int], rewritten: Mapping[str, int], limit: Bounds
+) -> dict[str, str]:
+    """Why a run holds passes, by the name of the pass; the arguments count by pass what
+    the run would do.
+    """
     reasons = {
         name: f"{name} would end {ended[name]} memories, and a run may end {limit.ended} without asking"
-        for name in beyond({name: number for name, number in ended.items() if name not in PORTIONED}, limit.ended)
+        for name in beyond(
+            {name: number for name, number in ended.items() if name not in PORTIONED},
+            limit.ended,
+        )
     }
-    for name in beyond({name: number for name, number in rewritten.items() if name not in reasons}, limit.rewritten):
+    for name in beyond(
+        {name: number for name, number in rewritten.items() if name not in reasons},
+        limit.rewritten,
+    ):
         count, most = rewritten[name], limit.rewritten
-        reasons[name] = f"{name} would rewrite {count} notes, and a run may rewrite {most} without asking"
+        reasons[name] = (
+            f"{name} would rewrite {count} notes, and a run may rewrite {most} without asking"
+        )
     return reasons
 
 
 def portion(ended: Mapping[str, int], limit: Bounds) -> int | None:
-    """How many memories this run may put away, where it would put away more; `ended` counts by pass."""
+    """How many memories this run may put away, where it would put away more; `ended`
+    counts by pass.
+    """
     others = sum(number for name, number in ended.items() if name not in PORTIONED)
     most = max(0, limit.ended - others)
     return most if sum(ended.values()) - others > most else None

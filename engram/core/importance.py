@@ -1,4 +1,6 @@
-"""What a memory is worth: surprise at the moment of writing, and the nine factors (rows D2, D3)."""
+"""What a memory is worth: surprise at the moment of writing, and the nine factors (rows
+D2, D3).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """How new a statement is (`score`, 0–1), what that adds to its importance, and whether it is a duplicate."""
+    """How new a statement is (`score`, 0–1), what that adds to its importance, and
+    whether it is a duplicate.
+    """
 
     score: float
     gain: float
@@ -26,19 +30,29 @@ class Surprise:
 
 
 def surprise(
-    similarities: Sequence[float], policy: LadderPolicy, cuts: SimilarityPolicy, *, novelty: bool = True
+    similarities: Sequence[float],
+    policy: LadderPolicy,
+    cuts: SimilarityPolicy,
+    *,
+    novelty: bool = True,
 ) -> Surprise:
     """How surprising a statement is among its nearest memories (`D3`).
 
-    `score = 1 / (1 + e^(−10·(d − .35)))` with `d` the mean distance `1 − similarity` of the nearest five, or of
-    as many as there are; `gain = (score − .5)·.6`. Without any: score 1, gain .15. `duplicate` from a similarity
-    of .92; one gains nothing. `novelty` False is for similarities of words alone, which show
-    what is known and not what is new: the gain is then 0 at most.
+    `score = 1 / (1 + e^(−10·(d − .35)))` with `d` the mean distance `1 − similarity` of
+    the nearest five, or of as many as there are; `gain = (score − .5)·.6`. Without any:
+    score 1, gain .15. `duplicate` from a similarity of .92; one gains nothing.
+    `novelty` False is for similarities of words alone, which show what is known and not
+    what is new: the gain is then 0 at most.
     """
     nearest = sorted(similarities, reverse=True)[: policy.neighbours]
     if nearest:
         distance = 1 - sum(nearest) / len(nearest)
-        score = 1 / (1 + math.exp(-policy.surprise_steepness * (distance - policy.surprise_midpoint)))
+        score = 1 / (
+            1
+            + math.exp(
+                -policy.surprise_steepness * (distance - policy.surprise_midpoint)
+            )
+        )
         gain = (score - 0.5) * policy.surprise_span
     else:
         score, gain = 1.0, policy.surprise_empty
@@ -53,16 +67,20 @@ def surprised(importance: float, gain: float, policy: LadderPolicy) -> float:
 
 
 def mentioned(importance: float, mentions: int, policy: LadderPolicy) -> float:
-    """Importance, 0–1, as it rises with each time that a statement was heard again (`E14`); the base stays (`D2`)."""
+    """Importance, 0–1, as it rises with each time that a statement was heard again
+    (`E14`); the base stays (`D2`).
+    """
     return round(min(1.0, importance + policy.mention_gain * math.log1p(mentions)), 4)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportanceInputs:
-    """What is known of a memory when it is weighed. All of it may be 0, as at the moment of writing.
+    """What is known of a memory when it is weighed. All of it may be 0, as at the
+    moment of writing.
 
-    `importance` and `trust` are 0–1, `valence` −1…1; `recalls` in `span_days` days, the last one `idle_days` ago;
-    `ages` are the days since each use, also confirmations, as far as they are known.
+    `importance` and `trust` are 0–1, `valence` −1…1; `recalls` in `span_days` days, the
+    last one `idle_days` ago; `ages` are the days since each use, also confirmations, as
+    far as they are known.
     """
 
     importance: float
@@ -76,14 +94,28 @@ class ImportanceInputs:
     ages: tuple[float, ...] = ()
 
 
-def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) -> ImportanceInputs:
-    """What is known at `now` of a memory of this layer when it is weighed (`D2`); `trust` is its source's, 0–1.
+def use_of(
+    fact: Fact, usage: Usage, trust: float, layer: str, now: datetime
+) -> ImportanceInputs:
+    """What is known at `now` of a memory of this layer when it is weighed (`D2`);
+    `trust` is its source's, 0–1.
 
-    Of its uses the first, the last and the latest evidence have a date; nothing tells its emotion.
+    Of its uses the first, the last and the latest evidence have a date; nothing tells
+    its emotion.
     """
-    known = list(dict.fromkeys(when for when in (fact.created, usage.last_access, usage.evidence_at) if when))
+    known = list(
+        dict.fromkeys(
+            when
+            for when in (fact.created, usage.last_access, usage.evidence_at)
+            if when
+        )
+    )
     ages = tuple(max(0.0, (now - when).total_seconds() / _DAY) for when in known)
-    last = ages[known.index(usage.last_access)] if usage.last_access else min(ages, default=0.0)
+    last = (
+        ages[known.index(usage.last_access)]
+        if usage.last_access
+        else min(ages, default=0.0)
+    )
     return ImportanceInputs(
         importance=fact.importance,
         trust=trust,
@@ -97,11 +129,13 @@ def use_of(fact: Fact, usage: Usage, trust: float, layer: str, now: datetime) ->
 
 
 def composite(use: ImportanceInputs, policy: LadderPolicy) -> float:
-    """The importance of nine factors, 0–1 (`D2`); the base importance itself is never overwritten.
+    """The importance of nine factors, 0–1 (`D2`); the base importance itself is never
+    overwritten.
 
-    `.25·base + .12·min(1, .1·ln(1+recalls)) + .12·2^(−idle/30) + .08·.3·|valence| + .08·min(1, recalls/(span+1))
-    + .15·layer + .10·trust + .10·min(.2, .05·ln(1+confirmations)) + .08·activation`, where the layer gives
-    working 0, episodic .1, semantic .3, procedural .2. The first eight reach .76 at most.
+    `.25·base + .12·min(1, .1·ln(1+recalls)) + .12·2^(−idle/30) + .08·.3·|valence| +
+    .08·min(1, recalls/(span+1)) + .15·layer + .10·trust + .10·min(.2,
+    .05·ln(1+confirmations)) + .08·activation`, where the layer gives working 0,
+    episodic .1, semantic .3, procedural .2. The first eight reach .76 at most.
     """
     layers = {
         "episodic": policy.layer_episodic,
@@ -111,22 +145,28 @@ def composite(use: ImportanceInputs, policy: LadderPolicy) -> float:
     parts = (
         policy.weigh_base * use.importance,
         policy.weigh_access * min(1.0, policy.access_step * math.log1p(use.recalls)),
-        policy.weigh_recency * math.exp2(-max(0.0, use.idle_days) / policy.recency_days),
+        policy.weigh_recency
+        * math.exp2(-max(0.0, use.idle_days) / policy.recency_days),
         policy.weigh_emotion * policy.emotion_share * min(1.0, abs(use.valence)),
         policy.weigh_stability * min(1.0, use.recalls / (max(0.0, use.span_days) + 1)),
         policy.weigh_layer * layers.get(use.layer, 0.0),
         policy.weigh_trust * use.trust,
         policy.weigh_confirmation
-        * min(policy.confirmation_most, policy.confirmation_step * math.log1p(use.confirmations)),
+        * min(
+            policy.confirmation_most,
+            policy.confirmation_step * math.log1p(use.confirmations),
+        ),
         policy.weigh_activation * activation(use.ages, policy),
     )
     return round(min(1.0, sum(parts)), 6)
 
 
 def activation(ages: Sequence[float], policy: LadderPolicy) -> float:
-    """The base-level activation of ACT-R, squashed to 0–1 (`D2`): `1 / (1 + e^(−B))`, `B = ln Σ age^(−½)`.
+    """The base-level activation of ACT-R, squashed to 0–1 (`D2`): `1 / (1 + e^(−B))`,
+    `B = ln Σ age^(−½)`.
 
-    Ages in days, none younger than `least_use_days`; 0 without a use; one use a day ago gives .5.
+    Ages in days, none younger than `least_use_days`; 0 without a use; one use a day ago
+    gives .5.
     """
     strength: float = sum(max(age, policy.least_use_days) ** -0.5 for age in ages)
     return strength / (1 + strength)

@@ -1,9 +1,11 @@
-"""Status, stage, layer and tier: does a memory exist, how far is it trusted, what becomes of it.
+"""Status, stage, layer and tier: does a memory exist, how far is it trusted, what
+becomes of it.
 
-Each rule returns its reason in words, or None where it does not apply; the reason is what the note, the log,
-a dry run and the forecast show. A rule sees one memory at one moment and changes nothing. A memory leaves by
-itself only where `fades` names what it is and `protected` names nothing that keeps it; an end that its words or
-a person gave it comes before both, a pin before that.
+Each rule returns its reason in words, or None where it does not apply; the reason is
+what the note, the log, a dry run and the forecast show. A rule sees one memory at one
+moment and changes nothing. A memory leaves by itself only where `fades` names what it
+is and `protected` names nothing that keeps it; an end that its words or a person gave
+it comes before both, a pin before that.
 """
 
 from __future__ import annotations
@@ -25,13 +27,27 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Usage, Vitals
 
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
-"""How far a memory is trusted (rows B3, C24); computed whenever it is asked for, never written to a note."""
+"""How far a memory is trusted (rows B3, C24); computed whenever it is asked for, never
+written to a note.
+"""
 
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 """What kind of memory it is (row D1); only working and episodic ones pass."""
 
-PROTECTED = frozenset({"decision", "principle", "commitment", "preference", "correction", "relationship", "skill"})
-"""Categories that never leave by themselves, save a settled commitment and a preference of the day (model §0.1)."""
+PROTECTED = frozenset(
+    {
+        "decision",
+        "principle",
+        "commitment",
+        "preference",
+        "correction",
+        "relationship",
+        "skill",
+    }
+)
+"""Categories that never leave by themselves, save a settled commitment and a preference
+of the day (model §0.1).
+"""
 
 _ASKED_FOR = frozenset({"user", "edited"})
 _SAID_BY_OTHERS = frozenset({"assistant", "interaction", *OUTSIDE})
@@ -44,13 +60,15 @@ _DAY = timedelta(days=1)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-# -- may it be recalled ---------------------------------------------------------------------------
+# -- may it be recalled ----------------------------------------------------------------
 
 
 def hidden(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
-    """Why `fact` is not recalled at `now`, or None if it is (rows A30, C23, B16: pinned before expired).
+    """Why `fact` is not recalled at `now`, or None if it is (rows A30, C23, B16: pinned
+    before expired).
 
-    With `archive` archived ones are recalled too: where the active ones are too few, or on request.
+    With `archive` archived ones are recalled too: where the active ones are too few, or
+    on request.
     """
     if fact.status != "active" and not (archive and fact.status == "archived"):
         return fact.status
@@ -60,8 +78,8 @@ def hidden(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
 def hidden_then(fact: Fact, then: datetime) -> str | None:
     """Why `fact` is no answer as of the earlier day `then`, or None if it is (`X5`).
 
-    What had been created by then and was valid then counts, also when it was superseded or invalidated
-    later; what a person removed never returns.
+    What had been created by then and was valid then counts, also when it was superseded
+    or invalidated later; what a person removed never returns.
     """
     if fact.status not in {"active", "archived", "superseded", "invalidated"}:
         return fact.status
@@ -79,9 +97,11 @@ def _over(fact: Fact, now: datetime) -> str | None:
 
 
 def ends(fact: Fact) -> datetime | None:
-    """When a memory ends by its `expires`, or None: a pin goes before it, and protection before a guess (`B16`).
+    """When a memory ends by its `expires`, or None: a pin goes before it, and
+    protection before a guess (`B16`).
 
-    A guess is what an extractor made of a lifetime or of its doubt (rows B19, C17): whole days after the statement.
+    A guess is what an extractor made of a lifetime or of its doubt (rows B19, C17):
+    whole days after the statement.
     """
     if not fact.expires or fact.pinned:
         return None
@@ -89,34 +109,51 @@ def ends(fact: Fact) -> datetime | None:
 
 
 def ends_by_guess(fact: Fact) -> bool:
-    """Whether a memory that was extracted ends whole days after it was said; on two sides of a clock change too."""
+    """Whether a memory that was extracted ends whole days after it was said; on two
+    sides of a clock change too.
+    """
     if fact.expires is None or fact.created is None or fact.origin in {"", *_ASKED_FOR}:
         return False
-    return not all(apart % _DAY for apart in (fact.expires - fact.created, _between(fact.created, fact.expires)))
+    return not all(
+        apart % _DAY
+        for apart in (fact.expires - fact.created, _between(fact.created, fact.expires))
+    )
 
 
-# -- how far it is trusted ------------------------------------------------------------------------
+# -- how far it is trusted -------------------------------------------------------------
 
 
-def stage(fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str | None = None) -> tuple[str, str]:
+def stage(
+    fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str | None = None
+) -> tuple[str, str]:
     """The stage and why, first match (rows B3, C24, C27).
 
-    archived; stale: disputed, decay ≥ .65 or confidence < .10, unless pinned; core: 10 recalls; active: one,
-    or heat ≥ .55 where it is vouched for; validated: confirmed, or heat ≥ .55; else candidate. `barred` is why
-    it may not be core (`X27`). '' for a memory that is neither active nor archived.
+    archived; stale: disputed, decay ≥ .65 or confidence < .10, unless pinned; core: 10
+    recalls; active: one, or heat ≥ .55 where it is vouched for; validated: confirmed,
+    or heat ≥ .55; else candidate. `barred` is why it may not be core (`X27`). '' for a
+    memory that is neither active nor archived.
     """
     limits = policy.lifecycle
     if fact.status != "active":
-        return ("archived" if fact.status == "archived" else ""), fact.end_reason or fact.status
+        return (
+            "archived" if fact.status == "archived" else ""
+        ), fact.end_reason or fact.status
     if why := _doubtful(fact, vitals, policy):
         return "stale", why
     recalls, hot = _recalls(usage), f"heat {limits.heat:g} or more"
     if usage.access >= limits.core_access and not barred:
         return "core", recalls
     if usage.access >= limits.active_access:
-        return "active", f"{recalls}; {barred}" if usage.access >= limits.core_access else recalls
+        return (
+            "active",
+            f"{recalls}; {barred}" if usage.access >= limits.core_access else recalls,
+        )
     if vitals.heat >= limits.heat:
-        return ("active", f"{hot}, {fact.verification}") if fact.verification in _VOUCHED else ("validated", hot)
+        return (
+            ("active", f"{hot}, {fact.verification}")
+            if fact.verification in _VOUCHED
+            else ("validated", hot)
+        )
     if fact.verification == "user_confirmed":
         return "validated", "confirmed by the user"
     if usage.confirmations >= limits.validated:
@@ -125,7 +162,8 @@ def stage(fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str 
 
 
 def nudge(stage: str, verification: str, policy: Policy) -> float:
-    """What recall adds to the score for trust (`C28`): `stage's nudge + (−.12 if disputed)`; 0 without a stage.
+    """What recall adds to the score for trust (`C28`): `stage's nudge + (−.12 if
+    disputed)`; 0 without a stage.
 
     candidate −.01, validated +.03, active +.05, core +.08, stale −.06, archived −.08.
     """
@@ -138,7 +176,9 @@ def nudge(stage: str, verification: str, policy: Policy) -> float:
         "stale": limits.nudge_stale,
         "archived": limits.nudge_archived,
     }
-    return by_stage.get(stage, 0.0) + (limits.nudge_disputed if verification == "disputed" else 0.0)
+    return by_stage.get(stage, 0.0) + (
+        limits.nudge_disputed if verification == "disputed" else 0.0
+    )
 
 
 def _doubtful(fact: Fact, vitals: Vitals, policy: Policy) -> str | None:
@@ -149,22 +189,28 @@ def _doubtful(fact: Fact, vitals: Vitals, policy: Policy) -> str | None:
         return "disputed"
     if vitals.decay >= limits.stale_decay:
         return f"decay {limits.stale_decay:g} or more"
-    return f"confidence below {limits.stale_confidence:g}" if vitals.confidence < limits.stale_confidence else None
+    return (
+        f"confidence below {limits.stale_confidence:g}"
+        if vitals.confidence < limits.stale_confidence
+        else None
+    )
 
 
 def _recalls(usage: Usage) -> str:
     return "recalled once" if usage.access == 1 else f"recalled {usage.access} times"
 
 
-# -- what becomes of it ---------------------------------------------------------------------------
+# -- what becomes of it ----------------------------------------------------------------
 
 
 def protected(fact: Fact, kept: str | None = None) -> str | None:
-    """Why a memory never leaves by itself, or None (model §0.1): asked by every pass that puts anything away.
+    """Why a memory never leaves by itself, or None (model §0.1): asked by every pass
+    that puts anything away.
 
-    What a person asked to keep, confirmed, edited or wrote by hand; categories that last; standing attributes of people
-    (`standing`), whoever said them. It leaves only by its own end, by being replaced, or by a person's word. `kept` is
-    what a person did to it, as the action log tells. A settled commitment has reached its own end.
+    What a person asked to keep, confirmed, edited or wrote by hand; categories that
+    last; standing attributes of people (`standing`), whoever said them. It leaves only
+    by its own end, by being replaced, or by a person's word. `kept` is what a person
+    did to it, as the action log tells. A settled commitment has reached its own end.
     """
     if fact.pinned:
         return "pinned"
@@ -179,16 +225,24 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
     if not fact.source and fact.origin not in MADE:
         return "written by hand"
     if fact.category in PROTECTED and not _of_the_day(fact):
-        return f"an open {fact.category}" if fact.category == "commitment" else f"a {fact.category}"
+        return (
+            f"an open {fact.category}"
+            if fact.category == "commitment"
+            else f"a {fact.category}"
+        )
     told = standing(fact.text)
     return f"tells of {told}" if told else None
 
 
-def fades(fact: Fact, now: datetime, policy: Policy, said_by: str = "user") -> str | None:
-    """What a memory is that may fade out, or None (model §0.2): the list is exhaustive, everything else stays active.
+def fades(
+    fact: Fact, now: datetime, policy: Policy, said_by: str = "user"
+) -> str | None:
+    """What a memory is that may fade out, or None (model §0.2): the list is exhaustive,
+    everything else stays active.
 
-    Moments and small events, unless promoted; plans whose day has passed; speculation (confidence < .40); preferences
-    of the day; what assistants, tools and imports said. `said_by` is the source class (`trust.fact_class`).
+    Moments and small events, unless promoted; plans whose day has passed; speculation
+    (confidence < .40); preferences of the day; what assistants, tools and imports said.
+    `said_by` is the source class (`trust.fact_class`).
     """
     if fact.layer not in _LASTING:
         if fact.event_end and fact.event_end < now:
@@ -197,18 +251,31 @@ def fades(fact: Fact, now: datetime, policy: Policy, said_by: str = "user") -> s
         if fact.category == "moment" or fact.kind == "episode":
             return "a moment"
         if fact.layer:
-            return "let pass like an episode" if fact.layer == "episodic" else "not distilled yet"
+            return (
+                "let pass like an episode"
+                if fact.layer == "episodic"
+                else "not distilled yet"
+            )
     if fact.category == "preference" and _of_the_day(fact):
         return "a preference of the day"
-    if fact.confidence < policy.extraction.inferred and fact.verification != "user_confirmed":
+    if (
+        fact.confidence < policy.extraction.inferred
+        and fact.verification != "user_confirmed"
+    ):
         return "a speculation"
     if said_by not in _SAID_BY_OTHERS:
         return None
-    return "said by a program" if said_by == "interaction" else f"said by an {said_by}".replace("an tool", "a tool")
+    return (
+        "said by a program"
+        if said_by == "interaction"
+        else f"said by an {said_by}".replace("an tool", "a tool")
+    )
 
 
 def _of_the_day(fact: Fact) -> bool:
-    """Whether a preference names a time of the day or the week: "today", "this week", "on 3 May 2026"."""
+    """Whether a preference names a time of the day or the week: "today", "this week",
+    "on 3 May 2026".
+    """
     if fact.category != "preference" or not has_time_expression(fact.text):
         return False
     near = resolve(fact.text, fact.created or _SOME_DAY)
@@ -216,9 +283,13 @@ def _of_the_day(fact: Fact) -> bool:
 
 
 def settled(fact: Fact) -> str:
-    """`fulfilled` or `expired` for a commitment that is over by its tags, else '' (rows C16, E16)."""
+    """`fulfilled` or `expired` for a commitment that is over by its tags, else '' (rows
+    C16, E16).
+    """
     marks = (
-        {part for tag in fact.tags for part in tag.casefold().split("/")} if fact.category == "commitment" else set()
+        {part for tag in fact.tags for part in tag.casefold().split("/")}
+        if fact.category == "commitment"
+        else set()
     )
     return min(marks & _RESOLVED, default="")
 
@@ -233,9 +304,11 @@ def fate(
     said_by: str = "user",
     kept: str | None = None,
 ) -> tuple[str, str] | None:
-    """What becomes of an active memory at `now`, trash or archive, and why; None: it stays (B16, C16–C18).
+    """What becomes of an active memory at `now`, trash or archive, and why; None: it
+    stays (B16, C16–C18).
 
-    What a rule lets go comes first; then the archive, from which a recall brings back. Nothing is pruned by itself.
+    What a rule lets go comes first; then the archive, from which a recall brings back.
+    Nothing is pruned by itself.
     """
     if why := trashed(fact, usage, now, policy, kept=kept):
         return "trash", why
@@ -243,28 +316,47 @@ def fate(
     return ("archive", why) if why else None
 
 
-def trashed(fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: str | None = None) -> str | None:
+def trashed(
+    fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: str | None = None
+) -> str | None:
     """Why a memory goes to `.trash/` by rule, or None (rows C16, C17).
 
-    A commitment with the tag `fulfilled` or `expired`, 90 days after it was settled: its own end. A speculation,
-    confidence < .40, that has ended and 30 days long was neither confirmed nor said again.
+    A commitment with the tag `fulfilled` or `expired`, 90 days after it was settled:
+    its own end. A speculation, confidence < .40, that has ended and 30 days long was
+    neither confirmed nor said again.
     """
     if fact.status != "active" or fact.pinned:
         return None
     if over := settled(fact):
         since = _between(fact.done, now) if fact.done else _rest(fact, usage, now)
         days = policy.lifecycle.resolved_days
-        return f"a commitment, {over} more than {days:g} days ago" if since > timedelta(days=days) else None
+        return (
+            f"a commitment, {over} more than {days:g} days ago"
+            if since > timedelta(days=days)
+            else None
+        )
     limits = policy.extraction
-    doubted = fact.confidence < limits.inferred and not usage.confirmations and not protected(fact, kept)
-    if doubted and expired(fact, now) and _age(fact, usage, now) >= timedelta(days=limits.speculative_days):
+    doubted = (
+        fact.confidence < limits.inferred
+        and not usage.confirmations
+        and not protected(fact, kept)
+    )
+    if (
+        doubted
+        and expired(fact, now)
+        and _age(fact, usage, now) >= timedelta(days=limits.speculative_days)
+    ):
         return f"a speculation, unconfirmed for {limits.speculative_days:g} days"
     return None
 
 
 def expired(fact: Fact, now: datetime) -> str | None:
-    """Why an active memory ends by the date it was given, or None: pinned goes before it (`B16`)."""
-    return "expired" if fact.status == "active" and _over(fact, now) == "expired" else None
+    """Why an active memory ends by the date it was given, or None: pinned goes before
+    it (`B16`).
+    """
+    return (
+        "expired" if fact.status == "active" and _over(fact, now) == "expired" else None
+    )
 
 
 def archived(
@@ -279,8 +371,9 @@ def archived(
 ) -> str | None:
     """Why an active memory is put away, or None (rows B8, B16, C18, D11; model §0.1–2).
 
-    Expired; or it is something that `fades`, is not `protected`, and all of: age > 90 days, importance < .3, at most
-    2 recalls, retention < .15 (a limit of 1 leaves retention out); or salience < .01.
+    Expired; or it is something that `fades`, is not `protected`, and all of: age > 90
+    days, importance < .3, at most 2 recalls, retention < .15 (a limit of 1 leaves
+    retention out); or salience < .01.
     """
     if why := expired(fact, now):
         return why
@@ -289,43 +382,67 @@ def archived(
     return f"{passing}, {worth}" if passing and not protected(fact, kept) else None
 
 
-def _worn(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy) -> str | None:
+def _worn(
+    fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy
+) -> str | None:
     """What the numbers say of a memory that may be put away (rows B8, C18, D11)."""
     limits = policy.lifecycle
-    unneeded = usage.access <= limits.archive_access and fact.importance < limits.archive_importance
+    unneeded = (
+        usage.access <= limits.archive_access
+        and fact.importance < limits.archive_importance
+    )
     if unneeded and _age(fact, usage, now) > timedelta(days=limits.archive_days):
         if limits.archive_retention >= 1:
             return "old, unimportant, unused"
         if vitals.retention < limits.archive_retention:
             return "old, unimportant, unused, faded"
-    return f"salience below {limits.archive_salience:g}" if vitals.salience < limits.archive_salience else None
+    return (
+        f"salience below {limits.archive_salience:g}"
+        if vitals.salience < limits.archive_salience
+        else None
+    )
 
 
-def pruned(fact: Fact, vitals: Vitals, threshold: float, *, kept: str | None = None) -> str | None:
-    """Why an active memory is given up when a person prunes, or None (`A24`): effective confidence below `threshold`.
+def pruned(
+    fact: Fact, vitals: Vitals, threshold: float, *, kept: str | None = None
+) -> str | None:
+    """Why an active memory is given up when a person prunes, or None (`A24`): effective
+    confidence below `threshold`.
 
     `threshold` is 0–1. What is protected never is.
     """
-    if fact.status != "active" or vitals.confidence >= threshold or protected(fact, kept):
+    if (
+        fact.status != "active"
+        or vitals.confidence >= threshold
+        or protected(fact, kept)
+    ):
         return None
     return f"confidence below {threshold:g}"
 
 
-def revived(fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy) -> str | None:
+def revived(
+    fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy
+) -> str | None:
     """Why an archived memory that was just recalled is active again, or None (`B3`).
 
-    `usage` and `vitals` are those it would begin anew with: salience gained, confidence fading from now on. Not
-    what a person put away (the note then gives no reason), what another memory absorbed, what is over, or what
-    would have to go at once, whoever said it.
+    `usage` and `vitals` are those it would begin anew with: salience gained, confidence
+    fading from now on. Not what a person put away (the note then gives no reason), what
+    another memory absorbed, what is over, or what would have to go at once, whoever
+    said it.
     """
     away = fact.status == "archived" and fact.end_reason and not fact.superseded_by
     if not away or not usage.last_access or _over(fact, now):
         return None
-    return None if fate(replace(fact, status="active"), usage, vitals, now, policy) else "recalled again"
+    return (
+        None
+        if fate(replace(fact, status="active"), usage, vitals, now, policy)
+        else "recalled again"
+    )
 
 
 def begun(fact: Fact, usage: Usage) -> datetime | None:
-    """When the clocks of fading begin: the memory's own date, or when engram first met its note if that is later.
+    """When the clocks of fading begin: the memory's own date, or when engram first met
+    its note if that is later.
 
     None where neither is known.
     """
@@ -339,7 +456,9 @@ def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:
 
 def _rest(fact: Fact, usage: Usage, now: datetime) -> timedelta:
     """The same since the memory was last said or edited."""
-    return _between(max(filter(None, (begun(fact, usage), usage.evidence_at)), default=now), now)
+    return _between(
+        max(filter(None, (begun(fact, usage), usage.evidence_at)), default=now), now
+    )
 
 
 def _between(start: datetime, end: datetime) -> timedelta:
@@ -347,47 +466,61 @@ def _between(start: datetime, end: datetime) -> timedelta:
     return end.astimezone(UTC) - start.astimezone(UTC)
 
 
-# -- layers and tiers -----------------------------------------------------------------------------
+# -- layers and tiers ------------------------------------------------------------------
 
 
 def layer_of(fact: Fact) -> str:
-    """The layer (`D1`): what the note says, else a skill or a principle with steps is procedural, an episode episodic.
+    """The layer (`D1`): what the note says, else a skill or a principle with steps is
+    procedural, an episode episodic.
 
     All other notes are semantic.
     """
     if fact.layer in LAYERS:
         return fact.layer
-    if fact.category == "skill" or (fact.category == "principle" and len(_STEP.findall(fact.text)) > 1):
+    if fact.category == "skill" or (
+        fact.category == "principle" and len(_STEP.findall(fact.text)) > 1
+    ):
         return "procedural"
     return "episodic" if fact.kind == "episode" else "semantic"
 
 
-def promoted(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> tuple[str, str] | None:
-    """What the note is to say of its layer, '' for nothing, and why; None: it keeps its layer (`D7`).
+def promoted(
+    fact: Fact, usage: Usage, now: datetime, policy: Policy
+) -> tuple[str, str] | None:
+    """What the note is to say of its layer, '' for nothing, and why; None: it keeps its
+    layer (`D7`).
 
-    working ends after 30 minutes or 2 recalls; episodic becomes semantic at importance ≥ .7 and 5 recalls,
-    unless the note itself says episodic: a person demoted it.
+    working ends after 30 minutes or 2 recalls; episodic becomes semantic at importance
+    ≥ .7 and 5 recalls, unless the note itself says episodic: a person demoted it.
     """
     limits = policy.lifecycle
     if fact.status != "active" or fact.layer not in {"", "working"}:
         return None
-    known = usage.access >= limits.semantic_access and fact.importance >= limits.semantic_importance
+    known = (
+        usage.access >= limits.semantic_access
+        and fact.importance >= limits.semantic_importance
+    )
     if known and layer_of(replace(fact, layer="")) == "episodic":
         return "semantic", f"important, {_recalls(usage)}"
     if fact.layer and usage.access >= limits.working_access:
         return "", _recalls(usage)
-    if fact.layer and _age(fact, usage, now) >= timedelta(minutes=limits.working_minutes):
+    if fact.layer and _age(fact, usage, now) >= timedelta(
+        minutes=limits.working_minutes
+    ):
         return "", f"{limits.working_minutes:g} minutes old"
     return None
 
 
 def raised(fact: Fact) -> str | None:
-    """What the note is to say of its layer when a person promotes it, or None: it lasts already (`D7`)."""
+    """What the note is to say of its layer when a person promotes it, or None: it lasts
+    already (`D7`).
+    """
     return {"working": "", "episodic": "semantic"}.get(layer_of(fact))
 
 
 def lowered(fact: Fact) -> str | None:
-    """What the note is to say of its layer when a person demotes it, or None: it passes already (`D7`).
+    """What the note is to say of its layer when a person demotes it, or None: it passes
+    already (`D7`).
 
     No rule demotes.
     """
@@ -395,19 +528,29 @@ def lowered(fact: Fact) -> str | None:
 
 
 def tiered(
-    fact: Fact, usage: Usage, tier: str, inputs: Sequence[float], now: datetime, policy: Policy
+    fact: Fact,
+    usage: Usage,
+    tier: str,
+    inputs: Sequence[float],
+    now: datetime,
+    policy: Policy,
 ) -> tuple[str, str] | None:
-    """The tier, hot or cold, that a memory of `tier` moves to, and why; None: it stays (`C29`).
+    """The tier, hot or cold, that a memory of `tier` moves to, and why; None: it stays
+    (`C29`).
 
-    hot → cold from 14 days at value ≤ .35; cold → hot at value ≥ .70; between them it stays where it is. A
-    pinned one is hot. `inputs` as in `value`.
+    hot → cold from 14 days at value ≤ .35; cold → hot at value ≥ .70; between them it
+    stays where it is. A pinned one is hot. `inputs` as in `value`.
     """
     limits = policy.lifecycle
     worth = value(fact, inputs, policy)
     if tier == "cold":
         if fact.pinned:
             return "hot", "pinned"
-        return ("hot", f"value {limits.tier_hot:g} or more") if worth >= limits.tier_hot else None
+        return (
+            ("hot", f"value {limits.tier_hot:g} or more")
+            if worth >= limits.tier_hot
+            else None
+        )
     rested = _rest(fact, usage, now) >= timedelta(days=limits.tier_days)
     if fact.pinned or not rested or worth > limits.tier_cold:
         return None
@@ -415,10 +558,11 @@ def tiered(
 
 
 def value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
-    """The value that decides the tier, 0–1 (`C29`): `.24c + .26a + .20r + .20i + .10f`, with three corrections.
+    """The value that decides the tier, 0–1 (`C29`): `.24c + .26a + .20r + .20i + .10f`,
+    with three corrections.
 
-    `inputs` are confidence, access, recency, importance and feedback, each 0–1, as heat has them (`C25`).
-    +.08 for a correction, +.05 confirmed by the user, −.10 disputed.
+    `inputs` are confidence, access, recency, importance and feedback, each 0–1, as heat
+    has them (`C25`). +.08 for a correction, +.05 confirmed by the user, −.10 disputed.
     """
     limits = policy.lifecycle
     weights = (
@@ -430,27 +574,37 @@ def value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
     )
     worth = sum(weight * part for weight, part in zip(weights, inputs, strict=True))
     worth += limits.tier_correction if fact.category == "correction" else 0.0
-    worth += {"user_confirmed": limits.tier_confirmed, "disputed": -limits.tier_disputed}.get(fact.verification, 0.0)
+    worth += {
+        "user_confirmed": limits.tier_confirmed,
+        "disputed": -limits.tier_disputed,
+    }.get(fact.verification, 0.0)
     return round(min(1.0, max(0.0, worth)), 6)
 
 
 def precision(retention: float, tier: str, policy: Policy) -> int:
-    """Bits a number for the vector of a memory of this retention (`D12`): 32 above .8, 8 above .5, 4 above .2, else 2.
+    """Bits a number for the vector of a memory of this retention (`D12`): 32 above .8,
+    8 above .5, 4 above .2, else 2.
 
     A cold one has 8 at most (`C29`).
     """
     limits = policy.lifecycle
-    cuts = ((limits.float_retention, 32), (limits.byte_retention, 8), (limits.nibble_retention, 4))
+    cuts = (
+        (limits.float_retention, 32),
+        (limits.byte_retention, 8),
+        (limits.nibble_retention, 4),
+    )
     open_to = cuts[1:] if tier == "cold" else cuts
     return next((bits for cut, bits in open_to if retention > cut), 2)
 
 
-# -- time -----------------------------------------------------------------------------------------
+# -- time ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What lies ahead of a memory: the first moment at which `what` happens (stale, trash, archive), and why."""
+    """What lies ahead of a memory: the first moment at which `what` happens (stale,
+    trash, archive), and why.
+    """
 
     at: datetime
     what: str
@@ -468,10 +622,12 @@ def when(
     said_by: str = "user",
     kept: str | None = None,
 ) -> tuple[Forecast, ...]:
-    """What will happen to a memory within `days` days if nobody touches it, the earliest first (`X10`).
+    """What will happen to a memory within `days` days if nobody touches it, the
+    earliest first (`X10`).
 
-    `at` gives its vitals at a moment. It is looked at now and at this hour of some of the days to come: what is
-    left alone fades and does not recover, so the first day is found by halving.
+    `at` gives its vitals at a moment. It is looked at now and at this hour of some of
+    the days to come: what is left alone fades and does not recover, so the first day is
+    found by halving.
     """
 
     def ending(day: int) -> tuple[str, str] | None:
@@ -479,18 +635,28 @@ def when(
         return fate(fact, usage, at(then), then, policy, said_by=said_by, kept=kept)
 
     def tiring(day: int) -> tuple[str, str] | None:
-        why = _doubtful(fact, at(now + day * _DAY), policy) if fact.status == "active" else None
+        why = (
+            _doubtful(fact, at(now + day * _DAY), policy)
+            if fact.status == "active"
+            else None
+        )
         return ("stale", why) if why else None
 
     end = _first(days, ending)
     turn = _first(days if end is None else end[0] - 1, tiring)
     if turn and not turn[0]:
         turn = None  # it is stale already
-    return tuple(Forecast(now + day * _DAY, *found) for day, found in filter(None, (turn, end)))
+    return tuple(
+        Forecast(now + day * _DAY, *found) for day, found in filter(None, (turn, end))
+    )
 
 
-def _first(last: int, happens: Callable[[int], tuple[str, str] | None]) -> tuple[int, tuple[str, str]] | None:
-    """The first day up to `last` on which something happens that then goes on, and what."""
+def _first(
+    last: int, happens: Callable[[int], tuple[str, str] | None]
+) -> tuple[int, tuple[str, str]] | None:
+    """The first day up to `last` on which something happens that then goes on, and
+    what.
+    """
     if last < 0 or not happens(last):
         return None
     day = bisect_left(range(last), True, key=lambda day: happens(day) is not None)

@@ -1,12 +1,14 @@
-"""Markdown that other people's words may stand in: nothing in them runs, and what is ours stands between markers."""
+"""Markdown that other people's words may stand in: nothing in them runs, and what is
+ours stands between markers.
+"""
 
 from __future__ import annotations
 
 import re
 from itertools import pairwise
 
-# A code fence at a line's start. These languages are coloured and nothing else; of any other a plugin might
-# run the content.
+# A code fence at a line's start. These languages are coloured and nothing else; of any
+# other a plugin might run the content.
 _FENCE = re.compile(
     r"(`{3,}+|~{3,}+)((?:asm|bash|c|clojure|cmake|console|cpp|cs|csharp|css|csv|dart|diff|dockerfile|elixir|elm"
     r"|erlang|fish|go|graphql|groovy|haskell|hcl|html|http|ini|java|javascript|js|json|json5|jsonc|jsonl|jsx"
@@ -16,15 +18,20 @@ _FENCE = re.compile(
     re.IGNORECASE,
 )
 
-# In any line: a Templater tag, a conflict marker, an embed, an inline query, a fence that is not at a line's
-# start or of an unknown language, our own History heading, and what would read as one of our references.
+# In any line: a Templater tag, a conflict marker, an embed, an inline query, a fence
+# that is not at a line's start or of an unknown language, our own History heading, and
+# what would read as one of our references.
 _ANYWHERE = (
     r"&(?=(?:amp|lt|#(?:33|35|37|91|94|96|126));)|<(?=%|<{6})|!(?=\[\[)|`(?=\s*\$?=)"
     r"|(?<!`)`(?=``)|(?<!~)~(?=~~)|^#(?=# History\s*$)"
 )
 _IN_CODE = re.compile(_ANYWHERE)
-# Outside code also HTML, remote images, links, comments, and a block id at a line's end.
-_IN_TEXT = re.compile(_ANYWHERE + r"|<(?=[A-Za-z/!?])|!(?=\[)|\[(?=\[)|%(?=%)|(?:(?<=\s)|^)\^(?=[A-Za-z0-9-]+\s*$)")
+# Outside code also HTML, remote images, links, comments, and a block id at a line's
+# end.
+_IN_TEXT = re.compile(
+    _ANYWHERE
+    + r"|<(?=[A-Za-z/!?])|!(?=\[)|\[(?=\[)|%(?=%)|(?:(?<=\s)|^)\^(?=[A-Za-z0-9-]+\s*$)"
+)
 _REFERENCES = {
     "&": "&amp;",
     "<": "&lt;",
@@ -42,16 +49,20 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(text: str) -> str:
-    """`text` as a Markdown file can hold it: one kind of line end; NUL and lone surrogates become U+FFFD."""
+    """`text` as a Markdown file can hold it: one kind of line end; NUL and lone
+    surrogates become U+FFFD.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     return _SURROGATE.sub("\ufffd", text)
 
 
 def inert(text: str) -> str:
-    """`text` as Markdown that shows it and that no plugin, template or browser acts on (quality §4).
+    """`text` as Markdown that shows it and that no plugin, template or browser acts on
+    (quality §4).
 
-    Dangerous signs become character references: HTML, `<%`, embeds, links and images, inline queries, fences of
-    unknown languages, comments, block ids. `original` takes exactly this back.
+    Dangerous signs become character references: HTML, `<%`, embeds, links and images,
+    inline queries, fences of unknown languages, comments, block ids. `original` takes
+    exactly this back.
 
     >>> inert("see <script> and ![[secret]]")
     'see &lt;script> and &#33;&#91;[secret]]'
@@ -66,13 +77,21 @@ def inert(text: str) -> str:
                 code = ""
             lines.append(line)
         else:
-            lines.append((_IN_CODE if code else _IN_TEXT).sub(lambda found: _REFERENCES[found[0]], line))
+            lines.append(
+                (_IN_CODE if code else _IN_TEXT).sub(
+                    lambda found: _REFERENCES[found[0]], line
+                )
+            )
     return "\n".join(lines)
 
 
 def original(markdown: str) -> str:
     """The text that `inert` was given: `original(inert(text)) == text`."""
-    return _REFERENCE.sub(lambda found: _SIGNS[found[0]], markdown) if "&" in markdown else markdown
+    return (
+        _REFERENCE.sub(lambda found: _SIGNS[found[0]], markdown)
+        if "&" in markdown
+        else markdown
+    )
 
 
 def between(body: str, name: str, new: str) -> str:
@@ -91,7 +110,13 @@ def between(body: str, name: str, new: str) -> str:
         sign = "\r\n" if body[start - 2] == "\r" else "\n"
         return body[:start] + inner.replace("\n", sign) + body[end:]
     sign = "\r\n" if "\r\n" in body else "\n"
-    gap = "" if not body or body.endswith(sign * 2) else "\n" if body.endswith("\n") else "\n\n"
+    gap = (
+        ""
+        if not body or body.endswith(sign * 2)
+        else "\n"
+        if body.endswith("\n")
+        else "\n\n"
+    )
     return body + f"{gap}{first}\n{inner}{last}\n".replace("\n", sign)
 
 
@@ -112,7 +137,9 @@ def _markers(name: str) -> tuple[str, str]:
 def _pair(body: str, name: str) -> tuple[int, int] | None:
     """Where what stands between the two lines of `name` begins and ends."""
     lines = _markers(name)
-    marker = re.compile(rf"^(?:{re.escape(lines[0])}|{re.escape(lines[1])})(?=[ \t]*\r?$)", re.MULTILINE)
+    marker = re.compile(
+        rf"^(?:{re.escape(lines[0])}|{re.escape(lines[1])})(?=[ \t]*\r?$)", re.MULTILINE
+    )
     for begin, end in pairwise(marker.finditer(body)):
         if (begin[0], end[0]) == lines:
             return body.index("\n", begin.end()) + 1, end.start()

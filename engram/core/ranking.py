@@ -1,7 +1,9 @@
-"""From a question to an answer that fits: what is asked, which units win, what they may cost.
+"""From a question to an answer that fits: what is asked, which units win, what they may
+cost.
 
-The index scores units by their words (parts that sum to the score, row X4); here facts and the turns they
-came from become one list, a preset adds importance and recency, and the token budget is filled.
+The index scores units by their words (parts that sum to the score, row X4); here facts
+and the turns they came from become one list, a preset adds importance and recency, and
+the token budget is filled.
 """
 
 from __future__ import annotations
@@ -48,10 +50,14 @@ _FAINT = frozenset(
     actuel actuellement dire dit discussion parlé penser peut-être rappelle rappeler sais souviens trouver
     actual actualmente contar conversación decir dije dijiste dijo encontrar hablamos pensar quizás recuerda
     recuerdas sabes
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
+    """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
-_WHEN = frozenset(("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ"))
-_ASKS_TIME = re.compile(r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日")
+_WHEN = frozenset(
+    ("when", "wann", "quand", "cuándo", "quando", "wanneer", "когда", "何时", "いつ")
+)
+_ASKS_TIME = re.compile(
+    r"\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long\b|几点|什么时候|何日"
+)
 _ASKS_NUMBER = re.compile(
     r"\bhow (?:many|much|often|old|far|big|tall|long)\b|\b(?:what|which) (?:percentage|number|amount|price)\b|\btotal\b"
     r"|\bwie ?viele?\b|\bwie (?:oft|alt|weit|lange)\b|\bcombien\b|\bcuánt[oa]s?\b|\bquant[oaie]s?\b|\bhoeveel\b"
@@ -68,22 +74,28 @@ _ABOUT_ASSISTANT = re.compile(
     r"|\b(?:tu m'as|tu as|as-tu|vous avez) (?:\w+ )?(?:dit|recommandé|proposé|suggéré|conseillé|mentionné)\b"
     r"|\bme (?:dijiste|recomendaste|sugeriste|mencionaste)\b|\bmi hai (?:detto|consigliato|suggerito)\b"
 )
-_ABOUT_SELF = re.compile(rf"\bi (?:\w+ )?(?:{_SAID})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b")
+_ABOUT_SELF = re.compile(
+    rf"\bi (?:\w+ )?(?:{_SAID})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b"
+)
 _SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+[\"'”’)\]]*\s*|\n+|$)")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
-_WIDE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_WIDE = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
+)
 _MARK = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `words` carry it, those in `faint` only say how; the rest steers the boosts.
+    """What is asked: `words` carry it, those in `faint` only say how; the rest steers
+    the boosts.
 
-    `about_role` is user or assistant where the question is about what that side said, `about_self` whether it is about
-    who asks and not about somebody of theirs; `span` is the time it names, against its own date; `akin` has other words
-    in which some of its words may have been told. `names` are those of the words that are stop words in some language
-    and name somebody here; `small` are stop words that count because no other word is there, and with `whole` a unit
-    must hold all of the words.
+    `about_role` is user or assistant where the question is about what that side said,
+    `about_self` whether it is about who asks and not about somebody of theirs; `span`
+    is the time it names, against its own date; `akin` has other words in which some of
+    its words may have been told. `names` are those of the words that are stop words in
+    some language and name somebody here; `small` are stop words that count because no
+    other word is there, and with `whole` a unit must hold all of the words.
     """
 
     text: str
@@ -102,7 +114,9 @@ class Question:
 
 
 class Parts(Mapping[str, float]):
-    """The parts of a score, `make(*given)`, worked out when somebody looks: most candidates are never shown."""
+    """The parts of a score, `make(*given)`, worked out when somebody looks: most
+    candidates are never shown.
+    """
 
     __slots__ = ("_given", "_made", "_make")
 
@@ -125,11 +139,12 @@ class Parts(Mapping[str, float]):
         return self._made
 
 
-class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
+# as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
+class Scored(NamedTuple):
     """A unit's key and score; `parts` sum to the score (row `X4`).
 
-    `held` has two bits for each word of the question that the unit's own text holds, faint words left out: the lower
-    one also for words akin to it.
+    `held` has two bits for each word of the question that the unit's own text holds,
+    faint words left out: the lower one also for words akin to it.
     """
 
     key: str
@@ -140,8 +155,9 @@ class Scored(NamedTuple):  # as `Unit` and `Slot`: hundreds are made for each qu
 
 @dataclass(frozen=True, slots=True)
 class NearByMeaning:
-    """What meaning says of a unit: `similarity` of its own text to the question, on the nominal scale, and its
-    `worth`, with the turns around it and its session; None where it has no vector yet.
+    """What meaning says of a unit: `similarity` of its own text to the question, on the
+    nominal scale, and its `worth`, with the turns around it and its session; None where
+    it has no vector yet.
     """
 
     key: str
@@ -150,11 +166,14 @@ class NearByMeaning:
 
 
 class UnitSignals(NamedTuple):
-    """What ranking needs to know of a unit: `source` is the key of the turn a fact came from.
+    """What ranking needs to know of a unit: `source` is the key of the turn a fact came
+    from.
 
-    `used` is when it was last recalled, `stability` 1–5 what use made of it (`A19`), `frequency` how many of the
-    candidates are about the same, 0–1 (`E7`). `subject` says whether the question names what it is about (`A20`),
-    `ties` how strongly the best facts lead to it, 0–1 (`C34`), `nudge` what trust in it adds to the score (`C28`).
+    `used` is when it was last recalled, `stability` 1–5 what use made of it (`A19`),
+    `frequency` how many of the candidates are about the same, 0–1 (`E7`). `subject`
+    says whether the question names what it is about (`A20`), `ties` how strongly the
+    best facts lead to it, 0–1 (`C34`), `nudge` what trust in it adds to the score
+    (`C28`).
     """
 
     key: str
@@ -170,7 +189,9 @@ class UnitSignals(NamedTuple):
 
 
 class RankedSlot(NamedTuple):
-    """One place in the answer: the unit shown, and the others that say the same and stand behind it."""
+    """One place in the answer: the unit shown, and the others that say the same and
+    stand behind it.
+    """
 
     key: str
     score: float
@@ -180,11 +201,12 @@ class RankedSlot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Weights of a scorer: relevance·r + importance·i + recency·2^(−age/half_life) + stability·min(1, stability/5)
-    + frequency·f + subject·s + ties·t + nudge.
+    """Weights of a scorer: relevance·r + importance·i + recency·2^(−age/half_life) +
+    stability·min(1, stability/5) + frequency·f + subject·s + ties·t + nudge.
 
-    r is the index's score over the best one's, s whether the question names the subject, t the activation: all
-    signals are 0–1. Age counts from the last recall where `from_use` says so, if there was one.
+    r is the index's score over the best one's, s whether the question names the
+    subject, t the activation: all signals are 0–1. Age counts from the last recall
+    where `from_use` says so, if there was one.
     """
 
     relevance: float
@@ -203,18 +225,26 @@ MOST_STABLE = 5.0
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "balanced": Preset(1.0, 0.02, 0.0, 30, subject=0.15, ties=0.05),
-        "belief": Preset(0.50, 0.20, 0.10, 30, subject=0.15, ties=0.50, stability=0.05, from_use=True),
+        "belief": Preset(
+            0.50, 0.20, 0.10, 30, subject=0.15, ties=0.50, stability=0.05, from_use=True
+        ),
         "entity": Preset(0.40, 0.0, 0.30, 14, frequency=0.30),
     }
 )
-"""Scorers by name (rows A15, A18, E7); balanced is measured, the others are those of the seeds."""
+"""Scorers by name (rows A15, A18, E7); balanced is measured, the others are those of
+the seeds.
+"""
 
 
-def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name: None) -> Question:
-    """The question that `text` is when asked at `when`, an aware time (rows `X13`, `X14`).
+def ask(
+    text: str, when: datetime, known: Callable[[str], object] = lambda _name: None
+) -> Question:
+    """The question that `text` is when asked at `when`, an aware time (rows `X13`,
+    `X14`).
 
-    `ask("When did Anna move?", now)` has the words anna and move and wants a time. A name of somebody `known` has no
-    words akin to it: who asks for Faith asks for nobody's religion.
+    `ask("When did Anna move?", now)` has the words anna and move and wants a time. A
+    name of somebody `known` has no words akin to it: who asks for Faith asks for
+    nobody's religion.
     """
     found = words(text)
     code = language(found)
@@ -223,22 +253,35 @@ def ask(text: str, when: datetime, known: Callable[[str], object] = lambda _name
     timed = {word for span in spans for word in words(span.words)}
     stop = STOP.get(code, STOP["en"])
     given = named(text, found, known, alone=stop.issuperset(found))
-    carrying = content(found, code) + [word for word in dict.fromkeys(found) if word in given and word in stop]
+    carrying = content(found, code) + [
+        word for word in dict.fromkeys(found) if word in given and word in stop
+    ]
     small = frozenset() if carrying else RELATING.intersection(found)
     whole = not carrying and not small and len(set(found)) >= PHRASE
-    names = {word for name in _NAME.findall(text) if known(name) for word in content(words(name), code)} | given
+    names = {
+        word
+        for name in _NAME.findall(text)
+        if known(name)
+        for word in content(words(name), code)
+    } | given
     role = _about_role(folded, found)
     return Question(
         text=text,
         words=tuple(carrying or [word for word in found if word in small] or found),
         language=code,
-        faint=frozenset(word for word in carrying if (word in _FAINT or word in timed) and word not in given),
+        faint=frozenset(
+            word
+            for word in carrying
+            if (word in _FAINT or word in timed) and word not in given
+        ),
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin={word: akin(word) for word in carrying if word not in names} if code in {"", "en"} else {},
+        akin={word: akin(word) for word in carrying if word not in names}
+        if code in {"", "en"}
+        else {},
         names=given,
         small=frozenset(found) if whole else small,
         whole=whole,
@@ -252,24 +295,31 @@ def _about_role(folded: str, found: Sequence[str]) -> str:
 
 
 def nameless(text: str, names: frozenset[str]) -> str:
-    """The question without the words that name a speaker, for a vector of what is asked; `names` are folded.
+    """The question without the words that name a speaker, for a vector of what is
+    asked; `names` are folded.
 
-    `nameless("What did Anna's sister buy?", {"anna"})` is "What did sister buy?"; a mere name stays.
+    `nameless("What did Anna's sister buy?", {"anna"})` is "What did sister buy?"; a
+    mere name stays.
     """
     kept = [part for part in text.split() if not names.intersection(words(part))]
     return " ".join(kept) if content(words(" ".join(kept)), "en") else text
 
 
-def mixed(found: Sequence[Scored], near: Sequence[NearByMeaning], weight: float, floor: float) -> tuple[Scored, ...]:
+def mixed(
+    found: Sequence[Scored], near: Sequence[NearByMeaning], weight: float, floor: float
+) -> tuple[Scored, ...]:
     """Words and meaning as one list, best first, ties by key (rows `A14`, `A17`).
 
-    Each side is measured by its own spread σ over all that either side found, so the order is that of
-    (1 − weight)·z(words) + weight·z(meaning); written as words + λ·meaning with
-    λ = weight/(1 − weight)·σ(words)/σ(meaning), for parts that sum to a score above 0. What only meaning found
-    is left out below the `floor` of similarity; what has no vector yet counts as the average does.
+    Each side is measured by its own spread σ over all that either side found, so the
+    order is that of (1 − weight)·z(words) + weight·z(meaning); written as words +
+    λ·meaning with λ = weight/(1 − weight)·σ(words)/σ(meaning), for parts that sum to a
+    score above 0. What only meaning found is left out below the `floor` of similarity;
+    what has no vector yet counts as the average does.
     """
     by_words = {one.key: one for one in found}
-    kept = [one for one in near if one.key in by_words or (one.similarity or 0.0) >= floor]
+    kept = [
+        one for one in near if one.key in by_words or (one.similarity or 0.0) >= floor
+    ]
     worths = {one.key: max(one.worth, 0.0) for one in kept if one.worth is not None}
     if not worths:
         return tuple(found)
@@ -293,14 +343,18 @@ def _deviation(values: Collection[float]) -> float:
 
 
 def merged(
-    scored: Sequence[Scored], units: Mapping[str, UnitSignals], now: datetime, preset: Preset = PRESETS["balanced"]
+    scored: Sequence[Scored],
+    units: Mapping[str, UnitSignals],
+    now: datetime,
+    preset: Preset = PRESETS["balanced"],
 ) -> tuple[RankedSlot, ...]:
     """Facts and turns as one list, best first, ties by key.
 
-    Each fact that the question itself finds has a slot of its own. A turn stands behind the best of its facts, which is
-    worth what the better of the two is, so facts never push out turns; where none of them holds all the words of the
-    question that the turn holds, it has its own slot. The nudge of a fact comes to its own slot, so the words of a
-    disputed one do not hold it up, and lowers the turn too (`C28`).
+    Each fact that the question itself finds has a slot of its own. A turn stands behind
+    the best of its facts, which is worth what the better of the two is, so facts never
+    push out turns; where none of them holds all the words of the question that the turn
+    holds, it has its own slot. The nudge of a fact comes to its own slot, so the words
+    of a disputed one do not hold it up, and lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
     families: dict[str, list[_Member]] = {}
@@ -308,7 +362,9 @@ def merged(
         unit = units[one.key]
         extras = _extras(unit, now, preset)
         worth = preset.relevance * one.score / best + sum(extras.values())
-        families.setdefault(unit.source or one.key, []).append((worth, unit, one, extras))
+        families.setdefault(unit.source or one.key, []).append(
+            (worth, unit, one, extras)
+        )
     slots = []
     for turn, family in families.items():
         for (worth, _, one, extras), shown, nudge, behind in _places(turn, family):
@@ -323,7 +379,11 @@ def _standing(slot: RankedSlot) -> tuple[float, str]:
 
 
 def _parts(
-    words: Mapping[str, float], best: float, relevance: float, extras: dict[str, float], nudge: float
+    words: Mapping[str, float],
+    best: float,
+    relevance: float,
+    extras: dict[str, float],
+    nudge: float,
 ) -> dict[str, float]:
     parts = {name: relevance * value / best for name, value in words.items()} | extras
     return parts | {"nudge": nudge} if nudge else parts
@@ -353,29 +413,54 @@ _Member = tuple[float, UnitSignals, Scored, dict[str, float]]
 """One of a family: its worth, the unit, how it scored, and what it is worth besides."""
 
 
-def _places(turn: str, family: list[_Member]) -> Iterator[tuple[_Member, str, float, tuple[str, ...]]]:
-    """The slots of a family: whose worth counts, which key is shown, the nudge, and the keys that stand behind it."""
-    order = sorted(family, key=lambda member: (-member[0] - member[1].nudge, member[1].key))
-    found = [one for one in order if one[2].score > 0] or order[:1]  # ties alone lead to each fact of a turn
+def _places(
+    turn: str, family: list[_Member]
+) -> Iterator[tuple[_Member, str, float, tuple[str, ...]]]:
+    """The slots of a family: whose worth counts, which key is shown, the nudge, and the
+    keys that stand behind it.
+    """
+    order = sorted(
+        family, key=lambda member: (-member[0] - member[1].nudge, member[1].key)
+    )
+    # ties alone lead to each fact of a turn
+    found = [one for one in order if one[2].score > 0] or order[:1]
     facts = [one for one in found if one[1].key != turn]
     told = next((one for one in found if one[1].key == turn), None)
     behind = tuple(one[1].key for one in order if one not in found)
-    if told is None or not facts or all(told[2].held & ~one.held for _, _, one, _ in facts):
+    if (
+        told is None
+        or not facts
+        or all(told[2].held & ~one.held for _, _, one, _ in facts)
+    ):
         for one in found:
-            nudge = min([0.0, *(unit.nudge for _, unit, *_ in facts)]) if one is told and facts else one[1].nudge
+            nudge = (
+                min([0.0, *(unit.nudge for _, unit, *_ in facts)])
+                if one is told and facts
+                else one[1].nudge
+            )
             yield one, one[1].key, nudge, behind if one is found[0] else ()
         return
-    yield max(told, facts[0], key=lambda one: one[0]), facts[0][1].key, facts[0][1].nudge, (turn, *behind)
+    yield (
+        max(told, facts[0], key=lambda one: one[0]),
+        facts[0][1].key,
+        facts[0][1].nudge,
+        (turn, *behind),
+    )
     yield from ((one, one[1].key, one[1].nudge, ()) for one in facts[1:])
 
 
 def contained(
-    slots: Sequence[RankedSlot], classes: Mapping[str, str], count: int, policy: RecallPolicy
+    slots: Sequence[RankedSlot],
+    classes: Mapping[str, str],
+    count: int,
+    policy: RecallPolicy,
 ) -> tuple[RankedSlot, ...]:
-    """The slots with each class of `classes` (by key) kept to its share of the first `count` (`X27`).
+    """The slots with each class of `classes` (by key) kept to its share of the first
+    `count` (`X27`).
 
-    One over it is put behind as long as others can fill the places that are left; beside an import only others
-    worth `policy.rival` of it count, for it is mostly the user's own past and may answer better than chatter.
+    One over it is put behind as long as others can fill the places that are left;
+    beside an import only others worth `policy.rival` of it count, for it is mostly the
+    user's own past and may answer better than chatter.
     """
     most = max(1, math.floor(policy.source_share * count))
     taken: Counter[str] = Counter()
@@ -387,7 +472,10 @@ def contained(
             return (*first, *sorted((*over, *slots[place:]), key=_standing))
         if said_by and taken[said_by] >= most:
             worth = policy.rival * slot.score if said_by == "import" else -math.inf
-            rivals = sum(one.score >= worth and classes.get(one.key, "") != said_by for one in slots[place + 1 :])
+            rivals = sum(
+                one.score >= worth and classes.get(one.key, "") != said_by
+                for one in slots[place + 1 :]
+            )
             if rivals >= count - len(first):
                 over.append(slot)
                 continue
@@ -397,7 +485,9 @@ def contained(
 
 
 def tokens(text: str, policy: RecallPolicy) -> int:
-    """What `text` costs, about: characters over `chars_per_token`, a character each where words have no blanks."""
+    """What `text` costs, about: characters over `chars_per_token`, a character each
+    where words have no blanks.
+    """
     wide = len(_WIDE.findall(text))
     return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
 
@@ -407,12 +497,16 @@ def places(k: int, budget: int, policy: RecallPolicy) -> int:
     return min(k, budget // max(policy.least_tokens, policy.line_tokens + 1))
 
 
-def fill(hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int) -> tuple[Hit, ...]:
-    """The best `k` of `hits` as `budget` tokens can hold them, in order, each with its cost (`X24`, `E18`).
+def fill(
+    hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
+) -> tuple[Hit, ...]:
+    """The best `k` of `hits` as `budget` tokens can hold them, in order, each with its
+    cost (`X24`, `E18`).
 
-    Each place may cost an equal share of what is left, so a long unit never pushes out a later one: it is
-    cut to the sentences that speak most of the question. Where there are fewer places than `k`, the share
-    `facts_share` of them is kept for the facts among the best `k`.
+    Each place may cost an equal share of what is left, so a long unit never pushes out
+    a later one: it is cut to the sentences that speak most of the question. Where there
+    are fewer places than `k`, the share `facts_share` of them is kept for the facts
+    among the best `k`.
     """
     seats = min(len(hits), places(k, budget, policy))
     chosen = _seated(hits[:k], seats, math.ceil(seats * policy.facts_share))
@@ -426,9 +520,13 @@ def fill(hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, 
 
 
 def _seated(hits: Sequence[Hit], places: int, kept: int) -> list[Hit]:
-    """The first `places` hits, the last ones giving way until `kept` of them are facts, as far as there are."""
+    """The first `places` hits, the last ones giving way until `kept` of them are facts,
+    as far as there are.
+    """
     seats = list(range(places))
-    waiting = [place for place in range(places, len(hits)) if hits[place].kind == "fact"]
+    waiting = [
+        place for place in range(places, len(hits)) if hits[place].kind == "fact"
+    ]
     wanting = kept - sum(hits[place].kind == "fact" for place in seats)
     for place in reversed([place for place in seats if hits[place].kind != "fact"]):
         if wanting <= 0 or not waiting:
@@ -446,14 +544,19 @@ def _fitted(hit: Hit, question: Question, policy: RecallPolicy, longest: int) ->
     return replace(hit, text=text, tokens=tokens(text, policy) + policy.line_tokens)
 
 
-def excerpt(text: str, wanted: Sequence[str], longest: int, policy: RecallPolicy) -> str:
-    """Consecutive sentences of `text` with most of the `wanted` words, at most `longest` tokens, cuts marked.
+def excerpt(
+    text: str, wanted: Sequence[str], longest: int, policy: RecallPolicy
+) -> str:
+    """Consecutive sentences of `text` with most of the `wanted` words, at most
+    `longest` tokens, cuts marked.
 
     The earliest such stretch wins; a single sentence that is too long is cut at a word.
     """
     sentences = [found for found in _SENTENCE.findall(text) if found.strip()]
     sought = set(wanted)
-    shared = [sought.intersection(content(words(sentence), "en")) for sentence in sentences]
+    shared = [
+        sought.intersection(content(words(sentence), "en")) for sentence in sentences
+    ]
     costs = [tokens(sentence, policy) for sentence in sentences]
     room = longest - 2 * tokens(_MARK, policy)
     best, most, first = (0, 1), -1, 0
@@ -472,7 +575,9 @@ def excerpt(text: str, wanted: Sequence[str], longest: int, policy: RecallPolicy
 
 
 def _shortened(text: str, longest: int, policy: RecallPolicy) -> str:
-    """The first words of `text` that cost at most `longest` tokens; of one endless word, its beginning."""
+    """The first words of `text` that cost at most `longest` tokens; of one endless
+    word, its beginning.
+    """
     kept = text[: int(longest * policy.chars_per_token)]
     while kept and tokens(kept, policy) > longest:
         kept = kept[: -max(1, len(kept) // 20)]
@@ -509,5 +614,9 @@ MEANING: Mapping[str, str] = MappingProxyType(
 
 
 def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:
-    """The parts of a score as rows (name, value, meaning), in the order of `MEANING` (row `X4`)."""
-    return tuple((name, parts[name], MEANING[name]) for name in MEANING if name in parts)
+    """The parts of a score as rows (name, value, meaning), in the order of `MEANING`
+    (row `X4`).
+    """
+    return tuple(
+        (name, parts[name], MEANING[name]) for name in MEANING if name in parts
+    )

@@ -1,7 +1,8 @@
 """The nouns. Everything here is frozen; times are aware datetimes.
 
-A *unit* is what recall returns: a fact, a turn or a note of the user's own. Its key is the fact's
-ULID, `<session-file-stem>#^t12` for a turn, and the vault-relative path for a user's note.
+A *unit* is what recall returns: a fact, a turn or a note of the user's own. Its key is
+the fact's ULID, `<session-file-stem>#^t12` for a turn, and the vault-relative path for
+a user's note.
 """
 
 from __future__ import annotations
@@ -27,14 +28,24 @@ CATEGORIES = (
 )
 """The ten categories (row C3)."""
 
-STATUSES = ("active", "archived", "superseded", "invalidated", "pruned", "forgotten", "review")
+STATUSES = (
+    "active",
+    "archived",
+    "superseded",
+    "invalidated",
+    "pruned",
+    "forgotten",
+    "review",
+)
 """Does it exist (rows A30, C23); what each means is in the design of the lifecycle."""
 
 ROLES = ("user", "assistant", "system", "tool")
 """Who may have said a turn."""
 
 STANDINGS = ("chat", "import", "tool")
-"""Who hands turns in, told by the caller's token and never by text: a chatbot, an importer, a tool."""
+"""Who hands turns in, told by the caller's token and never by text: a chatbot, an
+importer, a tool.
+"""
 
 ENTITY_TYPES = ("person", "org", "place", "project", "tool", "concept")
 """What an entity may be (rows B1, E2, C14)."""
@@ -43,11 +54,15 @@ EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")
 """Why two memories or two entities belong together (rows A13, C34, B1, D9)."""
 
 REMEMBERED = "remembered"
-"""The session of what people ask to keep; its turns are no conversation and lend each other nothing."""
+"""The session of what people ask to keep; its turns are no conversation and lend each
+other nothing.
+"""
 
 WHOSE_IS_UNKNOWN = "\0"
-"""The persona of a note whose front matter is broken and was never read: no caller can have this name, for names are
-kept without NUL, so the note is shown to nobody but the owner's command line."""
+"""The persona of a note whose front matter is broken and was never read: no caller can
+have this name, for names are kept without NUL, so the note is shown to nobody but the
+owner's command line.
+"""
 
 UnitKind = Literal["fact", "turn", "note"]
 Level = Literal["none", "low", "medium", "high"]
@@ -67,8 +82,9 @@ class Problem:
 class Turn:
     """One utterance. `(session, id)` identifies it; the same id twice is one turn.
 
-    `session` is the caller's name of the conversation; `role` is user, assistant, system or tool;
-    `origin` is chat, import or tool and comes from the caller's standing, never from text.
+    `session` is the caller's name of the conversation; `role` is user, assistant,
+    system or tool; `origin` is chat, import or tool and comes from the caller's
+    standing, never from text.
     """
 
     id: str
@@ -83,7 +99,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class FiledTurn:
-    """A turn with its place in the vault: `note` is the session file's stem, `block` e.g. `t12`."""
+    """A turn with its place in the vault: `note` is the session file's stem, `block`
+    e.g. `t12`.
+    """
 
     turn: Turn
     note: str
@@ -97,7 +115,9 @@ class FiledTurn:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A stretch of time that words stand for: `start <= t < end`, with the words kept (row X14)."""
+    """A stretch of time that words stand for: `start <= t < end`, with the words kept
+    (row X14).
+    """
 
     start: datetime
     end: datetime
@@ -109,9 +129,10 @@ class Interval:
 class Candidate:
     """What an extractor proposes: a statement with its evidence (rows C3, X17).
 
-    `about` holds display names of entities, subject first; `quote` is a span of the text of the turn
-    `turn_id`; `confidence` and `importance` are 0–1; `importance` None leaves it to the local rule;
-    `lifetime` is week, month, year, forever or '' (row B19).
+    `about` holds display names of entities, subject first; `quote` is a span of the
+    text of the turn `turn_id`; `confidence` and `importance` are 0–1; `importance` None
+    leaves it to the local rule; `lifetime` is week, month, year, forever or '' (row
+    B19).
     """
 
     text: str
@@ -128,10 +149,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What an extractor says two entities are to each other (row B1): Anna –sister→ Ben, on the evidence of a turn.
+    """What an extractor says two entities are to each other (row B1): Anna –sister→
+    Ben, on the evidence of a turn.
 
-    `subject` and `object` are display names, `type` is one word, `label` a sentence of its own or '';
-    `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says that it holds no longer.
+    `subject` and `object` are display names, `type` is one word, `label` a sentence of
+    its own or ''; `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says
+    that it holds no longer.
     """
 
     subject: str
@@ -148,11 +171,13 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """One batch distilled. `dropped` counts what was refused, by reason; empty is a valid answer.
+    """One batch distilled. `dropped` counts what was refused, by reason; empty is a
+    valid answer.
 
-    `types` gives the type of an entity by its display name, as far as it is known (`ENTITY_TYPES`); `opinions`
-    what a model said of a statement beside a known fact: its text → (same, contradicts; the fact's id), and `apart`
-    the ids of those that it found to say something else.
+    `types` gives the type of an entity by its display name, as far as it is known
+    (`ENTITY_TYPES`); `opinions` what a model said of a statement beside a known fact:
+    its text → (same, contradicts; the fact's id), and `apart` the ids of those that it
+    found to say something else.
     """
 
     candidates: tuple[Candidate, ...]
@@ -169,10 +194,11 @@ class Fact:
     """One memory: a Markdown note with a statement (the key table of the vault format).
 
     `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
-    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the same (row A8); `derived_from` are
-    the memories that a conclusion rests on (row A23); what happens has from `valid_from` to `event_end` for it, which
-    says nothing of how long the memory holds (row X14); `done` is when a promise was kept or given up (row E16); `path`
-    is vault-relative, `sha` the SHA-256 of the file's bytes.
+    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the
+    same (row A8); `derived_from` are the memories that a conclusion rests on (row A23);
+    what happens has from `valid_from` to `event_end` for it, which says nothing of how
+    long the memory holds (row X14); `done` is when a promise was kept or given up (row
+    E16); `path` is vault-relative, `sha` the SHA-256 of the file's bytes.
     """
 
     id: str
@@ -217,7 +243,9 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Plan to patch a note that still has the bytes with SHA-256 `sha`; None deletes a key."""
+    """Plan to patch a note that still has the bytes with SHA-256 `sha`; None deletes a
+    key.
+    """
 
     path: str
     sha: str
@@ -228,7 +256,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Plan to move a note that still has the bytes with SHA-256 `sha` to the free path `to`, patched on the way."""
+    """Plan to move a note that still has the bytes with SHA-256 `sha` to the free path
+    `to`, patched on the way.
+    """
 
     path: str
     sha: str
@@ -240,12 +270,15 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was seen of a memory in use; kept in `state/usage/`, never in its note (design of the model §2).
+    """What was seen of a memory in use; kept in `state/usage/`, never in its note
+    (design of the model §2).
 
-    `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) holds as of `salience_at`,
-    `stability` is 1–5; `gap_days` is the last interval between two recalls and `gradient` (0.1–3) what spacing
-    made of it (row B7). `evidence_at` is when it was last reinforced, confirmed or edited. `met` is when engram first
-    met the note, None where nothing says so; a memory fades from the later of `met` and its own date.
+    `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) holds
+    as of `salience_at`, `stability` is 1–5; `gap_days` is the last interval between two
+    recalls and `gradient` (0.1–3) what spacing made of it (row B7). `evidence_at` is
+    when it was last reinforced, confirmed or edited. `met` is when engram first met the
+    note, None where nothing says so; a memory fades from the later of `met` and its own
+    date.
     """
 
     access: int = 0
@@ -262,7 +295,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How exactly the vector of a memory is kept: bits a number, and its tier, hot or cold (rows C29, D12)."""
+    """How exactly the vector of a memory is kept: bits a number, and its tier, hot or
+    cold (rows C29, D12).
+    """
 
     bits: int = 32
     tier: str = "hot"
@@ -284,10 +319,12 @@ Change = Create | Edit | Move
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A person, place or thing that facts are about (rows B1, C14, E2). Its ref is `<type>:<slug>`.
+    """A person, place or thing that facts are about (rows B1, C14, E2). Its ref is
+    `<type>:<slug>`.
 
-    `aliases` are other names it goes by; `relations` are lines `(type, name)` to other entities. `blocks` are the
-    names of what engram tells in its note; `theirs`: a person wrote in it too; `superseded`: it is told elsewhere.
+    `aliases` are other names it goes by; `relations` are lines `(type, name)` to other
+    entities. `blocks` are the names of what engram tells in its note; `theirs`: a
+    person wrote in it too; `superseded`: it is told elsewhere.
     """
 
     name: str
@@ -305,7 +342,9 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that was made from memories (row B11): its words, and the names of the notes it rests on."""
+    """A line that was made from memories (row B11): its words, and the names of the
+    notes it rests on.
+    """
 
     text: str
     sources: tuple[str, ...] = ()
@@ -313,7 +352,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A note that is no memory: its keys, the lines that engram tells in it by block, and all else, which is theirs."""
+    """A note that is no memory: its keys, the lines that engram tells in it by block,
+    and all else, which is theirs.
+    """
 
     keys: Mapping[str, object]
     blocks: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
@@ -322,10 +363,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class BlockEdit:
-    """Plan what engram tells in a note that is no memory; all else in it stays. Made under `title` if not there.
+    """Plan what engram tells in a note that is no memory; all else in it stays. Made
+    under `title` if not there.
 
-    `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a key. `unlink` names a note that
-    goes: in keys and blocks its name stays, without the link.
+    `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a
+    key. `unlink` names a note that goes: in keys and blocks its name stays, without the
+    link.
     """
 
     path: str
@@ -340,10 +383,11 @@ class BlockEdit:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link with a confidence (0–1) that was anchored when it was last `reinforced` (rows A13, B1, C34).
+    """A link with a confidence (0–1) that was anchored when it was last `reinforced`
+    (rows A13, B1, C34).
 
-    The ends are fact ids, or entity refs for `relation` and `bridge`. `similar` and `bridge` have no direction and
-    their ends are sorted.
+    The ends are fact ids, or entity refs for `relation` and `bridge`. `similar` and
+    `bridge` have no direction and their ends are sorted.
     """
 
     source: str
@@ -360,9 +404,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What one stretch of a conversation taught (row C31): memory ids under at most 16 topics, oldest first.
+    """What one stretch of a conversation taught (row C31): memory ids under at most 16
+    topics, oldest first.
 
-    `sealed` and `why` (topic_shift, time_gap, max_memories, flush) are set once it is closed.
+    `sealed` and `why` (topic_shift, time_gap, max_memories, flush) are set once it is
+    closed.
     """
 
     id: str
@@ -378,7 +424,9 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A thread of one persona's boxes on one subject (row C32): their names and topics, oldest first."""
+    """A thread of one persona's boxes on one subject (row C32): their names and topics,
+    oldest first.
+    """
 
     id: str
     topic: str
@@ -389,13 +437,15 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled unit with its evidence and the parts of its score, which sum to `score` (row X4).
+    """One recalled unit with its evidence and the parts of its score, which sum to
+    `score` (row X4).
 
-    `about` are the names of whom a fact is about; `standing` says how long it has been of use (row A29). `reworded`:
-    the quote is older than the words of the statement. `fault` says what is wrong with the note, and whose keys are
-    taken: `front matter broken (line 4): shown with its last good keys`. `said_by` is the source class, `provenance`
-    names it in words and `trust` (0–1) says how far it is believed (rows D6, X27); `role` and `speaker` are what the
-    caller claimed.
+    `about` are the names of whom a fact is about; `standing` says how long it has been
+    of use (row A29). `reworded`: the quote is older than the words of the statement.
+    `fault` says what is wrong with the note, and whose keys are taken: `front matter
+    broken (line 4): shown with its last good keys`. `said_by` is the source class,
+    `provenance` names it in words and `trust` (0–1) says how far it is believed (rows
+    D6, X27); `role` and `speaker` are what the caller claimed.
     """
 
     key: str
@@ -427,7 +477,8 @@ class Hit:
 class Recalled:
     """An answer: the hits, the text to hand to a model, and what was left out and why.
 
-    `filtered` counts units by reason; `complete` is False while start-up has not finished (row X18).
+    `filtered` counts units by reason; `complete` is False while start-up has not
+    finished (row X18).
     """
 
     query: str

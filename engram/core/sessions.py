@@ -1,6 +1,8 @@
-"""Conversations in short: what is due for one, which turns it rests on, and what can be told without a model.
+"""Conversations in short: what is due for one, which turns it rests on, and what can be
+told without a model.
 
-(Rows A27, E9–E12.) One stretch of a conversation without half an hour of silence is a *talk*; it has one file.
+(Rows A27, E9–E12.) One stretch of a conversation without half an hour of silence is a
+*talk*; it has one file.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ _DENSE = 4
 
 @dataclass(frozen=True, slots=True)
 class SessionProgress:
-    """How far a talk is told: its turns and users' turns, when the last was said, and what was made of them."""
+    """How far a talk is told: its turns and users' turns, when the last was said, and
+    what was made of them.
+    """
 
     turns: int
     users: int
@@ -52,7 +56,8 @@ class SessionProgress:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A talk as its file tells it, with the turns that wait for the file behind the `filed` ones.
+    """A talk as its file tells it, with the turns that wait for the file behind the
+    `filed` ones.
 
     `keys` and `body` are the file's; `sha` is '' where there is no file yet.
     """
@@ -78,25 +83,40 @@ class SessionView:
         """How far it is told."""
         users = sum(filed.turn.role == "user" for filed in self.turns)
         told = (
-            value if type(value := self.keys.get(key)) is int else 0 for key in ("rolled", "episodes", "summarised")
+            value if type(value := self.keys.get(key)) is int else 0
+            for key in ("rolled", "episodes", "summarised")
         )
         return SessionProgress(len(self.turns), users, self.ended, *told)
 
 
 def over(stand: SessionProgress, now: datetime, minutes: float) -> bool:
-    """Whether it fell silent for longer than `minutes`; one that was said to be later than now has not (`E10`)."""
+    """Whether it fell silent for longer than `minutes`; one that was said to be later
+    than now has not (`E10`).
+    """
     return now - stand.ended > timedelta(minutes=minutes)
 
 
-def due(stand: SessionProgress, now: datetime, minutes: float, policy: TalkPolicy, *, model: bool) -> tuple[str, ...]:
-    """What is to be made of a talk now: rolling every 4 turns, an episode for each 5 turns of the user, session at
-    its end (rows E9, A27, E11). Without a `model` there are no episodes.
+def due(
+    stand: SessionProgress,
+    now: datetime,
+    minutes: float,
+    policy: TalkPolicy,
+    *,
+    model: bool,
+) -> tuple[str, ...]:
+    """What is to be made of a talk now: rolling every 4 turns, an episode for each 5
+    turns of the user, session at its end (rows E9, A27, E11). Without a `model` there
+    are no episodes.
     """
     found = []
     closed = over(stand, now, minutes)
     if not closed and stand.turns - stand.turns % policy.rolling_turns > stand.rolled:
         found.append("rolling")
-    if model and stand.turns >= policy.episode_least and stand.users // policy.episode_users > stand.episodes:
+    if (
+        model
+        and stand.turns >= policy.episode_least
+        and stand.users // policy.episode_users > stand.episodes
+    ):
         found.append("episode")
     if closed and stand.turns > stand.summarised:
         found.append("session")
@@ -104,40 +124,59 @@ def due(stand: SessionProgress, now: datetime, minutes: float, policy: TalkPolic
 
 
 def rows(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
-    """A part of `state/sessions.json`, by its keys; nothing where it cannot be read (`E9`)."""
+    """A part of `state/sessions.json`, by its keys; nothing where it cannot be read
+    (`E9`).
+    """
     try:
         return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
-def curated(facts: Iterable[Fact], persona: str | None) -> tuple[datetime | None, int, int]:
-    """When a conclusion was last drawn from a persona's memories, how many those were, and how many are new (`E9`).
+def curated(
+    facts: Iterable[Fact], persona: str | None
+) -> tuple[datetime | None, int, int]:
+    """When a conclusion was last drawn from a persona's memories, how many those were,
+    and how many are new (`E9`).
 
     Told by the memories themselves, so that it is never ahead of them.
     """
     own = [fact for fact in facts if fact.persona == persona and fact.created]
-    last = max((fact.created for fact in own if fact.created and fact.origin == SYNTHESIZED), default=None)
+    last = max(
+        (fact.created for fact in own if fact.created and fact.origin == SYNTHESIZED),
+        default=None,
+    )
     rest = [fact.created for fact in own if fact.origin not in MADE]
     before = sum(1 for at in rest if last and at and at <= last)
     return last, before, len(rest) - before
 
 
-# -- what a summary rests on ------------------------------------------------------------------------------
+# -- what a summary rests on -----------------------------------------------------------
 
 
 def either(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
-    """The latest `each` turns of the user and as many of everybody else, in the order they were said (rows E9, E11)."""
+    """The latest `each` turns of the user and as many of everybody else, in the order
+    they were said (rows E9, E11).
+    """
     kept = []
     for side in (True, False):
-        kept += [filed for filed in turns if (filed.turn.role == "user") is side][-each:]
+        kept += [filed for filed in turns if (filed.turn.role == "user") is side][
+            -each:
+        ]
     place = {filed.key: number for number, filed in enumerate(turns)}
     return sorted(kept, key=lambda filed: place[filed.key])
 
 
 def window(turns: Iterable[FiledTurn], policy: TalkPolicy, **more: Any) -> str:
     """The turns as a model is shown them: JSON that is the same for the same words."""
-    said = [{"who": who(filed.turn), "role": filed.turn.role, "said": shown(filed.turn, policy)} for filed in turns]
+    said = [
+        {
+            "who": who(filed.turn),
+            "role": filed.turn.role,
+            "said": shown(filed.turn, policy),
+        }
+        for filed in turns
+    ]
     return json.dumps({"turns": said, **more}, ensure_ascii=False, sort_keys=True)
 
 
@@ -156,18 +195,23 @@ def cut(text: str, chars: int) -> str:
     if len(text) <= chars:
         return text
     head, blank, _ = text[: chars - 1].rpartition(" ")
-    return (head if blank and len(head) > chars // 2 else text[: chars - 1]).rstrip() + "…"
+    return (
+        head if blank and len(head) > chars // 2 else text[: chars - 1]
+    ).rstrip() + "…"
 
 
-# -- without a model --------------------------------------------------------------------------------------
+# -- without a model -------------------------------------------------------------------
 
 
-def telling(turns: Sequence[FiledTurn], policy: TalkPolicy, chars: int, most: int) -> list[tuple[Turn, str]]:
-    """The sentences that tell most of these turns, at most `chars` together, in order, each with its turn.
+def telling(
+    turns: Sequence[FiledTurn], policy: TalkPolicy, chars: int, most: int
+) -> list[tuple[Turn, str]]:
+    """The sentences that tell most of these turns, at most `chars` together, in order,
+    each with its turn.
 
-    A sentence is worth the words it shares with the rest of the talk and those the talk has besides, over the
-    root of its length; the user's count for more. Questions, what reads like an instruction and what says
-    nothing are left out.
+    A sentence is worth the words it shares with the rest of the talk and those the talk
+    has besides, over the root of its length; the user's count for more. Questions, what
+    reads like an instruction and what says nothing are left out.
     """
     found = [
         (filed.turn, said)
@@ -204,6 +248,8 @@ def _terms(text: str) -> list[str]:
 
 
 def cover(question: Sequence[str], text: str) -> float:
-    """The share of a question's words that `text` has, 0–1 (`A29`, where no vectors decide)."""
+    """The share of a question's words that `text` has, 0–1 (`A29`, where no vectors
+    decide).
+    """
     asked = set(question)
     return len(asked & set(_terms(text))) / len(asked) if asked else 0.0

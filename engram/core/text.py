@@ -1,4 +1,6 @@
-"""What two texts have in common: the normal form, its hash, a name for a file, and ids that carry a time."""
+"""What two texts have in common: the normal form, its hash, a name for a file, and ids
+that carry a time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 HASH_VERSION = 1
-"""Version of the normal form; it is part of the hash, so a later form never matches an older hash."""
+"""Version of the normal form; it is part of the hash, so a later form never matches an
+older hash.
+"""
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -18,8 +22,17 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
-# Soft hyphen, zero-width space, word joiner, BOM and direction marks: nobody can see them.
-_INVISIBLE = [0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF]
+# Soft hyphen, zero-width space, word joiner, BOM and direction marks: nobody can see
+# them.
+_INVISIBLE = [
+    0xAD,
+    0x200B,
+    0x200E,
+    0x200F,
+    *range(0x202A, 0x202F),
+    *range(0x2060, 0x206A),
+    0xFEFF,
+]
 # NFKC would make an accent on a blank of the acute that people type as an apostrophe.
 _CLEAN = dict.fromkeys(_INVISIBLE) | {ord("´"): "'"}
 _ALIKE = str.maketrans({**dict.fromkeys("’‘‛ʼ＇", "'"), **dict.fromkeys("‐‑‒–−", "-")})
@@ -31,21 +44,34 @@ _BEFORE_WORD = frozenset("-./#@")
 _AFTER_NUMBER = frozenset("%‰′")
 
 # File names that Windows keeps for devices.
-_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+_DEVICES = frozenset(
+    {
+        "con",
+        "prn",
+        "aux",
+        "nul",
+        *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)),
+    }
+)
 
 
 def normalise(text: str) -> str:
     """The form in which two writings of one statement are equal (`C5`, `X13`).
 
-    NFKC, casefold, blanks collapsed, sentence punctuation and quotes dropped. A sign stays where it tells
-    two facts apart: between digits (1.2, 12:30), inside a word (don't, and/or, node.js), as a sign or a
-    currency before a number (-5, $1.50), `+` and `#` after a letter (C++, C#), `%` after a number, and
-    every symbol, emoji included. A text of punctuation alone is returned as it is.
+    NFKC, casefold, blanks collapsed, sentence punctuation and quotes dropped. A sign
+    stays where it tells two facts apart: between digits (1.2, 12:30), inside a word
+    (don't, and/or, node.js), as a sign or a currency before a number (-5, $1.50), `+`
+    and `#` after a letter (C++, C#), `%` after a number, and every symbol, emoji
+    included. A text of punctuation alone is returned as it is.
 
     >>> normalise("“Anna   prefers C++,” he said!")
     'anna prefers c++ he said'
     """
-    folded = text.lower() if text.isascii() else _folded(_RAISED.sub(" ", text.translate(_CLEAN)))
+    folded = (
+        text.lower()
+        if text.isascii()
+        else _folded(_RAISED.sub(" ", text.translate(_CLEAN)))
+    )
     return " ".join(_SIGN.sub(_kept, folded).split()) or text
 
 
@@ -56,10 +82,11 @@ def content_hash(text: str) -> str:
 
 
 def slug(text: str, max_bytes: int = 80) -> str:
-    """A file name part: casefolded letters, marks and digits of any script joined by `-` (vault format).
+    """A file name part: casefolded letters, marks and digits of any script joined by
+    `-` (vault format).
 
-    At most `max_bytes` bytes of UTF-8, cut between words where there is one to cut at; NFC; never empty
-    (`note`), never a device name of Windows.
+    At most `max_bytes` bytes of UTF-8, cut between words where there is one to cut at;
+    NFC; never empty (`note`), never a device name of Windows.
 
     >>> slug("Anna's coffee: oat-milk, no sugar!")
     'annas-coffee-oat-milk-no-sugar'
@@ -70,15 +97,18 @@ def slug(text: str, max_bytes: int = 80) -> str:
 
 
 def ulid(when: datetime, seed: str) -> str:
-    """The id of `seed` at `when`: 48 bits of milliseconds since 1970, 80 bits of SHA-256(seed).
+    """The id of `seed` at `when`: 48 bits of milliseconds since 1970, 80 bits of
+    SHA-256(seed).
 
-    The same arguments give the same id, so a replay re-derives ids and never invents new ones. `when` must
-    be aware (TypeError); times before 1970 count as 1970. 26 characters of Crockford's base 32, which sort
-    by time.
+    The same arguments give the same id, so a replay re-derives ids and never invents
+    new ones. `when` must be aware (TypeError); times before 1970 count as 1970. 26
+    characters of Crockford's base 32, which sort by time.
     """
     milliseconds = max(0, (when - _EPOCH) // _MILLISECOND)
     digest = sha256(seed.encode("utf-8", "surrogatepass")).digest()
-    number = milliseconds << _ULID_SEED | int.from_bytes(digest[: _ULID_SEED // 8], "big")
+    number = milliseconds << _ULID_SEED | int.from_bytes(
+        digest[: _ULID_SEED // 8], "big"
+    )
     shifts = range(_ULID_MILLISECONDS + _ULID_SEED - 3, -1, -5)
     return "".join(_CROCKFORD[number >> shift & 31] for shift in shifts)
 
@@ -95,12 +125,16 @@ def ulid_time(ulid: str) -> datetime:
 
 
 def is_ulid(text: str) -> bool:
-    """Whether `text` has the form of our ids: 26 upper-case characters of Crockford's base 32."""
+    """Whether `text` has the form of our ids: 26 upper-case characters of Crockford's
+    base 32.
+    """
     return _ULID.fullmatch(text) is not None
 
 
 def _folded(text: str) -> str:
-    """Compatibility caseless form (Unicode, definition D146), with one apostrophe and one hyphen."""
+    """Compatibility caseless form (Unicode, definition D146), with one apostrophe and
+    one hyphen.
+    """
     once = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", text).casefold())
     return unicodedata.normalize("NFKC", once.casefold()).translate(_ALIKE)
 
@@ -130,7 +164,9 @@ def _tells_apart(sign: str, before: str, after: str) -> bool:
         return after.startswith("=")
     if sign != "-" or not after:
         return False
-    return unicodedata.category(after[0]) == "Sc" or (after[0] == "." and after[1:].isdigit())
+    return unicodedata.category(after[0]) == "Sc" or (
+        after[0] == "." and after[1:].isdigit()
+    )
 
 
 def _slug_words(text: str) -> list[str]:
@@ -150,4 +186,8 @@ def _cut(name: str, max_bytes: int) -> str:
     if len(raw) <= max_bytes:
         return name
     short = raw[:max_bytes].decode("utf-8", "ignore")
-    return (short.rpartition("-")[0] or short) if raw[max_bytes : max_bytes + 1] != b"-" else short
+    return (
+        (short.rpartition("-")[0] or short)
+        if raw[max_bytes : max_bytes + 1] != b"-"
+        else short
+    )

@@ -1,6 +1,8 @@
-"""Promises and loops: which are open, and what somebody says who has kept one or does it again (rows E15, E16).
+"""Promises and loops: which are open, and what somebody says who has kept one or does
+it again (rows E15, E16).
 
-Words are read with more care than hope: a question, a plan, a condition or a denial keeps nothing.
+Words are read with more care than hope: a question, a plan, a condition or a denial
+keeps nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +22,17 @@ if TYPE_CHECKING:
 
     from engram.core.records import Candidate, Fact
 
-FULFILLED, EXPIRED, HABIT, THREAD, FRICTION = "fulfilled", "expired", "habit", "thread", "friction"
+FULFILLED, EXPIRED, HABIT, THREAD, FRICTION = (
+    "fulfilled",
+    "expired",
+    "habit",
+    "thread",
+    "friction",
+)
 LOOPS = (HABIT, THREAD, FRICTION)
-"""What somebody comes back to without having promised it: done again and again, left open, going wrong (row E15)."""
+"""What somebody comes back to without having promised it: done again and again, left
+open, going wrong (row E15).
+"""
 
 PROMISING = tuple(f'"{word}"' for word in ("commitment", *LOOPS))
 """One of these stands in the record of whatever has a stage."""
@@ -46,7 +56,9 @@ _NOT = re.compile(
     r"|if|when|once|until|unless|before|almost|nearly|half|partly|wish|hope|nicht|noch|nie|kein|keine|wenn|sobald|werde"
     r"|fast|pas|jamais|quand|si|nunca|cuando|non|mai|não|niet)\b|n't\b",
 )
-_NO_LONGER = re.compile(r"\b(?:no longer|not anymore|used to|stopped|nicht mehr|ne plus|ya no|non più|niet meer)\b")
+_NO_LONGER = re.compile(
+    r"\b(?:no longer|not anymore|used to|stopped|nicht mehr|ne plus|ya no|non più|niet meer)\b"
+)
 _AGAIN = re.compile(
     r"\b(?:(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|month|year|weekend|monday|tuesday|wednesday"
     r"|thursday|friday|saturday|sunday)|daily|weekly|monthly|(?:once|twice|three times) a (?:day|week|month)|regularly"
@@ -55,7 +67,9 @@ _AGAIN = re.compile(
     r"|tous les jours|cada (?:día|semana|mes)|todos los días|ogni (?:giorno|settimana)|todos os dias|elke (?:dag|week)"
     r"|каждый день|каждую неделю)\b|每天|每周|毎日|毎週",
 )
-_NO_MORE = re.compile(r"\b(?:not|never|no longer|stopped|used to|nicht|nie|jamais|nunca|mai|niet|не)\b|n't\b")
+_NO_MORE = re.compile(
+    r"\b(?:not|never|no longer|stopped|used to|nicht|nie|jamais|nunca|mai|niet|не)\b|n't\b"
+)
 _HEDGED = re.compile(
     r"\b(?:maybe|perhaps|might|may|probably|possibly|some ?day|sometime|eventually|one of these days"
     r"|thinking (?:of|about)|not sure (?:if|whether)|vielleicht|irgendwann|eventuell"
@@ -79,40 +93,62 @@ _LONGEST = 400
 
 
 def is_open(fact: Fact) -> bool:
-    """Whether it is a promise that nobody has kept or given up, or something left open or going wrong that still is."""
+    """Whether it is a promise that nobody has kept or given up, or something left open
+    or going wrong that still is.
+    """
     counts = fact.category == "commitment" or not _OPEN_LOOPS.isdisjoint(fact.tags)
     return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
 
 
 def is_past(fact: Fact, now: datetime, days: float) -> bool:
-    """Whether the day that a promise named is more than so many days ago: it is still open, and no news (`E16`)."""
+    """Whether the day that a promise named is more than so many days ago: it is still
+    open, and no news (`E16`).
+    """
     return fact.valid_from is not None and now - fact.valid_from > timedelta(days=days)
 
 
 def stage(fact: Fact) -> str:
-    """`open`, `fulfilled`, `expired`, `habit`, `thread` or `friction`; '' for what is none of them."""
+    """`open`, `fulfilled`, `expired`, `habit`, `thread` or `friction`; '' for what is
+    none of them.
+    """
     if HABIT in fact.tags:
         return HABIT
     loop = next((tag for tag in (FRICTION, THREAD) if tag in fact.tags), "")
     if fact.category != "commitment" and not loop:
         return ""
-    return next((tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), loop or "open")
+    return next(
+        (tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), loop or "open"
+    )
 
 
 def looped(candidate: Candidate) -> Candidate:
     """The candidate as a loop where the words that prove it make it one (`E15`).
 
-    A promise that is hedged and has no time is a thread, left open; what goes wrong again and again is a friction.
+    A promise that is hedged and has no time is a thread, left open; what goes wrong
+    again and again is a friction.
     """
     said = fold(candidate.quote)
-    if candidate.category == "commitment" and candidate.when is None and _HEDGED.search(said):
+    if (
+        candidate.category == "commitment"
+        and candidate.when is None
+        and _HEDGED.search(said)
+    ):
         return replace(candidate, category="fact", tags=_with(candidate.tags, THREAD))
-    going_wrong = candidate.category in {"fact", "moment"} and _FRICTION.search(said) and not _NO_LONGER.search(said)
-    return replace(candidate, tags=_with(candidate.tags, FRICTION)) if going_wrong else candidate
+    going_wrong = (
+        candidate.category in {"fact", "moment"}
+        and _FRICTION.search(said)
+        and not _NO_LONGER.search(said)
+    )
+    return (
+        replace(candidate, tags=_with(candidate.tags, FRICTION))
+        if going_wrong
+        else candidate
+    )
 
 
 def key(text: str) -> str:
-    """What a loop is about in snake_case, the same however often it is told in these words (`E15`).
+    """What a loop is about in snake_case, the same however often it is told in these
+    words (`E15`).
 
     >>> key("The printer in the office keeps jamming.")
     'printer_office_keeps_jamming'
@@ -123,14 +159,18 @@ def key(text: str) -> str:
 def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
     """The open promise of `promises` that somebody says they kept, or None (`E16`).
 
-    The one whose words they repeat most, at least the share `overlap`; of two alike neither. A single promise needs
-    no words of its own where somebody says outright that it is done; a thread or a friction does.
+    The one whose words they repeat most, at least the share `overlap`; of two alike
+    neither. A single promise needs no words of its own where somebody says outright
+    that it is done; a thread or a friction does.
     """
     for said in _asserted(text, _NOT):
         done = bool(_DONE.search(said))
         if not done and not _PAST.search(said):
             continue
-        shares = sorted(((shared(promise, said), promise.id, promise) for promise in promises), reverse=True)
+        shares = sorted(
+            ((shared(promise, said), promise.id, promise) for promise in promises),
+            reverse=True,
+        )
         best = [one for one in shares if one[0] >= overlap]
         if best and (len(best) == 1 or best[0][0] > best[1][0]):
             return best[0][2]
@@ -142,19 +182,33 @@ def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
 
 def recurs(text: str, promise: Fact, overlap: float) -> bool:
     """Whether somebody says that they do again and again what they promised (`E16`)."""
-    return any(_AGAIN.search(said) and shared(promise, said) >= overlap for said in _asserted(text, _NO_MORE))
+    return any(
+        _AGAIN.search(said) and shared(promise, said) >= overlap
+        for said in _asserted(text, _NO_MORE)
+    )
 
 
 def shared(promise: Fact, text: str) -> float:
     """The share of a promise's words, names aside, that `text` has in some form, 0–1."""
-    names = {word for name in promise.about for word in words(name)} | {"user", "promised", "plans", "owner"}
+    names = {word for name in promise.about for word in words(name)} | {
+        "user",
+        "promised",
+        "plans",
+        "owner",
+    }
     own = {word for word in _terms(promise.text) if word not in names}
     said = set(_terms(text))
-    return sum(any(_alike(word, other) for other in said) for word in own) / len(own) if own else 0.0
+    return (
+        sum(any(_alike(word, other) for other in said) for word in own) / len(own)
+        if own
+        else 0.0
+    )
 
 
 def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
-    """The sentences that state something, folded; not those in which `unless` is found, nor endless ones."""
+    """The sentences that state something, folded; not those in which `unless` is found,
+    nor endless ones.
+    """
     own = own_words(text)
     for start, end in sentences(own):
         said = fold(own[start:end]).strip() if end - start <= _LONGEST else ""

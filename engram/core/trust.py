@@ -1,9 +1,10 @@
-"""Who said it, and what follows: how far it is believed and what it may do (rows D6, X17, X27).
+"""Who said it, and what follows: how far it is believed and what it may do (rows D6,
+X17, X27).
 
-A *source class* comes from the caller's standing and the role of the turn, never from text. `import` and
-`tool` are outside: anybody may have written what they bring. What they say is filed and found like
-everything else, but it begins unsure, waits in review when it reads like an instruction, and cannot take
-the place of what a person said.
+A *source class* comes from the caller's standing and the role of the turn, never from
+text. `import` and `tool` are outside: anybody may have written what they bring. What
+they say is filed and found like everything else, but it begins unsure, waits in review
+when it reads like an instruction, and cannot take the place of what a person said.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Turn
 
 OWNER = "owner"
-"""The standing of the owner's command line: a chat's, and it is shown what nobody knows the persona of."""
+"""The standing of the owner's command line: a chat's, and it is shown what nobody knows
+the persona of.
+"""
 
 CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 """The source classes, the most trusted first (row D6)."""
@@ -36,11 +39,33 @@ SYNTHESIZED = "synthesized"
 MADE = frozenset(("dream", SYNTHESIZED))
 """Origins of what consolidation concluded from other memories."""
 
-DEEDS = {"pin": "pinned", "core": "core", "principle": "a principle", "profile": "part of the profile"}
-"""What nothing from outside may become: kept for ever, foundation, a rule, the picture of the user."""
+DEEDS = {
+    "pin": "pinned",
+    "core": "core",
+    "principle": "a principle",
+    "profile": "part of the profile",
+}
+"""What nothing from outside may become: kept for ever, foundation, a rule, the picture
+of the user.
+"""
 
-ADDING = frozenset(("observe", "flush", "recall", "context", "todos", "remember", "show", "why", "stats", "status"))
-"""The operations that an importer or a tool may call: they read and add, and change nothing that is there."""
+ADDING = frozenset(
+    (
+        "observe",
+        "flush",
+        "recall",
+        "context",
+        "todos",
+        "remember",
+        "show",
+        "why",
+        "stats",
+        "status",
+    )
+)
+"""The operations that an importer or a tool may call: they read and add, and change
+nothing that is there.
+"""
 
 
 OWN_NOTE = "your note"
@@ -52,12 +77,27 @@ SUMMARY = "engram (summary)"
 _CONCLUDED = "engram (concluded)"
 _UNKNOWN = "unknown (its source is missing)"
 _SHOWN = {"interaction": "system"}
-_RESERVED = frozenset((*ROLES, *CLASSES, "engram", "owner", "you", "me", "chat", "remembered", "confirmed", "unknown"))
+_RESERVED = frozenset(
+    (
+        *ROLES,
+        *CLASSES,
+        "engram",
+        "owner",
+        "you",
+        "me",
+        "chat",
+        "remembered",
+        "confirmed",
+        "unknown",
+    )
+)
 _NAME_CHARS = 40
 
 
 class Voice(NamedTuple):
-    """How a turn came in: the role it was said in, the caller's standing, and the speaker that the caller names."""
+    """How a turn came in: the role it was said in, the caller's standing, and the
+    speaker that the caller names.
+    """
 
     role: str
     origin: str = "chat"
@@ -71,11 +111,13 @@ class Voice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who said something, as it is shown with every line that is handed out (rows D6, X27).
+    """Who said something, as it is shown with every line that is handed out (rows D6,
+    X27).
 
-    `said_by` is the source class; `label` names it in words, the class always first: `user`, `user (Caroline)`,
-    `user (remembered)`, `assistant`, `system`, `tool`, `import (user)`, `import (assistant: Melanie)`, `your note`,
-    `engram (concluded)`, `user (remembered; also tool)`. `trust` is 0–1.
+    `said_by` is the source class; `label` names it in words, the class always first:
+    `user`, `user (Caroline)`, `user (remembered)`, `assistant`, `system`, `tool`,
+    `import (user)`, `import (assistant: Melanie)`, `your note`, `engram (concluded)`,
+    `user (remembered; also tool)`. `trust` is 0–1.
     """
 
     said_by: str
@@ -84,29 +126,39 @@ class Provenance:
 
 
 def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
-    """The provenance of a turn: from the caller's standing, never from its words or from a name it claims."""
+    """The provenance of a turn: from the caller's standing, never from its words or
+    from a name it claims.
+    """
     said = Voice(turn.role, turn.origin, turn.speaker)
     details = ["remembered"] if turn.session == REMEMBERED else []
-    return Provenance(said.source_class, _label(said, details), trust(said.source_class, policy))
+    return Provenance(
+        said.source_class, _label(said, details), trust(said.source_class, policy)
+    )
 
 
 def of_fact(fact: Fact, voices: Sequence[Voice], policy: TrustPolicy) -> Provenance:
     """The provenance of a fact whose evidence was said in these voices.
 
-    The class is that of the best source (`said_by`); the classes of further sources are named behind it.
+    The class is that of the best source (`said_by`); the classes of further sources are
+    named behind it.
     """
     said_by_class = said_by(fact, (one.source_class for one in voices))
-    return Provenance(said_by_class, _fact_label(fact, voices), trust(said_by_class, policy))
+    return Provenance(
+        said_by_class, _fact_label(fact, voices), trust(said_by_class, policy)
+    )
 
 
 def of_note(*, own: bool, policy: TrustPolicy) -> Provenance:
-    """The provenance of a note that is no memory: a person's `own`, or a summary that engram wrote."""
+    """The provenance of a note that is no memory: a person's `own`, or a summary that
+    engram wrote.
+    """
     source = "user" if own else "dream"
     return Provenance(source, OWN_NOTE if own else SUMMARY, trust(source, policy))
 
 
 def marked(text: str, source: str) -> str:
-    """`text` with the source class behind it, unless it is the user's: for lines in generated text.
+    """`text` with the source class behind it, unless it is the user's: for lines in
+    generated text.
 
     `marked("Ben likes tea.", "tool") == "Ben likes tea. (tool)"`
     """
@@ -120,32 +172,55 @@ def _fact_label(fact: Fact, voices: Sequence[Voice]) -> str:
         return OWN_NOTE
     confirmed = fact.verification == "user_confirmed"
     if not voices:
-        return f"user (confirmed; {_UNKNOWN.partition('(')[2]}" if confirmed else _UNKNOWN
+        return (
+            f"user (confirmed; {_UNKNOWN.partition('(')[2]}" if confirmed else _UNKNOWN
+        )
     best = min(voices, key=lambda one: CLASSES.index(one.source_class))
-    others = sorted({one.source_class for one in voices} - {best.source_class}, key=CLASSES.index)
-    also = [f"also {' and '.join(_SHOWN.get(one, one) for one in others)}"] if others else []
+    others = sorted(
+        {one.source_class for one in voices} - {best.source_class}, key=CLASSES.index
+    )
+    also = (
+        [f"also {' and '.join(_SHOWN.get(one, one) for one in others)}"]
+        if others
+        else []
+    )
     if confirmed and best.source_class != "user":
         return f"user (confirmed; from {_label(best, also)})"
     return _label(best, [*(["remembered"] if fact.origin in CLASSES else []), *also])
 
 
 def _label(said: Voice, details: Sequence[str]) -> str:
-    """The class in words, then in brackets the role and the name that an import claims, or the name in a chat."""
+    """The class in words, then in brackets the role and the name that an import claims,
+    or the name in a chat.
+    """
     source, name = said.source_class, _plain_name(said.speaker)
-    claimed = ": ".join(filter(None, [said.role, name])) if source == "import" else name if source != "tool" else ""
+    claimed = (
+        ": ".join(filter(None, [said.role, name]))
+        if source == "import"
+        else name
+        if source != "tool"
+        else ""
+    )
     inside = "; ".join(filter(None, [claimed, *details]))
     return _SHOWN.get(source, source) + (f" ({inside})" if inside else "")
 
 
 def _plain_name(speaker: str) -> str:
-    """A speaker's name that can neither close the bracket around it nor be taken for a source class."""
-    name = " ".join("".join(sign if sign.isalnum() or sign in "-'’." else " " for sign in speaker).split())
+    """A speaker's name that can neither close the bracket around it nor be taken for a
+    source class.
+    """
+    name = " ".join(
+        "".join(
+            sign if sign.isalnum() or sign in "-'’." else " " for sign in speaker
+        ).split()
+    )
     reserved = not _RESERVED.isdisjoint(fold(name).split())
     return "" if reserved else name[:_NAME_CHARS].rstrip()
 
 
 def standing(caller: str, claimed: str = "") -> str:
-    """The standing in which a caller hands in turns (`X17`): a chat may claim a lesser one, nobody a higher one.
+    """The standing in which a caller hands in turns (`X17`): a chat may claim a lesser
+    one, nobody a higher one.
 
     `standing("chat", "import") == "import"`; `standing("tool", "chat") == "tool"`.
     """
@@ -153,7 +228,8 @@ def standing(caller: str, claimed: str = "") -> str:
 
 
 def source_class(turn: Turn) -> str:
-    """Who said a turn (`D6`): its standing where that is outside, else its role; a tool's output is a tool's.
+    """Who said a turn (`D6`): its standing where that is outside, else its role; a
+    tool's output is a tool's.
 
     A system turn is a program's word about the conversation: interaction.
     """
@@ -161,14 +237,17 @@ def source_class(turn: Turn) -> str:
 
 
 def voice(role: str, origin: str) -> str:
-    """The source class of a turn that was said in this role and handed in like that (`D6`)."""
+    """The source class of a turn that was said in this role and handed in like that
+    (`D6`).
+    """
     if origin != "chat":
         return origin if origin in OUTSIDE else "tool"
     return role if role in {"user", "assistant", "tool"} else "interaction"
 
 
 def heard(turn: Turn, words: str) -> Turn:
-    """The turn as it counts for what rests on its `words` (`X27`): what the user only passes on is interaction.
+    """The turn as it counts for what rests on its `words` (`X27`): what the user only
+    passes on is interaction.
 
     `My name is Ben` in `Tom wrote: "My name is Ben"` is no word of the user's.
     """
@@ -179,8 +258,8 @@ def heard(turn: Turn, words: str) -> Turn:
 def fact_class(fact: Fact, evidence: Iterable[Turn]) -> str:
     """Who says a fact (`D6`): the most trusted of the turns that are its evidence.
 
-    What consolidation made is a dream; what a person wrote, edited or confirmed is the user's; a fact whose
-    evidence is not to be found is an import's.
+    What consolidation made is a dream; what a person wrote, edited or confirmed is the
+    user's; a fact whose evidence is not to be found is an import's.
     """
     return said_by(fact, map(source_class, evidence))
 
@@ -207,23 +286,33 @@ def trust(source: str, policy: TrustPolicy) -> float:
 
 
 def cap(confidence: float, source: str, policy: TrustPolicy) -> float:
-    """`min(confidence, trust)`, 0–1: at the start and after each reinforcement nobody is believed beyond their trust.
+    """`min(confidence, trust)`, 0–1: at the start and after each reinforcement nobody
+    is believed beyond their trust.
 
-    (`D6`, `X27`) `cap(0.95, "import", policy) == 0.5`: inferred, not speculative, so it does not expire.
+    (`D6`, `X27`) `cap(0.95, "import", policy) == 0.5`: inferred, not speculative, so it
+    does not expire.
     """
     return min(confidence, trust(source, policy))
 
 
 def bars_superseding(new: str, old: str, policy: TrustPolicy) -> str | None:
-    """Why a fact of class `new` may not take the place of one of class `old`, or None (`X27`)."""
+    """Why a fact of class `new` may not take the place of one of class `old`, or None
+    (`X27`).
+    """
     if trust(new, policy) >= trust(old, policy):
         return None
     return f"what {_NAMES[new]} says does not replace what {_NAMES[old]} said"
 
 
 def bars(deed: str, source: str) -> str | None:
-    """Why something of this class may not be pinned, core, a principle or profile (`DEEDS`), or None (`X27`)."""
-    return f"what {_NAMES[source]} says cannot be {DEEDS[deed]}" if source in OUTSIDE else None
+    """Why something of this class may not be pinned, core, a principle or profile
+    (`DEEDS`), or None (`X27`).
+    """
+    return (
+        f"what {_NAMES[source]} says cannot be {DEEDS[deed]}"
+        if source in OUTSIDE
+        else None
+    )
 
 
 def bars_call(operation: str, caller: str) -> str | None:
@@ -234,7 +323,8 @@ def bars_call(operation: str, caller: str) -> str | None:
 
 
 def independent(turns: Iterable[Turn]) -> int:
-    """How many sources say it (`X27`): each turn of the user is one, all of a session's turns of another class one.
+    """How many sources say it (`X27`): each turn of the user is one, all of a session's
+    turns of another class one.
 
     A turn that is handed in again counts once.
     """

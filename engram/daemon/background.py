@@ -1,8 +1,9 @@
-"""The work that a memory does by itself: batches, runs, rescans, vectors, and what follows when one of them fails.
+"""The work that a memory does by itself: batches, runs, rescans, vectors, and what
+follows when one of them fails.
 
-`Background` decides what is due and what comes next. A `Runner` carries it out: the daemon with threads and timers
-(`engram.daemon.daemon`), a simulation one job after another on a clock of its own
-(`engram.testing`). So both behave alike.
+`Background` decides what is due and what comes next. A `Runner` carries it out: the
+daemon with threads and timers (`engram.daemon.daemon`), a simulation one job after
+another on a clock of its own (`engram.testing`). So both behave alike.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Runner(Protocol):
         """The time by which `at` is counted."""
 
     def post(self, name: str, job: Job) -> None:
-        """Have the writer do `job` with `attempt`; jobs are done in the order they were posted."""
+        """Have the writer do `job` with `attempt`; jobs are done in the order they were
+        posted.
+        """
 
     def later(self, seconds: float, job: Job) -> None:
         """Call `job` in so many seconds."""
@@ -51,17 +54,25 @@ class Runner(Protocol):
         """Have a model worker call `Background.distil` with this batch."""
 
     def tend(self) -> None:
-        """Have `Background.tend` called soon, not by the writer; several wishes before it begins are one."""
+        """Have `Background.tend` called soon, not by the writer; several wishes before
+        it begins are one.
+        """
 
     def embed(self) -> None:
-        """Have `Background.embed` called soon, not by the writer; several wishes before it begins are one."""
+        """Have `Background.embed` called soon, not by the writer; several wishes before
+        it begins are one.
+        """
 
 
-def attempt(name: str, job: Job, faults: dict[str, str], *, log_content: bool = False) -> None:
-    """Do a job of the program's own; a fault is logged and stands in `faults` until the job succeeds again."""
+def attempt(
+    name: str, job: Job, faults: dict[str, str], *, log_content: bool = False
+) -> None:
+    """Do a job of the program's own; a fault is logged and stands in `faults` until the
+    job succeeds again.
+    """
     try:
         job()
-    except Exception as fault:  # noqa: BLE001  the loop goes on whatever one job meets
+    except Exception as fault:  # noqa: BLE001
         known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
         faults[name] = str(known)
         log.warning("%s failed: %s", name, known if log_content else known.code)
@@ -70,10 +81,11 @@ def attempt(name: str, job: Job, faults: dict[str, str], *, log_content: bool = 
 
 
 class Background:
-    """What a memory does by itself. `memory` is started; `faults` is what cannot be done now, by the name of the work.
+    """What a memory does by itself. `memory` is started; `faults` is what cannot be
+    done now, by the name of the work.
 
-    `look`, `changed` and `heard` may be called from any thread, `distil` and `embed` from a worker's, `tend` from one
-    that is not the writer's.
+    `look`, `changed` and `heard` may be called from any thread, `distil` and `embed`
+    from a worker's, `tend` from one that is not the writer's.
     """
 
     def __init__(self, memory: Memory, runner: Runner, faults: dict[str, str]) -> None:
@@ -91,11 +103,15 @@ class Background:
 
     def start(self) -> None:
         """Begin: the vault is read, and what is due is looked for regularly."""
-        self.runner.every(self._policy.consolidation.look_seconds, "tend", self.runner.tend)
-        self.runner.every(self._policy.files.rescan_minutes * 60, "rescan", self._rescan_all)
+        self.runner.every(
+            self._policy.consolidation.look_seconds, "tend", self.runner.tend
+        )
+        self.runner.every(
+            self._policy.files.rescan_minutes * 60, "rescan", self._rescan_all
+        )
         self.runner.post("warm-up", self._warm)
 
-    # -- turns become notes -----------------------------------------------------------------------------
+    # -- turns become notes ------------------------------------------------------------
 
     def heard(self) -> None:
         """Turns came in: a batch may be due, and a talk may have its fourth turn."""
@@ -103,7 +119,9 @@ class Background:
         self.look()
 
     def look(self) -> None:
-        """Have the writer look for batches that are due; many calls before it does so are one."""
+        """Have the writer look for batches that are due; many calls before it does so
+        are one.
+        """
         self.runner.embed()
         with self._lock:
             if self._looking:
@@ -114,7 +132,8 @@ class Background:
     def _look(self) -> None:
         with self._lock:
             self._looking = False
-        if not self.memory.ready:  # a warm-up looks when it is done; without one the catalogue was found damaged
+        # a warm-up looks when it is done; without one the catalogue was found damaged
+        if not self.memory.ready:
             if not self._warming:
                 self._warming = True
                 self.runner.post("warm-up", self._warm)
@@ -125,7 +144,10 @@ class Background:
         finally:  # whatever one batch met, the others have their time
             due = self.memory.next_due()
             if due is not None:
-                soonest = self.runner.now() + timedelta(seconds=self._policy.serve.beat_seconds)  # what fails may rest
+                # what fails may rest
+                soonest = self.runner.now() + timedelta(
+                    seconds=self._policy.serve.beat_seconds
+                )
                 self.runner.at(max(due, soonest), "due", self.look)
 
     def distil(self, batch: Batch) -> None:
@@ -135,17 +157,21 @@ class Background:
             outcome = self.memory.distil(batch)
         except ModelError as fault:
             outcome = fault
-        except Exception as fault:  # noqa: BLE001  a turn that trips the extractor is parked, not lost
+        except Exception as fault:  # noqa: BLE001
             outcome = ModelError(unexpected("distil", fault).what)
         self.runner.post("file", partial(self._file, batch, outcome))
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
-        """File the outcome; while the disk refuses, or the outcome trips us, keep it and come back."""
+        """File the outcome; while the disk refuses, or the outcome trips us, keep it
+        and come back.
+        """
         try:
             self.memory.file(batch, outcome)
         except Exception as fault:
             self.memory.queue.put(batch, "stuck", reason=str(fault))
-            job = partial(self.runner.post, "file", partial(self._file, batch.tried(), outcome))
+            job = partial(
+                self.runner.post, "file", partial(self._file, batch.tried(), outcome)
+            )
             self.runner.later(self._policy.model.retry_seconds, job)
             raise
         self.runner.tend()
@@ -157,9 +183,12 @@ class Background:
         try:
             while not self.stopping and self.memory.embed():
                 pass
-        except Exception as fault:  # noqa: BLE001  the loop goes on whatever the endpoint answers
+        except Exception as fault:  # noqa: BLE001
             self.faults["embeddings"] = _words(fault)
-            wait = min(policy.retry_seconds * 2**self._embedding_tries, policy.retry_most_seconds)
+            wait = min(
+                policy.retry_seconds * 2**self._embedding_tries,
+                policy.retry_most_seconds,
+            )
             self._embedding_tries = min(self._embedding_tries + 1, policy.attempts)
             self.runner.later(wait, self.runner.embed)
         else:
@@ -172,13 +201,14 @@ class Background:
             return
         try:
             self.memory.tend()
-            self.runner.embed()  # a memory that is in use again wants its whole vector back
-        except Exception as fault:  # noqa: BLE001  the next look tries again
+            # a memory that is in use again wants its whole vector back
+            self.runner.embed()
+        except Exception as fault:  # noqa: BLE001
             self.faults["consolidate"] = _words(fault)
         else:
             self.faults.pop("consolidate", None)
 
-    # -- files change -----------------------------------------------------------------------------------
+    # -- files change ------------------------------------------------------------------
 
     def _warm(self) -> None:
         """Read the vault; while that fails, come back."""
@@ -193,9 +223,13 @@ class Background:
         self.look()
 
     def changed(self, paths: set[Path] | None) -> None:
-        """Have the writer look at these paths, or at all; many calls before it does so are one."""
+        """Have the writer look at these paths, or at all; many calls before it does so
+        are one.
+        """
         with self._lock:
-            self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
+            self._dirty = (
+                None if paths is None or self._dirty is None else self._dirty | paths
+            )
             if self._rescanning:
                 return
             self._rescanning = True
@@ -208,15 +242,23 @@ class Background:
             unsure = self.memory.rescan(paths)
         except Exception:
             with self._lock:  # the next change looks at these as well
-                self._dirty = None if paths is None or self._dirty is None else self._dirty | paths
-            self.runner.later(self._policy.model.retry_seconds, partial(self.changed, set()))
+                self._dirty = (
+                    None
+                    if paths is None or self._dirty is None
+                    else self._dirty | paths
+                )
+            self.runner.later(
+                self._policy.model.retry_seconds, partial(self.changed, set())
+            )
             raise
         self._look_again(unsure)
 
     def _look_again(self, unsure: set[Path]) -> None:
         """Have what is gone, or still being written, looked at once more."""
         if unsure:
-            self.runner.later(self._policy.files.settle_most_seconds, partial(self.changed, unsure))
+            self.runner.later(
+                self._policy.files.settle_most_seconds, partial(self.changed, unsure)
+            )
 
     def _rescan_all(self) -> None:
         """The hourly look, and a snapshot for the next start."""

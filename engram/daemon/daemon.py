@@ -1,10 +1,10 @@
 """The daemon: one memory, one writer, and everything that gives it work.
 
-Start: lock → journal replay → listen → READY → warm-up. Requests that only read, and turns coming in, run
-in the server's threads; every change of the vault is a job of the one writer; models are asked by
-workers, who bring the outcome back to the writer. Stop: no new requests, waiting turns distilled as far
-as the time allows, the writer's queue emptied, the memory closed; what was not distilled stays in the
-journal.
+Start: lock → journal replay → listen → READY → warm-up. Requests that only read, and
+turns coming in, run in the server's threads; every change of the vault is a job of the
+one writer; models are asked by workers, who bring the outcome back to the writer. Stop:
+no new requests, waiting turns distilled as far as the time allows, the writer's queue
+emptied, the memory closed; what was not distilled stays in the journal.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ BLINDING = frozenset(("warm-up", "rescan", "vault"))
 
 
 class SocketServer(Protocol):
-    """What answers on the sockets; `beat` is the monotonic time of its last sign of life."""
+    """What answers on the sockets; `beat` is the monotonic time of its last sign of
+    life.
+    """
 
     beat: float
 
@@ -64,18 +66,27 @@ class SocketServer(Protocol):
 
 
 class WriterThread:
-    """One thread that does jobs in the order they came, and between them, idle or not, `between`.
+    """One thread that does jobs in the order they came, and between them, idle or not,
+    `between`.
 
-    A fault of a request goes to whoever asked; a fault of the daemon's own work is logged and stands in
-    `faults` under the work's name until that work succeeds again.
+    A fault of a request goes to whoever asked; a fault of the daemon's own work is
+    logged and stands in `faults` under the work's name until that work succeeds again.
     """
 
-    def __init__(self, policy: ServePolicy, *, between: Job | None = None, log_content: bool = False) -> None:
+    def __init__(
+        self,
+        policy: ServePolicy,
+        *,
+        between: Job | None = None,
+        log_content: bool = False,
+    ) -> None:
         self.policy = policy
         self._between = between
         self.faults: dict[str, str] = {}
         self._log_content = log_content
-        self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = (
+            queue.SimpleQueue()
+        )
         self._since = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
@@ -86,7 +97,11 @@ class WriterThread:
     def ask(self, name: str, job: Job) -> Future[Any]:
         """Have a request's job done; BusyError when too many wait already."""
         if self._jobs.qsize() >= self.policy.queue_jobs:
-            raise BusyError("the writer has too much to do", retry_after=1, fix="Nothing was changed; try again.")
+            raise BusyError(
+                "the writer has too much to do",
+                retry_after=1,
+                fix="Nothing was changed; try again.",
+            )
         asked: Future[Any] = Future()
         self._jobs.put((name, job, asked))
         return asked
@@ -135,33 +150,49 @@ def fulfil(name: str, job: Job, asked: Future[Any]) -> None:
         return
     try:
         asked.set_result(job())
-    except Exception as fault:  # noqa: BLE001  as in the writer
-        asked.set_exception(fault if isinstance(fault, EngramError) else unexpected(name, fault))
+    except Exception as fault:  # noqa: BLE001
+        asked.set_exception(
+            fault if isinstance(fault, EngramError) else unexpected(name, fault)
+        )
 
 
 def aside(name: str, job: Job) -> Future[Any]:
-    """Have a job that mostly waits done in a thread of its own, which no stop waits for."""
+    """Have a job that mostly waits done in a thread of its own, which no stop waits
+    for.
+    """
     asked: Future[Any] = Future()
-    threading.Thread(target=fulfil, args=(name, job, asked), name=name, daemon=True).start()
+    threading.Thread(
+        target=fulfil, args=(name, job, asked), name=name, daemon=True
+    ).start()
     return asked
 
 
 class Daemon:
     """One life of the daemon, from READY to STOPPING. `memory` is started."""
 
-    def __init__(self, memory: Memory, serve: Serve, listeners: Sequence[socket.socket]) -> None:
+    def __init__(
+        self, memory: Memory, serve: Serve, listeners: Sequence[socket.socket]
+    ) -> None:
         settings = memory.settings
         self.memory = memory
         self.settings = settings
         self.policy = settings.policy.serve
-        self.writer = WriterThread(self.policy, between=memory.between, log_content=settings.log_content)
+        self.writer = WriterThread(
+            self.policy, between=memory.between, log_content=settings.log_content
+        )
         self._server = serve(self, settings, listeners)
         self.background = Background(memory, self, self.writer.faults)
-        self._watch = Watcher(settings.vault, self.background.changed, settings.policy.files)
+        self._watch = Watcher(
+            settings.vault, self.background.changed, settings.policy.files
+        )
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": {"type": "threadpool", "max_workers": 1}},
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+            job_defaults={
+                "coalesce": True,
+                "max_instances": 1,
+                "misfire_grace_time": None,
+            },
         )
         self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._wordy = threading.Event()
@@ -169,12 +200,14 @@ class Daemon:
         self._stopping = False
         self._began = time.monotonic()
 
-    # -- what the server asks -----------------------------------------------------------------------
+    # -- what the server asks ----------------------------------------------------------
 
     def call(
         self, name: str, params: dict[str, Any], standing: str = "chat"
     ) -> dict[str, Any] | Future[dict[str, Any]]:
-        """Carry out an operation in the caller's thread; one that waits for writer or workers is promised."""
+        """Carry out an operation in the caller's thread; one that waits for writer or
+        workers is promised.
+        """
         if not self.memory.ready:
             self.background.look()  # somebody has to read the vault again
         operation = BY_NAME.get(name)
@@ -195,13 +228,22 @@ class Daemon:
         return "" if self.memory.ready else "the vault is still being read"
 
     def faults(self) -> dict[str, str]:
-        """What the daemon cannot do now, by name; a vault that was moved away is told before anybody needs it."""
+        """What the daemon cannot do now, by name; a vault that was moved away is told
+        before anybody needs it.
+        """
         gone = not self.memory.vault.stands_here
-        return {**self.writer.faults, **({"vault": "the vault is gone"} if gone else {})}
+        return {
+            **self.writer.faults,
+            **({"vault": "the vault is gone"} if gone else {}),
+        }
 
     def replaced(self) -> bool:
-        """Whether another vault stands at the path of ours; a path that is empty waits for ours to come back."""
-        return self.memory.vault.replaced and os.access(self.settings.vault / "engram.toml", os.F_OK)
+        """Whether another vault stands at the path of ours; a path that is empty waits
+        for ours to come back.
+        """
+        return self.memory.vault.replaced and os.access(
+            self.settings.vault / "engram.toml", os.F_OK
+        )
 
     def state(self) -> dict[str, Any]:
         """The daemon's own figures."""
@@ -216,32 +258,42 @@ class Daemon:
             "degraded_count": len(faults),
         }
 
-    # -- life -----------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
         """Listen, say READY, then read the vault and begin all other work."""
         self.writer.start()
         self.memory.on_turns = self.background.heard
-        self.memory.maintenance_loop.as_writer = lambda job: self.writer.ask("consolidate", job).result()
+        self.memory.maintenance_loop.as_writer = lambda job: self.writer.ask(
+            "consolidate", job
+        ).result()
         threading.Thread(target=self._tend, name="tend", daemon=True).start()
         for number in range(self.policy.workers):
-            threading.Thread(target=self._distil, name=f"model-{number}", daemon=True).start()
+            threading.Thread(
+                target=self._distil, name=f"model-{number}", daemon=True
+            ).start()
         if self.memory.embedding:
             threading.Thread(target=self._embed, name="embed", daemon=True).start()
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
         self._scheduler.start()
-        self._watch.start()  # before the vault is read: what is edited meanwhile is told
+        # before the vault is read: what is edited meanwhile is told
+        self._watch.start()
         self.background.start()
 
     def stop(self) -> None:
-        """End in good order, about `stop_seconds` from now; nothing that was acknowledged is lost."""
+        """End in good order, about `stop_seconds` from now; nothing that was
+        acknowledged is lost.
+        """
         sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
         last = time.monotonic() + self.policy.stop_seconds
         self._server.stop()
         self._watch.stop()
         self._scheduler.shutdown(wait=False)
-        wait([aside("flush", self.memory.flush_waiting)], max(0.0, last - time.monotonic()))
+        wait(
+            [aside("flush", self.memory.flush_waiting)],
+            max(0.0, last - time.monotonic()),
+        )
         self._stopping = self.background.stopping = True
         self._wordy.set()
         self._untidy.set()
@@ -251,17 +303,24 @@ class Daemon:
         self.memory.close()
 
     def alive(self) -> bool:
-        """Whether the server answers and the writer gets on; only then is the watchdog fed."""
+        """Whether the server answers and the writer gets on; only then is the watchdog
+        fed.
+        """
         silent = time.monotonic() - self._server.beat
-        return silent < self.policy.silent_seconds and self.writer.silence() < self.policy.stall_seconds
+        return (
+            silent < self.policy.silent_seconds
+            and self.writer.silence() < self.policy.stall_seconds
+        )
 
     def summary(self) -> str:
         """One line for `systemctl status`."""
         state = self.unready() or "ready"
         faults = ", ".join(self.faults())
-        return f"{state}, {self.writer.waiting()} jobs" + (f", degraded: {faults}" if faults else "")
+        return f"{state}, {self.writer.waiting()} jobs" + (
+            f", degraded: {faults}" if faults else ""
+        )
 
-    # -- what carries the work out (`background.Runner`) ------------------------------------------------
+    # -- what carries the work out (`background.Runner`) -------------------------------
 
     def now(self) -> datetime:
         """The time by which timers are set."""
@@ -273,11 +332,17 @@ class Daemon:
 
     def later(self, seconds: float, job: Job) -> None:
         """Call `job` in so many seconds."""
-        self._scheduler.add_job(job, "date", run_date=self.now() + timedelta(seconds=seconds))
+        self._scheduler.add_job(
+            job, "date", run_date=self.now() + timedelta(seconds=seconds)
+        )
 
     def at(self, when: datetime, name: str, job: Job) -> None:
-        """Call `job` at `when` instead of at the time that was set under this name before."""
-        self._scheduler.add_job(job, "date", run_date=when, id=name, replace_existing=True)
+        """Call `job` at `when` instead of at the time that was set under this name
+        before.
+        """
+        self._scheduler.add_job(
+            job, "date", run_date=when, id=name, replace_existing=True
+        )
 
     def every(self, seconds: float, name: str, job: Job) -> None:
         """Call `job` each time so many seconds have passed."""
@@ -295,7 +360,7 @@ class Daemon:
         """Wake the thread that makes vectors."""
         self._wordy.set()
 
-    # -- threads ----------------------------------------------------------------------------------------
+    # -- threads -----------------------------------------------------------------------
 
     def _distil(self) -> None:
         """A model worker: batches in, outcomes to the writer."""
@@ -330,17 +395,24 @@ class SignalWatcher:
             os.read(self._ear, 16)
 
     def _hear(self, number: int, _frame: object) -> None:
-        self.told = "stop" if self.told == "stop" or number != signal.SIGHUP else "reload"
+        self.told = (
+            "stop" if self.told == "stop" or number != signal.SIGHUP else "reload"
+        )
         os.write(self._mouth, b".")
 
 
 def run(load: Callable[[], Settings], serve: Serve) -> None:
-    """Serve until SIGTERM or SIGINT; on SIGHUP start over with the configuration as it is then.
+    """Serve until SIGTERM or SIGINT; on SIGHUP start over with the configuration as it
+    is then.
 
-    The sockets stay open in between, so that callers wait instead of being refused. Raises ConfigError,
-    NotFoundError, LockedError or StorageError when it cannot start.
+    The sockets stay open in between, so that callers wait instead of being refused.
+    Raises ConfigError, NotFoundError, LockedError or StorageError when it cannot start.
     """
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        level=logging.INFO,
+        stream=sys.stderr,
+        format="%(levelname)s %(name)s: %(message)s",
+    )
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
     signals = SignalWatcher()
     settings = load()
@@ -358,9 +430,14 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
 
 
 def _opened(
-    settings: Settings, listeners: sockets.Listeners, signals: SignalWatcher, load: Callable[[], Settings]
+    settings: Settings,
+    listeners: sockets.Listeners,
+    signals: SignalWatcher,
+    load: Callable[[], Settings],
 ) -> Memory:
-    """The started memory; a command that holds the vault is waited for, another daemon refuses at once."""
+    """The started memory; a command that holds the vault is waited for, another daemon
+    refuses at once.
+    """
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
     while True:
@@ -368,7 +445,11 @@ def _opened(
         try:
             memory.start()
         except LockedError:
-            if signals.told == "stop" or time.monotonic() > last or listeners.elsewhere(settings):
+            if (
+                signals.told == "stop"
+                or time.monotonic() > last
+                or listeners.elsewhere(settings)
+            ):
                 raise
             signals.wait(policy.lock_look_seconds)
             settings = load()  # another vault may have taken a state that was free
@@ -376,7 +457,9 @@ def _opened(
             return memory
 
 
-def _serve(daemon: Daemon, signals: SignalWatcher, load: Callable[[], Settings]) -> Settings | None:
+def _serve(
+    daemon: Daemon, signals: SignalWatcher, load: Callable[[], Settings]
+) -> Settings | None:
     """Feed the watchdog until told to stop (None) or to start over with other settings."""
     interval = min(sockets.watchdog_seconds() / 2, daemon.policy.beat_seconds)
     told = ""
@@ -387,12 +470,15 @@ def _serve(daemon: Daemon, signals: SignalWatcher, load: Callable[[], Settings])
         told = summary
         sockets.notify(*lines)
         if daemon.replaced():
-            log.warning("another folder stands at %s now; starting over with it", daemon.settings.vault)
+            log.warning(
+                "another folder stands at %s now; starting over with it",
+                daemon.settings.vault,
+            )
             signals.told = signals.told or "reload"
         if signals.told == "reload":
             signals.told = ""
             try:
                 return load()
             except ConfigError as fault:
-                log.error("the configuration stays as it was: %s", fault)  # noqa: TRY400  a user's fault, not ours
+                log.error("the configuration stays as it was: %s", fault)  # noqa: TRY400
     return None

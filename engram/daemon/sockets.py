@@ -23,7 +23,9 @@ LOOPBACK = "127.0.0.1"
 
 
 class Listeners:
-    """The listening sockets of a process: those it was given and those it opened; the latter go at the end."""
+    """The listening sockets of a process: those it was given and those it opened; the
+    latter go at the end.
+    """
 
     def __init__(self) -> None:
         self._given = activated()
@@ -37,7 +39,8 @@ class Listeners:
             self._close(place)
 
     def open(self, settings: Settings) -> list[socket.socket]:
-        """Copies of all sockets for `settings`; what is open stays open, what is no longer asked for is closed.
+        """Copies of all sockets for `settings`; what is open stays open, what is no
+        longer asked for is closed.
 
         The caller holds the vault's lock, so a socket file in the way is a dead one.
         """
@@ -55,7 +58,11 @@ class Listeners:
 
     def elsewhere(self, settings: Settings) -> bool:
         """Whether another process listens on the vault's socket."""
-        return not self._given and settings.socket not in self._own and answered(settings.socket)
+        return (
+            not self._given
+            and settings.socket not in self._own
+            and answered(settings.socket)
+        )
 
     def _close(self, place: Path | int) -> None:
         self._own.pop(place).close()
@@ -64,33 +71,49 @@ class Listeners:
 
 
 def activated() -> list[socket.socket]:
-    """The sockets that systemd opened for this process; none if it was started otherwise."""
+    """The sockets that systemd opened for this process; none if it was started
+    otherwise.
+    """
     if os.environ.pop("LISTEN_PID", "") != str(os.getpid()):
         return []
     count = int(os.environ.pop("LISTEN_FDS", "0"))
     os.environ.pop("LISTEN_FDNAMES", None)
-    given = [socket.socket(fileno=descriptor) for descriptor in range(FIRST_GIVEN, FIRST_GIVEN + count)]
+    given = [
+        socket.socket(fileno=descriptor)
+        for descriptor in range(FIRST_GIVEN, FIRST_GIVEN + count)
+    ]
     for listener in given:
         listener.set_inheritable(False)
     return given
 
 
 def unix(path: Path) -> socket.socket:
-    """Listen on a Unix socket, mode 0600 from its first moment, in a folder of mode 0700."""
+    """Listen on a Unix socket, mode 0600 from its first moment, in a folder of mode
+    0700.
+    """
     disk.make_folders(path.parent)
     if path.parent.stat().st_mode & 0o077:
-        raise StorageError("other users may reach the socket's folder", where=str(path.parent), fix="chmod 700 it.")
+        raise StorageError(
+            "other users may reach the socket's folder",
+            where=str(path.parent),
+            fix="chmod 700 it.",
+        )
     disk.remove(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    os.fchmod(listener.fileno(), 0o600)  # the file takes the socket's own mode, so it is never open to others
+    # the file takes the socket's own mode, so it is never open to others
+    os.fchmod(listener.fileno(), 0o600)
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
-        # through the folder's descriptor: an address holds 107 bytes, a path may be longer
+        # through the folder's descriptor: an address holds 107 bytes, a path may be
+        # longer
         listener.bind(f"/proc/self/fd/{folder}/{path.name}")
         listener.listen(BACKLOG)
     except OSError as fault:
         listener.close()
-        raise StorageError("the socket cannot be made", where=f"{path}: {os.strerror(fault.errno or 0)}") from fault
+        raise StorageError(
+            "the socket cannot be made",
+            where=f"{path}: {os.strerror(fault.errno or 0)}",
+        ) from fault
     finally:
         os.close(folder)
     return listener
@@ -103,7 +126,8 @@ def answered(path: Path) -> bool:
     except OSError:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        code = probe.connect_ex(f"/proc/self/fd/{folder}/{path.name}")  # as `unix` binds it
+        # as `unix` binds it
+        code = probe.connect_ex(f"/proc/self/fd/{folder}/{path.name}")
     os.close(folder)
     return code == 0
 
@@ -118,7 +142,9 @@ def tcp(port: int) -> socket.socket:
     except OSError as fault:
         listener.close()
         raise UnavailableError(
-            "the port cannot be opened", where=f"{port}: {os.strerror(fault.errno or 0)}", fix="Choose another port."
+            "the port cannot be opened",
+            where=f"{port}: {os.strerror(fault.errno or 0)}",
+            fix="Choose another port.",
         ) from fault
     return listener
 

@@ -1,4 +1,6 @@
-"""From a batch to candidates: by the model where there is one, by the offline rules where not (rows C3, X2, X24)."""
+"""From a batch to candidates: by the model where there is one, by the offline rules
+where not (rows C3, X2, X24).
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,16 @@ LEDGER = "spend.json"
 
 
 class Extractor:
-    """Distils batches, from any thread. The model and its library are loaded when the first batch needs them."""
+    """Distils batches, from any thread. The model and its library are loaded when the
+    first batch needs them.
+    """
 
     def __init__(
-        self, settings: Settings, clock: Callable[[], datetime], ladder: Comparison, handed_out: HandedOut
+        self,
+        settings: Settings,
+        clock: Callable[[], datetime],
+        ladder: Comparison,
+        handed_out: HandedOut,
     ) -> None:
         self.settings = settings
         self.clock = clock
@@ -60,35 +68,56 @@ class Extractor:
 
     @property
     def most(self) -> int:
-        """How many turns are distilled at once (`C2`): a model's prompt is short, rules read on."""
+        """How many turns are distilled at once (`C2`): a model's prompt is short, rules
+        read on.
+        """
         policy = self.settings.policy.buffer
         return policy.batch_turns if self.settings.model else policy.rules_turns
 
     def distil(self, batch: Batch) -> Extraction:
-        """What the batch says, with a model's opinion where it is near what is known. Raises ModelError."""
+        """What the batch says, with a model's opinion where it is near what is known.
+        Raises ModelError.
+        """
         found = self._found(batch)
         found = replace(found, candidates=tuple(map(looped, found.candidates)))
         if self.embed:
-            self.ladder.learn([candidate.text for candidate in found.candidates], self.embed)
-        return found if found.extractor == engine.EXTRACTOR else self._judged(batch, found)
+            self.ladder.learn(
+                [candidate.text for candidate in found.candidates], self.embed
+            )
+        return (
+            found if found.extractor == engine.EXTRACTOR else self._judged(batch, found)
+        )
 
     def _found(self, batch: Batch) -> Extraction:
-        """What the batch says: by the rules without a model, or if it is too short for one.
+        """What the batch says: by the rules without a model, or if it is too short for
+        one.
 
-        Raises ModelError, also for a batch whose tries ended with the process: the model is not asked again.
+        Raises ModelError, also for a batch whose tries ended with the process: the
+        model is not asked again.
         """
         policy = self.settings.policy
         if self.settings.model is None:
             return self.by_rules(batch)
         if batch.attempts >= policy.model.attempts:
-            raise ModelError(f"the process ended while this was read, in {batch.attempts} tries", retryable=False)
+            raise ModelError(
+                f"the process ended while this was read, in {batch.attempts} tries",
+                retryable=False,
+            )
         from engram.llm import tasks
 
-        found = tasks.extract(self._shown(batch), self.model(), policy.extraction, policy.model, policy.importance)
+        found = tasks.extract(
+            self._shown(batch),
+            self.model(),
+            policy.extraction,
+            policy.model,
+            policy.importance,
+        )
         return self.by_rules(batch) if "too short" in found.dropped else found
 
     def by_rules(self, batch: Batch) -> Extraction:
-        """What the offline rules find in the batch: in each few turns, read with what was said just before them."""
+        """What the offline rules find in the batch: in each few turns, read with what
+        was said just before them.
+        """
         policy, before = self.settings.policy, self._own_words(self._before(batch))
         found = []
         for turns in map(self._own_words, batch.stretches(policy.buffer.batch_turns)):
@@ -98,31 +127,52 @@ class Extractor:
         return engine.united(found)
 
     def _shown(self, batch: Batch) -> list[Turn]:
-        """The batch for a model, which sees nothing else: without the rest of a game that began before."""
-        turns, before = (self._own_words(some) for some in (batch.turns, self._before(batch)))
-        marks = zip(turns, played([*before, *turns])[len(before) :], played(turns), strict=True)
+        """The batch for a model, which sees nothing else: without the rest of a game
+        that began before.
+        """
+        turns, before = (
+            self._own_words(some) for some in (batch.turns, self._before(batch))
+        )
+        marks = zip(
+            turns, played([*before, *turns])[len(before) :], played(turns), strict=True
+        )
         return [turn for turn, in_play, by_itself in marks if by_itself or not in_play]
 
     def _before(self, batch: Batch) -> list[Turn]:
         """The last turns in the session file above those of the batch."""
-        first = min((item.filed for item in batch.waiting), key=lambda filed: int(filed.block[1:]))
+        first = min(
+            (item.filed for item in batch.waiting),
+            key=lambda filed: int(filed.block[1:]),
+        )
         number = int(first.block[1:])
         earliest = max(1, number - self.settings.policy.extraction.rules_before)
-        keys = [replace(first, block=f"t{block}").key for block in range(earliest, number)]
+        keys = [
+            replace(first, block=f"t{block}").key for block in range(earliest, number)
+        ]
         units = self.ladder.index.units(keys) if keys else {}
-        return [unit.turn for key in keys if isinstance(unit := units.get(key), FiledTurn)]
+        return [
+            unit.turn for key in keys if isinstance(unit := units.get(key), FiledTurn)
+        ]
 
     def _own_words(self, said: Sequence[Turn]) -> list[Turn]:
-        """The turns without what recall handed out: memory does not learn from itself (`X7`)."""
+        """The turns without what recall handed out: memory does not learn from itself
+        (`X7`).
+        """
         turns = []
         for turn in said:
             known = self.handed_out.of(turn.session)
-            text = masked(unfenced(turn.text), known, self.settings.policy.echo, own=turn.role == "user")
+            text = masked(
+                unfenced(turn.text),
+                known,
+                self.settings.policy.echo,
+                own=turn.role == "user",
+            )
             turns.append(turn if text == turn.text else replace(turn, text=text))
         return [turn for turn in turns if turn.text.strip()]
 
     def _judged(self, batch: Batch, found: Extraction) -> Extraction:
-        """With what the model says of statements near known facts (`A9`); without, where it cannot be asked.
+        """With what the model says of statements near known facts (`A9`); without,
+        where it cannot be asked.
 
         Of a pair that it has told apart before it is not asked again.
         """
@@ -134,40 +184,67 @@ class Extractor:
         for candidate in found.candidates:
             turn = said[candidate.turn_id]
             fact = Fact(
-                "", candidate.text, candidate.category, about=candidate.about, tags=candidate.tags, persona=turn.persona
+                "",
+                candidate.text,
+                candidate.category,
+                about=candidate.about,
+                tags=candidate.tags,
+                persona=turn.persona,
             )
             weighed = self.ladder.weigh(fact, turn.occurred_at, model=True).verdict
-            grey = self.ladder.unjudged(fact.text, weighed.grey) if weighed.action == "judge" else []
+            grey = (
+                self.ladder.unjudged(fact.text, weighed.grey)
+                if weighed.action == "judge"
+                else []
+            )
             try:
                 verdict = judge(
-                    self.model(), candidate.text, [near.fact.text for near in grey], self.settings.policy.ladder
+                    self.model(),
+                    candidate.text,
+                    [near.fact.text for near in grey],
+                    self.settings.policy.ladder,
                 )
             except ModelError:
                 break  # the facts are kept without a verdict rather than not at all
             if verdict.index:
-                opinions[candidate.text] = (verdict.relation, grey[verdict.index - 1].fact.id)
+                opinions[candidate.text] = (
+                    verdict.relation,
+                    grey[verdict.index - 1].fact.id,
+                )
             elif not verdict.warning:
                 apart[candidate.text] = tuple(near.fact.id for near in grey)
         return replace(found, opinions=opinions, apart=apart)
 
-    def again(self, batch: Batch, fault: ModelError, now: datetime) -> tuple[Batch, datetime] | None:
-        """The batch with one more try counted and when to try it, or None after the last.
+    def again(
+        self, batch: Batch, fault: ModelError, now: datetime
+    ) -> tuple[Batch, datetime] | None:
+        """The batch with one more try counted and when to try it, or None after the
+        last.
 
-        The wait is retry_seconds · 2^tries, or what the server asks for, at most retry_most_seconds. A spent
-        budget is no try: the batch waits for the next local day.
+        The wait is retry_seconds · 2^tries, or what the server asks for, at most
+        retry_most_seconds. A spent budget is no try: the batch waits for the next local
+        day.
         """
         policy = self.settings.policy.model
         if isinstance(fault, BudgetSpentError):
             local = now.astimezone(self.settings.zone)
-            return batch, (local + timedelta(days=1)).replace(hour=0, minute=1, second=0, microsecond=0)
+            return batch, (local + timedelta(days=1)).replace(
+                hour=0, minute=1, second=0, microsecond=0
+            )
         tries = batch.attempts + 1
         if not fault.retryable or tries >= policy.attempts:
             return None
-        wait = max(policy.retry_seconds * 2**batch.attempts, getattr(fault, "retry_after", None) or 0)
-        return replace(batch, attempts=tries), now + timedelta(seconds=min(wait, policy.retry_most_seconds))
+        wait = max(
+            policy.retry_seconds * 2**batch.attempts,
+            getattr(fault, "retry_after", None) or 0,
+        )
+        return replace(batch, attempts=tries), now + timedelta(
+            seconds=min(wait, policy.retry_most_seconds)
+        )
 
     def model(self, *, small: bool = False) -> Model:
-        """The model, or the one for `small` jobs (`B14`), made when it is first needed; only where one is configured.
+        """The model, or the one for `small` jobs (`B14`), made when it is first needed;
+        only where one is configured.
 
         Both have one budget.
         """
@@ -178,5 +255,10 @@ class Extractor:
             if name not in self._models:
                 from engram.llm.client import Model
 
-                self._models[name] = Model(replace(told, name=name), self.settings.policy.model, spend, self.clock)
+                self._models[name] = Model(
+                    replace(told, name=name),
+                    self.settings.policy.model,
+                    spend,
+                    self.clock,
+                )
             return self._models[name]

@@ -1,7 +1,9 @@
-"""The catalogue: what every file of the vault held when it was last read (rows X18, X19, X20, C11).
+"""The catalogue: what every file of the vault held when it was last read (rows X18,
+X19, X20, C11).
 
-Path → (inode, size, mtime, SHA-256, records), in SQLite, derived and disposable. A scan compares the disk
-with it by stat and reads only what differs. It never writes into the vault.
+Path → (inode, size, mtime, SHA-256, records), in SQLite, derived and disposable. A scan
+compares the disk with it by stat and reads only what differs. It never writes into the
+vault.
 """
 
 from __future__ import annotations
@@ -22,7 +24,17 @@ from engram.index.parse import LastGood, entry_of, read_file, refused, with_last
 from engram.index.rows import SHAPE, CatalogDatabase, unpack
 from engram.index.scan import drop, store, store_new
 from engram.vault import disk, location
-from engram.vault.paths import READ_AGAIN, Stat, Walk, above, is_text, kind_of, shown, stat_of, walk
+from engram.vault.paths import (
+    READ_AGAIN,
+    Stat,
+    Walk,
+    above,
+    is_text,
+    kind_of,
+    shown,
+    stat_of,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -41,16 +53,20 @@ VERSION = 7
 
 
 _FEW = 8
-"""Up to so many files it costs more to ask what they could collide with than to store them one by one."""
+"""Up to so many files it costs more to ask what they could collide with than to store
+them one by one.
+"""
 
 
 class Catalog(Lookups):
-    """The catalogue of the vault `root`, kept in the folder `cache`; dates without a zone are in `zone`.
+    """The catalogue of the vault `root`, kept in the folder `cache`; dates without a
+    zone are in `zone`.
 
-    `clock` counts seconds and need not tell the time. `gone` is told of the facts a person deleted, `edited`
-    of those they changed, before the catalogue believes it; if that fails, the next scan tells them again. What
-    `git`, the vault's repository, took away or changed is told to neither.
-    Changes come from one writer thread at a time, look-ups from any.
+    `clock` counts seconds and need not tell the time. `gone` is told of the facts a
+    person deleted, `edited` of those they changed, before the catalogue believes it; if
+    that fails, the next scan tells them again. What `git`, the vault's repository, took
+    away or changed is told to neither. Changes come from one writer thread at a time,
+    look-ups from any.
     """
 
     def __init__(
@@ -70,10 +86,18 @@ class Catalog(Lookups):
         self.zone = zone
         self.policy = policy or FilePolicy()
         self.clock = clock
-        limits = (self.policy.front_matter_bytes, self.policy.nesting, self.policy.nodes, self.policy.note_bytes)
-        # a folder that is another one, as a backup put back, lacks nothing: with it the catalogue begins anew
+        limits = (
+            self.policy.front_matter_bytes,
+            self.policy.nesting,
+            self.policy.nodes,
+            self.policy.note_bytes,
+        )
+        # a folder that is another one, as a backup put back, lacks nothing: with it the
+        # catalogue begins anew
         stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {location.identity(self.root)}"
-        super().__init__(CatalogDatabase(cache / "catalogue.db", stamp), self.policy.units)
+        super().__init__(
+            CatalogDatabase(cache / "catalogue.db", stamp), self.policy.units
+        )
         self._scanning = threading.Lock()
         self._gone = gone
         self._edited = edited
@@ -92,12 +116,19 @@ class Catalog(Lookups):
 
     # ------------------------------------------------------------------------------------- disk → rows
 
-    def scan(self, paths: Collection[Path | str] | None = None, *, accept_deletions: bool = False) -> Diff:
-        """Compare the vault, or only what is at and below `paths`, with the catalogue and take in the rest.
+    def scan(
+        self,
+        paths: Collection[Path | str] | None = None,
+        *,
+        accept_deletions: bool = False,
+    ) -> Diff:
+        """Compare the vault, or only what is at and below `paths`, with the catalogue
+        and take in the rest.
 
-        A file gone is believed gone when a second scan, `settle_most_seconds` later, misses it too, and
-        never while too many are gone at once, unless a person accepts the deletions. A catalogue found
-        damaged is begun again from the whole vault. Raises StorageError when the cache disk refuses.
+        A file gone is believed gone when a second scan, `settle_most_seconds` later,
+        misses it too, and never while too many are gone at once, unless a person
+        accepts the deletions. A catalogue found damaged is begun again from the whole
+        vault. Raises StorageError when the cache disk refuses.
         """
         with self._scanning:
             generation = self.rows.generation
@@ -112,10 +143,11 @@ class Catalog(Lookups):
             return self._scan(None, accept=False)
 
     def wrote(self, held: Mapping[str, bytes]) -> None:
-        """Take in our own writes at once (`X18`): the next look-up finds them, the next scan finds nothing new.
+        """Take in our own writes at once (`X18`): the next look-up finds them, the next
+        scan finds nothing new.
 
-        `held` is what each path holds now, b'' for one that holds nothing any more, as after a move. Where a person
-        was faster, the next scan tells.
+        `held` is what each path holds now, b'' for one that holds nothing any more, as
+        after a move. Where a person was faster, the next scan tells.
         """
         log = DiffLog(ours=True)
         stats = {path: self._stat(path) for path in held}
@@ -126,7 +158,9 @@ class Catalog(Lookups):
         ]
         if entries:
             self._store(entries, log)
-        if gone := [path for path, raw in held.items() if not raw and stats[path] is None]:
+        if gone := [
+            path for path, raw in held.items() if not raw and stats[path] is None
+        ]:
             with self.rows.change() as db:
                 for path in gone:
                     drop(db, path, log)
@@ -135,10 +169,16 @@ class Catalog(Lookups):
     def verify(self, path: str, sha: str) -> bytes | None:
         """The bytes now at `path` if their SHA-256 is `sha`, else None (`X19`)."""
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
-        return reading.raw if not reading.fault and disk.sha256(reading.raw) == sha else None
+        return (
+            reading.raw
+            if not reading.fault and disk.sha256(reading.raw) == sha
+            else None
+        )
 
     def reread(self, path: str) -> Entry | None:
-        """The file at `path` as it is now, the rows left as they are; None if it is not there."""
+        """The file at `path` as it is now, the rows left as they are; None if it is not
+        there.
+        """
         stat = self._stat(path) if path else None
         if stat is None:
             return None
@@ -151,19 +191,30 @@ class Catalog(Lookups):
 
     @property
     def mark(self) -> str:
-        """Where the catalogue stands; an index that stands at the same mark holds the same units."""
+        """Where the catalogue stands; an index that stands at the same mark holds the
+        same units.
+        """
         return f"{self.rows.generation}:{self._last()}"
 
     def since(self, mark: str) -> Delta:
-        """What changed since an index stood at `mark`; everything, if that was another catalogue or ''."""
+        """What changed since an index stood at `mark`; everything, if that was another
+        catalogue or ''.
+        """
         with self.rows.lock:
             generation, _, number = mark.partition(":")
             last = self._last()
-            fresh = generation != self.rows.generation or int(number) > last  # a power cut takes the last rows back
+            # a power cut takes the last rows back
+            fresh = generation != self.rows.generation or int(number) > last
             first = 0 if fresh else int(number)
-            removed = [] if fresh else self.rows.ask("SELECT key FROM gone WHERE seq > ?", (first,))
+            removed = (
+                []
+                if fresh
+                else self.rows.ask("SELECT key FROM gone WHERE seq > ?", (first,))
+            )
             keys = tuple(str(key) for (key,) in removed)
-            return Delta(f"{self.rows.generation}:{last}", fresh, keys, self._units(first, last))
+            return Delta(
+                f"{self.rows.generation}:{last}", fresh, keys, self._units(first, last)
+            )
 
     def _last(self) -> int:
         found = self.rows.ask(
@@ -173,7 +224,9 @@ class Catalog(Lookups):
 
     def _units(self, first: int, last: int) -> Iterator[Unit]:
         question = "SELECT seq, kind, record FROM unit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
-        while first < last and (found := self.rows.ask(question, (first, last, self.policy.scan_batch))):
+        while first < last and (
+            found := self.rows.ask(question, (first, last, self.policy.scan_batch))
+        ):
             first = found[-1][0]
             yield from (unpack(kind, record) for _, kind, record in found)
 
@@ -187,8 +240,13 @@ class Catalog(Lookups):
         seen = self._look(places)
         known = seen.known
         self._keep_problems(places, seen.problems, log)
-        lost = [path for path in known if path not in seen.files and not _below(path, seen.unseen)]
-        stamp = self.git.moved() if self.git else ""  # asked behind the look: what git did until then is in the stamp
+        lost = [
+            path
+            for path in known
+            if path not in seen.files and not _below(path, seen.unseen)
+        ]
+        # asked behind the look: what git did until then is in the stamp
+        stamp = self.git.moved() if self.git else ""
         if stamp and whole:
             lost, log.checked_out = self._follow_git(seen, lost, log), True
         self._take(sorted(seen.files), log, known)
@@ -203,11 +261,13 @@ class Catalog(Lookups):
         return log.diff()
 
     def _follow_git(self, seen: Walk, lost: list[str], log: DiffLog) -> list[str]:
-        """Take in what git brought and took away, and tell nobody: nobody edited or deleted it. What else is lost.
+        """Take in what git brought and took away, and tell nobody: nobody edited or
+        deleted it. What else is lost.
 
-        The files that git brought are taken out of `seen`. What a person deleted through git is lost like what they
-        deleted by hand, unless it is so much that nothing tells a deletion from another tree. While git is at work
-        what is absent is looked for again.
+        The files that git brought are taken out of `seen`. What a person deleted
+        through git is lost like what they deleted by hand, unless it is so much that
+        nothing tells a deletion from another tree. While git is at work what is absent
+        is looked for again.
         """
         assert self.git
         by_git = self.git.checked_out([*seen.files, *lost])
@@ -233,7 +293,9 @@ class Catalog(Lookups):
 
     @property
     def known(self) -> str:
-        """The catalogue's generation if all of the vault that can be read is in it, '' since it began anew."""
+        """The catalogue's generation if all of the vault that can be read is in it, ''
+        since it began anew.
+        """
         generation = self.rows.generation
         return generation if self._walked == generation or self._whole() else ""
 
@@ -250,7 +312,9 @@ class Catalog(Lookups):
         inside = set()
         for path in paths:
             text = str(path)
-            text = os.path.normpath(text if text.startswith("/") else f"{self.root}/{text}")
+            text = os.path.normpath(
+                text if text.startswith("/") else f"{self.root}/{text}"
+            )
             if text == self.root:
                 return [""]
             if text.startswith(f"{self.root}/"):
@@ -258,13 +322,19 @@ class Catalog(Lookups):
         return sorted(path for path in inside if inside.isdisjoint(above(path)))
 
     def _look(self, places: Sequence[str]) -> Walk:
-        """The files at and below `places` that stand otherwise on the disk than the catalogue knows them."""
+        """The files at and below `places` that stand otherwise on the disk than the
+        catalogue knows them.
+        """
         seen = Walk()
         known = seen.known
         question = "SELECT path, inode, size, mtime FROM file"
         for place in filter(is_text, places):  # no row has another name
             at_and_below = f"{question} WHERE path = ? UNION ALL {question} WHERE path > ? AND path < ?"
-            asked = (at_and_below, (place, f"{place}/", f"{place}0")) if place else (question,)
+            asked = (
+                (at_and_below, (place, f"{place}/", f"{place}0"))
+                if place
+                else (question,)
+            )
             known.update({row[0]: row[1:] for row in self.rows.ask(*asked)})
         missed = self._missing.keys() & known.keys()
         for place in places:
@@ -272,49 +342,93 @@ class Catalog(Lookups):
             seen.files.update(found.files)
             seen.problems.extend(found.problems)
             seen.unseen.update(found.unseen)
-        for path in [path for path in self._missing if path in seen.files or (path in missed and path not in known)]:
+        for path in [
+            path
+            for path in self._missing
+            if path in seen.files or (path in missed and path not in known)
+        ]:
             del self._missing[path]
         return seen
 
-    def _keep_problems(self, places: Sequence[str], found: Sequence[Problem], log: DiffLog) -> None:
-        """Keep the problems of what was passed over at and below `places`, in place of those that were kept so far.
+    def _keep_problems(
+        self, places: Sequence[str], found: Sequence[Problem], log: DiffLog
+    ) -> None:
+        """Keep the problems of what was passed over at and below `places`, in place of
+        those that were kept so far.
 
-        Such a file has no row: a link out of the vault, a name that is not UTF-8, a folder that cannot be read.
+        Such a file has no row: a link out of the vault, a name that is not UTF-8, a
+        folder that cannot be read.
         """
         asked = "SELECT code, message, path, line FROM problem WHERE path NOT IN (SELECT path FROM file)"
         looked = [shown(place) for place in places]
         kept = [
             Problem(*row)
             for row in self.rows.ask(asked)
-            if any(not place or row[2] == place or row[2].startswith(f"{place}/") for place in looked)
+            if any(
+                not place or row[2] == place or row[2].startswith(f"{place}/")
+                for place in looked
+            )
         ]
         gone, fresh = set(kept).difference(found), set(found).difference(kept)
         if not gone and not fresh:
             return
         with self.rows.change() as db:
-            db.executemany("DELETE FROM problem WHERE path = ?", [(problem.path,) for problem in gone])
-            rows = [(one.path, one.line, one.code, one.message) for one in dict.fromkeys(found) if one in fresh]
+            db.executemany(
+                "DELETE FROM problem WHERE path = ?",
+                [(problem.path,) for problem in gone],
+            )
+            rows = [
+                (one.path, one.line, one.code, one.message)
+                for one in dict.fromkeys(found)
+                if one in fresh
+            ]
             db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", rows)
         for problem in dict.fromkeys(found):
             if problem in fresh:
                 log.tell("problems", problem)
 
-    def _take(self, paths: list[str], log: DiffLog, known: Mapping[str, Seen] = MappingProxyType({})) -> None:
-        """Read, understand and store the files at `paths`, and then those that inherit a claim."""
+    def _take(
+        self,
+        paths: list[str],
+        log: DiffLog,
+        known: Mapping[str, Seen] = MappingProxyType({}),
+    ) -> None:
+        """Read, understand and store the files at `paths`, and then those that inherit
+        a claim.
+        """
         while paths:
-            batch, paths = paths[: self.policy.scan_batch], paths[self.policy.scan_batch :]
+            batch, paths = (
+                paths[: self.policy.scan_batch],
+                paths[self.policy.scan_batch :],
+            )
             log.heirs.clear()
-            self._store([entry for path in batch if (entry := self._read(path, log, known.get(path)))], log)
+            self._store(
+                [
+                    entry
+                    for path in batch
+                    if (entry := self._read(path, log, known.get(path)))
+                ],
+                log,
+            )
             paths += log.heirs
 
     def _store(self, entries: list[Entry], log: DiffLog) -> None:
-        """Write the rows of files that still stand as they were read; the others are pending."""
+        """Write the rows of files that still stand as they were read; the others are
+        pending.
+        """
         told = len(log.found["edited"])
         with self.rows.change() as db:
             still = [
-                entry for entry in entries if entry.stat.inode == READ_AGAIN or self._stat(entry.path) == entry.stat
+                entry
+                for entry in entries
+                if entry.stat.inode == READ_AGAIN
+                or self._stat(entry.path) == entry.stat
             ]
-            log.pending.update({entry.path for entry in entries}.difference(entry.path for entry in still))
+            log.pending.update(
+                {entry.path for entry in entries}.difference(
+                    entry.path for entry in still
+                )
+            )
             rest = [(entry, self._trusted(entry.stat)) for entry in still]
             for entry, stat in store_new(db, rest, log) if len(rest) > _FEW else rest:
                 store(db, entry, stat, self.stands, log)
@@ -322,16 +436,25 @@ class Catalog(Lookups):
                 self._edited(edits)
 
     def _read(self, path: str, log: DiffLog, known: Seen | None) -> Entry | None:
-        """The file understood; None if it is to be looked at again, or holds the bytes it held before."""
+        """The file understood; None if it is to be looked at again, or holds the bytes
+        it held before.
+        """
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         match reading.fault:
             case "vanished" | "busy":
                 log.pending.add(path)
                 return None
             case "too-large":
-                return refused(path, reading.stat, "too-large", f"more than {self.policy.note_bytes} bytes; not read")
+                return refused(
+                    path,
+                    reading.stat,
+                    "too-large",
+                    f"more than {self.policy.note_bytes} bytes; not read",
+                )
             case "unreadable":
-                return refused(path, reading.stat, "unreadable", "the file cannot be read")
+                return refused(
+                    path, reading.stat, "unreadable", "the file cannot be read"
+                )
         if not reading.raw and _age(reading.stat) < self.policy.settle_most_seconds:
             log.pending.add(path)
             return None
@@ -340,20 +463,36 @@ class Catalog(Lookups):
         return self._understood(path, reading.raw, reading.stat)
 
     def _understood(self, path: str, raw: bytes, stat: Stat) -> Entry:
-        """What a file says; one with broken front matter under the keys that were last read in it."""
+        """What a file says; one with broken front matter under the keys that were last
+        read in it.
+        """
         entry = entry_of(path, raw, stat, self.policy, self.zone)
-        return with_last_keys(entry, self._last_good(entry), self.zone) if entry.broken else entry
+        return (
+            with_last_keys(entry, self._last_good(entry), self.zone)
+            if entry.broken
+            else entry
+        )
 
     def _last_good(self, entry: Entry) -> LastGood:
-        """What is known of the file, or of the one with these bytes that was moved there."""
+        """What is known of the file, or of the one with these bytes that was moved
+        there.
+        """
         with self.rows.lock:
             asked = "SELECT path, claim FROM file WHERE path = ? OR sha = ? ORDER BY path <> ?"
-            for path, claim in self.rows.ask(asked, (entry.path, entry.sha, entry.path)):
+            for path, claim in self.rows.ask(
+                asked, (entry.path, entry.sha, entry.path)
+            ):
                 if path != entry.path and self.stands(path):
                     continue
-                found = self.rows.ask("SELECT kind, record FROM unit WHERE path = ? ORDER BY seq", (path,))
+                found = self.rows.ask(
+                    "SELECT kind, record FROM unit WHERE path = ? ORDER BY seq", (path,)
+                )
                 sessions = self._sessions("path = ?", path)
-                return LastGood(tuple(unpack(*row) for row in found), claim, next(iter(sessions), None))
+                return LastGood(
+                    tuple(unpack(*row) for row in found),
+                    claim,
+                    next(iter(sessions), None),
+                )
         return LastGood()
 
     def _same_bytes(self, path: str, reading: FileReading) -> bool:
@@ -364,12 +503,21 @@ class Catalog(Lookups):
         if self._stat(path) == reading.stat:
             with self.rows.change() as db:
                 stat = self._trusted(reading.stat)
-                db.execute("UPDATE file SET inode = ?, size = ?, mtime = ? WHERE path = ?", (*stat, path))
+                db.execute(
+                    "UPDATE file SET inode = ?, size = ?, mtime = ? WHERE path = ?",
+                    (*stat, path),
+                )
         return True
 
     def _trusted(self, stat: Stat) -> Stat:
-        """`stat`, or one that differs from every other if the file may change again in the same instant."""
-        return stat if _age(stat) >= self.policy.racy_seconds else stat._replace(inode=READ_AGAIN)
+        """`stat`, or one that differs from every other if the file may change again in
+        the same instant.
+        """
+        return (
+            stat
+            if _age(stat) >= self.policy.racy_seconds
+            else stat._replace(inode=READ_AGAIN)
+        )
 
     def _stat(self, path: str) -> Stat | None:
         try:
@@ -390,9 +538,15 @@ class Catalog(Lookups):
     # -------------------------------------------------------------------------------------------- gone
 
     def _let_go(self, lost: list[str], log: DiffLog, *, accept: bool) -> None:
-        """Drop the files missed for the second time; none of them while too many are missing."""
+        """Drop the files missed for the second time; none of them while too many are
+        missing.
+        """
         now = self.clock()
-        self._missing = {path: self._missing.get(path, now) for path in {*self._missing, *lost} if self._known(path)}
+        self._missing = {
+            path: self._missing.get(path, now)
+            for path in {*self._missing, *lost}
+            if self._known(path)
+        }
         lost = [path for path in lost if path in self._missing]
         log.frozen = not accept and self._too_many()
         settled = now - self.policy.settle_most_seconds
@@ -418,16 +572,23 @@ class Catalog(Lookups):
             return False
         all_files = int(self.rows.ask("SELECT count(*) FROM file")[0][0])
         share = gone / all_files if all_files else 0.0
-        large = gone >= self.policy.vanished_least and share > self.policy.vanished_share
+        large = (
+            gone >= self.policy.vanished_least and share > self.policy.vanished_share
+        )
         return gone > self.policy.vanished_notes or large or gone == all_files > 1
 
     def _known(self, path: str) -> bool:
-        """Whether there is still a row: what was missed may have been found under another path."""
+        """Whether there is still a row: what was missed may have been found under
+        another path.
+        """
         return bool(self.rows.ask("SELECT 1 FROM file WHERE path = ?", (path,)))
 
 
 def _below(path: str, folders: Collection[str]) -> bool:
-    return any(not folder or path == folder or path.startswith(f"{folder}/") for folder in folders)
+    return any(
+        not folder or path == folder or path.startswith(f"{folder}/")
+        for folder in folders
+    )
 
 
 def _age(stat: Stat) -> float:

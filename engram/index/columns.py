@@ -1,7 +1,8 @@
 """How the lexical index lies in memory and on disk.
 
-Two segments answer together: a frozen one, CSR arrays mapped from the snapshot file, and a delta of what
-came since. Row 0 is nobody: links that lead nowhere lead there, so following them needs no test.
+Two segments answer together: a frozen one, CSR arrays mapped from the snapshot file,
+and a delta of what came since. Row 0 is nobody: links that lead nowhere lead there, so
+following them needs no test.
 """
 
 from __future__ import annotations
@@ -26,20 +27,37 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
-"""Row numbers to index arrays with: any other kind of number is converted each time, at thrice the cost."""
+"""Row numbers to index arrays with: any other kind of number is converted each time, at
+thrice the cost.
+"""
 Bytes = NDArray[np.uint8]
 
 COLUMNS = {
     **dict.fromkeys(("alive", "asks", "timed", "counted", "telling"), "?"),
     **dict.fromkeys(("kind", "status", "role", "language"), "u1"),
-    **dict.fromkeys(("persona", "speaker", "thread", "position", "before", "after", "length", "day"), "i4"),
+    **dict.fromkeys(
+        (
+            "persona",
+            "speaker",
+            "thread",
+            "position",
+            "before",
+            "after",
+            "length",
+            "day",
+        ),
+        "i4",
+    ),
     "digest": "u8",
     **dict.fromkeys(("when", "created", "valid_from", "valid_until"), "f8"),
 }
-"""What is known of a unit besides its words; times in epoch seconds, NaN where unknown."""
+"""What is known of a unit besides its words; times in epoch seconds, NaN where unknown.
+"""
 
 _BULK = 20_000
-"""From so many postings on it is cheaper to freeze them than to file each under its term."""
+"""From so many postings on it is cheaper to freeze them than to file each under its
+term.
+"""
 
 _MAGIC = b"engram-lexical"
 _ALIGN = 64
@@ -70,7 +88,9 @@ class StringTable:
 
 
 class Columns(dict[str, NDArray[Any]]):
-    """An array for each name of `COLUMNS`, all of one length: a question reads few of them, at many rows."""
+    """An array for each name of `COLUMNS`, all of one length: a question reads few of
+    them, at many rows.
+    """
 
     @classmethod
     def empty(cls, size: int) -> Columns:
@@ -112,7 +132,9 @@ class ColumnStore:
         return len(self.keys)
 
     def add(self, key: str, values: Mapping[str, Any]) -> int:
-        """A new row for `key`, which must not be there; linked into its thread (code 0: none)."""
+        """A new row for `key`, which must not be there; linked into its thread (code 0:
+        none).
+        """
         row = len(self.keys)
         if row == self.columns.room:
             self.columns = self.columns.grown(2 * row)
@@ -128,7 +150,9 @@ class ColumnStore:
     def remove(self, key: str) -> int:
         """The row that `key` had; it is dead and unlinked now."""
         row, columns = self.by_key.pop(key), self.columns
-        before, after, thread = (int(columns[name][row]) for name in ("before", "after", "thread"))
+        before, after, thread = (
+            int(columns[name][row]) for name in ("before", "after", "thread")
+        )
         if before:
             columns["after"][before] = after
         if after:
@@ -139,7 +163,9 @@ class ColumnStore:
         return row
 
     def _link(self, row: int, thread: int) -> None:
-        """Walk back from the thread's end to the place of `row`: one step for a turn that was just said."""
+        """Walk back from the thread's end to the place of `row`: one step for a turn
+        that was just said.
+        """
         columns, after = self.columns, 0
         place = (columns["position"][row], self.keys[row])
         before = self._last.get(thread, 0)
@@ -157,7 +183,10 @@ class ColumnStore:
         """The same, safe from later changes."""
         twin = ColumnStore()
         twin.keys, twin.by_key = list(self.keys), dict(self.by_key)
-        twin.columns, twin._last = self.columns.part(slice(self.size)).grown(self.size), dict(self._last)
+        twin.columns, twin._last = (
+            self.columns.part(slice(self.size)).grown(self.size),
+            dict(self._last),
+        )
         return twin
 
     def by_order_of_keys(self) -> Ints:
@@ -165,13 +194,17 @@ class ColumnStore:
         return np.array([self.by_key[key] for key in sorted(self.by_key)], np.int32)
 
     def folded(self, order: Ints) -> tuple[ColumnStore, Ints]:
-        """A copy with the rows of `order` alone, and the new number of each old row (0: gone)."""
+        """A copy with the rows of `order` alone, and the new number of each old row (0:
+        gone).
+        """
         renumbered = np.zeros(self.size, np.int32)
         renumbered[order] = np.arange(1, len(order) + 1)
         columns = self.columns.part(np.concatenate([np.zeros(1, np.int32), order]))
         for link in ("before", "after"):
             columns[link] = renumbered[columns[link]]
-        return ColumnStore.of(["", *(self.keys[row] for row in order.tolist())], columns), renumbered
+        return ColumnStore.of(
+            ["", *(self.keys[row] for row in order.tolist())], columns
+        ), renumbered
 
     @classmethod
     def of(cls, keys: list[str], columns: Columns) -> ColumnStore:
@@ -180,7 +213,9 @@ class ColumnStore:
         rows.keys, rows.columns = keys, columns.grown(columns.room * 9 // 8 + 256)
         rows.by_key = dict(zip(keys[1:], range(1, len(keys)), strict=True))
         ends = np.flatnonzero((columns["after"] == 0) & (columns["thread"] > 0))
-        rows._last = dict(zip(columns["thread"][ends].tolist(), ends.tolist(), strict=True))
+        rows._last = dict(
+            zip(columns["thread"][ends].tolist(), ends.tolist(), strict=True)
+        )
         return rows
 
 
@@ -193,7 +228,9 @@ class _Codes(dict[str, int]):
 
 
 class Postings:
-    """Which rows hold a term, and how often: the frozen arrays, the delta, and what is not settled yet."""
+    """Which rows hold a term, and how often: the frozen arrays, the delta, and what is
+    not settled yet.
+    """
 
     def __init__(
         self,
@@ -213,7 +250,9 @@ class Postings:
 
     @cached_property
     def terms(self) -> _Codes:
-        """The number of each term. Those of a snapshot are read when the first is asked for: a start asks for none."""
+        """The number of each term. Those of a snapshot are read when the first is asked
+        for: a start asks for none.
+        """
         return _Codes(zip(self._spelled.tobytes().decode().split(), count()))
 
     @property
@@ -222,12 +261,16 @@ class Postings:
         return np.frombuffer(" ".join(self.terms).encode(), np.uint8)
 
     def add(self, row: int, terms: Sequence[str]) -> None:
-        """Row `row`, the latest, holds these terms, each as often as it is named; to be found after `settle`."""
+        """Row `row`, the latest, holds these terms, each as often as it is named; to be
+        found after `settle`.
+        """
         self._arrived[row] = array("i", map(self.terms.__getitem__, terms))
         self._fresh += len(terms)
 
     def settle(self) -> None:
-        """File what was added: many postings make a new frozen segment with all there are, some join the delta."""
+        """File what was added: many postings make a new frozen segment with all there
+        are, some join the delta.
+        """
         arrived, fresh = self._arrived, self._fresh
         self._arrived, self._fresh = {}, 0
         if fresh > max(_BULK, len(self.rows) // 4):
@@ -242,13 +285,22 @@ class Postings:
                 lists[1].append(times)
 
     def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
-        """All postings in one frozen segment, with what arrived; of a term in the order in which they came."""
-        held = np.repeat(np.array(list(arrived), np.int64), [len(terms) for terms in arrived.values()])
-        named = np.concatenate([np.asarray(terms, np.int64) for terms in arrived.values()])
+        """All postings in one frozen segment, with what arrived; of a term in the order
+        in which they came.
+        """
+        held = np.repeat(
+            np.array(list(arrived), np.int64),
+            [len(terms) for terms in arrived.values()],
+        )
+        named = np.concatenate(
+            [np.asarray(terms, np.int64) for terms in arrived.values()]
+        )
         pairs, times = np.unique(named << 32 | held, return_counts=True)
         fresh = (pairs >> 32, pairs & 0xFFFFFFFF, times)
         parts = zip(self.triples(), fresh, strict=True)
-        codes, rows, counts = (np.concatenate([had, new.astype(np.int32)]) for had, new in parts)
+        codes, rows, counts = (
+            np.concatenate([had, new.astype(np.int32)]) for had, new in parts
+        )
         order = np.argsort(codes, kind="stable")
         self._frozen, self._delta = len(self.terms), {}
         self.starts = np.zeros(self._frozen + 1, np.int32)
@@ -272,12 +324,17 @@ class Postings:
             fresh = np.array(later_rows, np.int32), np.array(later_counts, np.int32)
             if not len(rows):
                 return fresh
-            rows, counts = np.concatenate([rows, fresh[0]]), np.concatenate([counts, fresh[1]])
+            rows, counts = (
+                np.concatenate([rows, fresh[0]]),
+                np.concatenate([counts, fresh[1]]),
+            )
         return rows, counts
 
     def triples(self) -> tuple[Ints, Ints, Ints]:
         """Every posting of both segments: term, row, count."""
-        codes = [np.repeat(np.arange(self._frozen, dtype=np.int32), np.diff(self.starts))]
+        codes = [
+            np.repeat(np.arange(self._frozen, dtype=np.int32), np.diff(self.starts))
+        ]
         rows, counts = [self.rows], [self.counts]
         for code, (later_rows, later_counts) in self._delta.items():
             codes.append(np.full(len(later_rows), code, np.int32))
@@ -289,7 +346,9 @@ class Postings:
         """The same, safe from later additions; the frozen arrays are shared."""
         twin = Postings(None, self.starts, self.rows, self.counts)
         twin.terms, twin._frozen = _Codes(self.terms), self._frozen
-        twin._delta = {code: (rows[:], counts[:]) for code, (rows, counts) in self._delta.items()}
+        twin._delta = {
+            code: (rows[:], counts[:]) for code, (rows, counts) in self._delta.items()
+        }
         return twin
 
     def folded(self, renumbered: Ints) -> Postings:
@@ -309,8 +368,11 @@ class Postings:
         twin.terms = _Codes(zip((names[code] for code in used), count()))
         return twin
 
-    def document_counts(self, rank: Ints, without: tuple[str, ...] = ()) -> dict[str, int]:
-        """Term → documents that hold it, in order of first appearance by `rank` (0: dead), then by name.
+    def document_counts(
+        self, rank: Ints, without: tuple[str, ...] = ()
+    ) -> dict[str, int]:
+        """Term → documents that hold it, in order of first appearance by `rank` (0:
+        dead), then by name.
 
         Terms that begin with one of `without` are left out.
         """
@@ -321,11 +383,19 @@ class Postings:
         np.minimum.at(first, codes, ranks)
         documents = np.bincount(codes, minlength=len(self.terms)).tolist()
         present = sorted(zip(first.tolist(), self.terms, documents, strict=True))
-        return {name: many for _, name, many in present if many and not name.startswith(without)}
+        return {
+            name: many
+            for _, name, many in present
+            if many and not name.startswith(without)
+        }
 
 
-def pack(version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """A snapshot as bytes: one line with version and checksum, the tables as JSON, then the arrays."""
+def pack(
+    version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDArray[Any]]
+) -> bytes:
+    """A snapshot as bytes: one line with version and checksum, the tables as JSON, then
+    the arrays.
+    """
     layout: dict[str, tuple[str, int, int]] = {}
     pieces: list[bytes] = []
     place = 0
@@ -335,15 +405,27 @@ def pack(version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDA
         padding = -len(raw) % _ALIGN
         pieces += [raw, bytes(padding)]
         place += len(raw) + padding
-    head = json.dumps({"tables": tables, "layout": layout}, separators=(",", ":")).encode("ascii")
+    head = json.dumps(
+        {"tables": tables, "layout": layout}, separators=(",", ":")
+    ).encode("ascii")
     head += b" " * (-len(head) % _ALIGN)
     payload = b"".join([head, *pieces])
-    line = b" ".join([_MAGIC, version.encode("ascii"), f"{zlib.crc32(payload):08x} {len(head)}".encode("ascii")])
+    line = b" ".join(
+        [
+            _MAGIC,
+            version.encode("ascii"),
+            f"{zlib.crc32(payload):08x} {len(head)}".encode("ascii"),
+        ]
+    )
     return line + b" " * (-(len(line) + 1) % _ALIGN) + b"\n" + payload
 
 
-def unpack(path: Path, version: str) -> tuple[dict[str, list[str]], dict[str, NDArray[Any]]]:
-    """Tables and mapped arrays of the snapshot `path`; `DamagedError` if they cannot be trusted."""
+def unpack(
+    path: Path, version: str
+) -> tuple[dict[str, list[str]], dict[str, NDArray[Any]]]:
+    """Tables and mapped arrays of the snapshot `path`; `DamagedError` if they cannot be
+    trusted.
+    """
     try:
         with path.open("rb") as file:
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -352,7 +434,11 @@ def unpack(path: Path, version: str) -> tuple[dict[str, list[str]], dict[str, ND
     end = held.find(b"\n", 0, 4096)
     line = held[: max(end, 0)].split()
     payload = memoryview(held)[end + 1 :]
-    expected = [_MAGIC, version.encode("ascii"), f"{zlib.crc32(payload):08x}".encode("ascii")]
+    expected = [
+        _MAGIC,
+        version.encode("ascii"),
+        f"{zlib.crc32(payload):08x}".encode("ascii"),
+    ]
     if line[:3] != expected:
         raise DamagedError
     size = int(line[3])

@@ -1,4 +1,6 @@
-"""The vault's conversations as they stand, with the turns that wait for their file (rows E9–E14)."""
+"""The vault's conversations as they stand, with the turns that wait for their file
+(rows E9–E14).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ INSTANT = timedelta(microseconds=1)
 
 
 class SessionReader:
-    """What may be asked about talks, from any thread. Wants a catalogue that is up to date."""
+    """What may be asked about talks, from any thread. Wants a catalogue that is up to
+    date.
+    """
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
         self.vault = vault
@@ -46,14 +50,20 @@ class SessionReader:
         return self.settings.model is not None
 
     def due(self, now: datetime) -> list[str]:
-        """The paths of the talks of which something is to be told now, and of the spine; the latest talk first."""
-        found = [path for path, stand in self._stands().items() if self._due(stand, now)]
+        """The paths of the talks of which something is to be told now, and of the
+        spine; the latest talk first.
+        """
+        found = [
+            path for path, stand in self._stands().items() if self._due(stand, now)
+        ]
         known = frontmatter.read(self.read(SPINE)).keys.get("messages")
         since = sum(self.messages().values()) - (known if type(known) is int else 0)
         return [*found, *([SPINE] if since >= self.policy.spine_turns else [])]
 
     def next_over(self, now: datetime) -> datetime | None:
-        """The first moment after `now` at which a talk will have been silent for long enough to be over (`E10`)."""
+        """The first moment after `now` at which a talk will have been silent for long
+        enough to be over (`E10`).
+        """
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         ends = [stand.ended + gap + INSTANT for stand in self._stands().values()]
         return min((end for end in ends if end > now), default=None)
@@ -61,39 +71,72 @@ class SessionReader:
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """The talks of which something is to be told now, as many as one run takes."""
         waiting = self._waiting()
-        paths = [path for path, stand in self._stands().items() if self._due(stand, now)]
-        talks = (self.talk(path, waiting.get(path, [])) for path in paths[: self.policy.together])
+        paths = [
+            path for path, stand in self._stands().items() if self._due(stand, now)
+        ]
+        talks = (
+            self.talk(path, waiting.get(path, []))
+            for path in paths[: self.policy.together]
+        )
         return tuple(talk for talk in talks if talk)
 
     def messages(self) -> dict[str, int]:
-        """How many turns there are by persona, '' for nobody's in particular: all that were acknowledged (`E9`)."""
-        waiting = Counter(filed.turn.persona or "" for some in self._waiting().values() for filed in some)
+        """How many turns there are by persona, '' for nobody's in particular: all that
+        were acknowledged (`E9`).
+        """
+        waiting = Counter(
+            filed.turn.persona or ""
+            for some in self._waiting().values()
+            for filed in some
+        )
         return dict(Counter(self.index.catalog.messages()) + waiting)
 
     def latest(self, persona: str | None) -> list[Mapping[str, object]]:
-        """The front matter of the talks of this persona that ended last and have a summary, the last one first."""
+        """The front matter of the talks of this persona that ended last and have a
+        summary, the last one first.
+        """
         files = self.index.catalog.latest(persona, self.policy.spine_talks)
         found = [frontmatter.read(self.read(file.path)).keys for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
     def rolling(self, persona: str | None, session: str | None) -> str:
-        """The rolling text of this persona's latest talk, or of that of `session`; from the state before it has a file.
+        """The rolling text of this persona's latest talk, or of that of `session`; from
+        the state before it has a file.
 
         (E9, E14: talks side by side do not overwrite each other.)
         """
-        files = self.index.conversations(session, persona)[-1:] if session else self.index.catalog.latest(persona, 1)
-        text = next((inside(frontmatter.read(self.read(file.path)).body, "rolling") for file in files), None)
-        return text or str(rows(self.read(STATE), "personas").get(persona or "", {}).get("rollingSummary") or "")
+        files = (
+            self.index.conversations(session, persona)[-1:]
+            if session
+            else self.index.catalog.latest(persona, 1)
+        )
+        text = next(
+            (
+                inside(frontmatter.read(self.read(file.path)).body, "rolling")
+                for file in files
+            ),
+            None,
+        )
+        return text or str(
+            rows(self.read(STATE), "personas")
+            .get(persona or "", {})
+            .get("rollingSummary")
+            or ""
+        )
 
     def read(self, path: str) -> bytes:
-        """What stands in a file of the vault, b'' where there is none or it cannot be read."""
+        """What stands in a file of the vault, b'' where there is none or it cannot be
+        read.
+        """
         try:
             return self.vault.read(path)
         except EngramError:
             return b""
 
     def talk(self, path: str, waiting: list[FiledTurn]) -> SessionView | None:
-        """A talk with its turns; None where its file is not understood or has line ends of both kinds."""
+        """A talk with its turns; None where its file is not understood or has line ends
+        of both kinds.
+        """
         raw = self.read(path)
         if not raw:
             some = list(map(self._retold, waiting))
@@ -104,7 +147,9 @@ class SessionReader:
         if conversation is None or not raw.endswith(plain):
             return None
         turns = tuple(map(self._retold, (*conversation.turns, *waiting)))
-        ended = max([conversation.ended, *(filed.turn.occurred_at for filed in waiting)])
+        ended = max(
+            [conversation.ended, *(filed.turn.occurred_at for filed in waiting)]
+        )
         return SessionView(
             path,
             conversation.session,
@@ -114,7 +159,11 @@ class SessionReader:
             turns,
             len(conversation.turns),
             sha256(raw),
-            {key: value for key, value in known.keys.items() if key in {*KEYS, "rolled", "episodes", "summarised"}},
+            {
+                key: value
+                for key, value in known.keys.items()
+                if key in {*KEYS, "rolled", "episodes", "summarised"}
+            },
             known.body,
         )
 
@@ -127,10 +176,15 @@ class SessionReader:
         return due(stand, now, minutes, self.policy, model=self.model)
 
     def _stands(self) -> dict[str, SessionProgress]:
-        """How far the talks are told that are not told to the end, by path, the latest first."""
+        """How far the talks are told that are not told to the end, by path, the latest
+        first.
+        """
         waiting = self._waiting()
         files: dict[str, SessionFile] = {
-            file.path: file for file in self.index.catalog.untold(self.policy.episode_users if self.model else 0)
+            file.path: file
+            for file in self.index.catalog.untold(
+                self.policy.episode_users if self.model else 0
+            )
         }
         stands = {}
         for path in [*(path for path in waiting if path not in files), *files]:
@@ -139,7 +193,12 @@ class SessionReader:
                 held = files[path].stand
                 users = sum(filed.turn.role == "user" for filed in some)
                 ended = max([held.ended, *(filed.turn.occurred_at for filed in some)])
-                stands[path] = replace(held, turns=held.turns + len(some), users=held.users + users, ended=ended)
+                stands[path] = replace(
+                    held,
+                    turns=held.turns + len(some),
+                    users=held.users + users,
+                    ended=ended,
+                )
             elif talk := self.talk(path, some):
                 stands[path] = talk.stand
         return stands
@@ -150,11 +209,18 @@ class SessionReader:
         for filed in self.index.waiting():
             if filed.turn.session != REMEMBERED:
                 found.setdefault(sessions.path(filed.note), []).append(filed)
-        return {path: sorted(some, key=lambda filed: int(filed.block[1:])) for path, some in found.items()}
+        return {
+            path: sorted(some, key=lambda filed: int(filed.block[1:]))
+            for path, some in found.items()
+        }
 
 
-def _unfiled(path: str, waiting: list[FiledTurn], told: Mapping[str, Mapping[str, Any]]) -> SessionView:
+def _unfiled(
+    path: str, waiting: list[FiledTurn], told: Mapping[str, Mapping[str, Any]]
+) -> SessionView:
     times = [filed.turn.occurred_at for filed in waiting]
     first = waiting[0].turn
-    talk = SessionView(path, first.session, first.persona, min(times), max(times), tuple(waiting))
+    talk = SessionView(
+        path, first.session, first.persona, min(times), max(times), tuple(waiting)
+    )
     return replace(talk, keys={"rolled": told.get(talk.stem, {}).get("rolled", 0)})

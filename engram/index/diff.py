@@ -1,4 +1,6 @@
-"""What a scan found, as plain values: the acts of people, and what an index must do to follow."""
+"""What a scan found, as plain values: the acts of people, and what an index must do to
+follow.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A person moved a file; `claim` is what it alone may hold: a fact's id, a note's path, a conversation."""
+    """A person moved a file; `claim` is what it alone may hold: a fact's id, a note's
+    path, a conversation.
+    """
 
     claim: str
     path: str
@@ -24,7 +28,9 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A person changed a fact: its body, its status or a key. The ids differ where they changed the id."""
+    """A person changed a fact: its body, its status or a key. The ids differ where they
+    changed the id.
+    """
 
     before: Fact
     after: Fact
@@ -32,7 +38,8 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A file that must not become a second memory: sync-conflict, merge-markers or duplicate-id.
+    """A file that must not become a second memory: sync-conflict, merge-markers or
+    duplicate-id.
 
     `other` is the path that holds the id, or '' where that is not known.
     """
@@ -46,9 +53,10 @@ class Conflict:
 class Diff:
     """What a scan found and took in. Paths are relative to the vault.
 
-    `edited`, `deleted` and `moved` are people's doing, never our own writes, nor what git did, as with a checkout:
-    of that only `checked_out` tells. `pending` wants another scan after `settle_most_seconds`. `frozen`: so
-    much is gone at once that nothing is believed gone.
+    `edited`, `deleted` and `moved` are people's doing, never our own writes, nor what
+    git did, as with a checkout: of that only `checked_out` tells. `pending` wants
+    another scan after `settle_most_seconds`. `frozen`: so much is gone at once that
+    nothing is believed gone.
     """
 
     added: tuple[str, ...] = ()
@@ -66,7 +74,9 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What an index must do to reach `mark`: forget everything if `fresh`, remove keys, add or replace units."""
+    """What an index must do to reach `mark`: forget everything if `fresh`, remove keys,
+    add or replace units.
+    """
 
     mark: str
     fresh: bool
@@ -76,10 +86,14 @@ class Delta:
 
 @dataclass(slots=True)
 class DiffLog:
-    """A diff in the making; `ours` for our own writes and for what git wrote, of which nothing is told."""
+    """A diff in the making; `ours` for our own writes and for what git wrote, of which
+    nothing is told.
+    """
 
     ours: bool = False
-    found: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    found: defaultdict[str, list[Any]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     pending: set[str] = field(default_factory=set)
     heirs: list[str] = field(default_factory=list)
     frozen: bool = False
@@ -93,4 +107,9 @@ class DiffLog:
     def diff(self) -> Diff:
         """The finished value."""
         lists = {what: tuple(items) for what, items in self.found.items()}
-        return Diff(**lists, pending=frozenset(self.pending), frozen=self.frozen, checked_out=self.checked_out)
+        return Diff(
+            **lists,
+            pending=frozenset(self.pending),
+            frozen=self.frozen,
+            checked_out=self.checked_out,
+        )

@@ -1,4 +1,6 @@
-"""How a text speaks, whatever it speaks of: whether it asks, holds a number or a time, tells of who says it."""
+"""How a text speaks, whatever it speaks of: whether it asks, holds a number or a time,
+tells of who says it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _NUMBER_WORDS = frozenset(
     phrase
     for lexicon in LEXICONS
     for phrase, (letter, value) in lexicon.phrases.items()
-    if letter == "w" and isinstance(value, int) and value > 1  # one is an article in most languages
+    # one is an article in most languages
+    if letter == "w" and isinstance(value, int) and value > 1
 )
 _SAID = ANCHORS | _NUMBER_WORDS | FIRST_PERSON
 _ASKING = ("?", "？", "؟")
@@ -25,14 +28,15 @@ _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _SELF_UNSPACED = re.compile(r"[我私僕]")
 _ALIKE = re.compile(r"[\0-&(-^a-\x7f]*")
-"""ASCII without `'`, `_` and `` ` ``: `core.words` finds in it what `_WORD` would find."""
+"""ASCII without `'`, `_` and `` ` ``: `core.words` finds in it what `_WORD` would find.
+"""
 
 
 def manner(text: str, words: Sequence[str]) -> dict[str, bool]:
     """How `text`, whose `words` are known, speaks.
 
-    Whether it `asks`, may name a time (`timed`), holds a number (`counted`: digits or a word from two on; "a cat"
-    does not), is `telling` of who says it.
+    Whether it `asks`, may name a time (`timed`), holds a number (`counted`: digits or a
+    word from two on; "a cat" does not), is `telling` of who says it.
     """
     alike, digits = _ALIKE.fullmatch(text) is not None, _DIGIT.search(text) is not None
     said = _SAID.intersection(words if alike else _WORD.findall(text.casefold()))
@@ -53,9 +57,11 @@ def _asks(text: str) -> bool:
 
 
 def _tells_of_self(text: str, own: frozenset[str]) -> bool:
-    """Whether `text`, with the words `own` of the first person, tells of who says it in a sentence that is no question.
+    """Whether `text`, with the words `own` of the first person, tells of who says it in
+    a sentence that is no question.
 
-    "I have three cats. Any advice?" does; "What should I do?" does not, nor does "My sister has three cats."
+    "I have three cats. Any advice?" does; "What should I do?" does not, nor does "My
+    sister has three cats."
     """
     told = text
     if any(mark in text for mark in _ASKING):

@@ -23,11 +23,12 @@ _NOD = 2
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """What may be found. Kinds, threads and persona are applied before anything is scored.
+    """What may be found. Kinds, threads and persona are applied before anything is
+    scored.
 
-    `persona` '' sees what belongs to everybody, a name sees its own too, None sees all. Status and `as_of`
-    (epoch seconds, row X5) keep units out of the answer too, but those that would have been in it are
-    counted.
+    `persona` '' sees what belongs to everybody, a name sees its own too, None sees all.
+    Status and `as_of` (epoch seconds, row X5) keep units out of the answer too, but
+    those that would have been in it are counted.
     """
 
     kinds: Collection[str] = ("fact", "turn", "note")
@@ -38,7 +39,8 @@ class SearchFilter:
 
 
 class RowFilter:
-    """Sorts the `rows` as they stand; after a change of theirs another one is needed. Callers hold the lock.
+    """Sorts the `rows` as they stand; after a change of theirs another one is needed.
+    Callers hold the lock.
 
     `names` are the tables of the columns that hold names.
     """
@@ -49,17 +51,30 @@ class RowFilter:
 
     @cached_property
     def saying(self) -> Bools:
-        """Which rows may be found for what stands beside them: not those that only nod to what the other side told.
+        """Which rows may be found for what stands beside them: not those that only nod
+        to what the other side told.
 
-        "Noted.", "Sounds good!" say nothing of any question. A word or two behind a question answer it, behind one's
-        own words they go on with them ("To Porto."), and a number or a time tells something of itself.
+        "Noted.", "Sounds good!" say nothing of any question. A word or two behind a
+        question answer it, behind one's own words they go on with them ("To Porto."),
+        and a number or a time tells something of itself.
         """
         columns = self._rows.columns
         rows = np.flatnonzero(columns["length"][: self._rows.size] <= _NOD)
         before = columns["before"][rows]
-        same = np.logical_and.reduce([columns[name][rows] == columns[name][before] for name in ("role", "speaker")])
+        same = np.logical_and.reduce(
+            [
+                columns[name][rows] == columns[name][before]
+                for name in ("role", "speaker")
+            ]
+        )
         found = np.ones(self._rows.size, np.bool_)
-        found[rows] = same | (before == 0) | columns["asks"][before] | columns["counted"][rows] | columns["timed"][rows]
+        found[rows] = (
+            same
+            | (before == 0)
+            | columns["asks"][before]
+            | columns["counted"][rows]
+            | columns["timed"][rows]
+        )
         return found
 
     def visible(self, where: SearchFilter) -> Bools:
@@ -89,13 +104,22 @@ class RowFilter:
         return found
 
     def reasons(self, rows: Places, where: SearchFilter) -> Ints:
-        """Why a visible row must not be in the answer: a place in `REASONS`, 0 if it may."""
+        """Why a visible row must not be in the answer: a place in `REASONS`, 0 if it
+        may.
+        """
         columns = self._rows.columns
-        found = np.where(self._named("status", where.statuses)[columns["status"][rows]], 0, 1).astype(np.int32)
+        found = np.where(
+            self._named("status", where.statuses)[columns["status"][rows]], 0, 1
+        ).astype(np.int32)
         if where.as_of is not None:
-            early, late = columns["valid_from"][rows] > where.as_of, columns["valid_until"][rows] <= where.as_of
+            early, late = (
+                columns["valid_from"][rows] > where.as_of,
+                columns["valid_until"][rows] <= where.as_of,
+            )
             found[early | late] = 2
-            later = (columns["created"][rows] > where.as_of) | (columns["when"][rows] > where.as_of)
+            later = (columns["created"][rows] > where.as_of) | (
+                columns["when"][rows] > where.as_of
+            )
             found[later] = 3
         return found
 

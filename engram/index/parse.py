@@ -36,7 +36,9 @@ _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """The bytes of a file and its stat, or why there are none: vanished, busy, unreadable, too large."""
+    """The bytes of a file and its stat, or why there are none: vanished, busy,
+    unreadable, too large.
+    """
 
     raw: bytes = b""
     stat: Stat = UNKNOWN
@@ -45,12 +47,12 @@ class FileReading:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file understood. Only one file may hold a `claim`: a fact's id, conversation and id of a session file, a note's
-    path.
+    """A file understood. Only one file may hold a `claim`: a fact's id, conversation
+    and id of a session file, a note's path.
 
-    `units` is None where there is nothing to index, and the last good version stays; `conflict` says why
-    such a file is for a person to decide. `broken` is the note of a file of ours whose keys cannot be believed:
-    `with_last_keys` makes its units.
+    `units` is None where there is nothing to index, and the last good version stays;
+    `conflict` says why such a file is for a person to decide. `broken` is the note of a
+    file of ours whose keys cannot be believed: `with_last_keys` makes its units.
     """
 
     path: str
@@ -67,7 +69,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LastGood:
-    """What the catalogue holds of a file: its units, its claim, and of a session file the row."""
+    """What the catalogue holds of a file: its units, its claim, and of a session file
+    the row.
+    """
 
     units: tuple[Unit, ...] = ()
     claim: str = ""
@@ -75,13 +79,16 @@ class LastGood:
 
 
 def read_file(path: str, limit: int) -> FileReading:
-    """Read the file at the absolute `path` once; one that is longer or shorter than its stat says is busy.
+    """Read the file at the absolute `path` once; one that is longer or shorter than its
+    stat says is busy.
 
-    The caller compares the stat again before it believes the bytes. Never follows a link, never waits for a
-    pipe, never reads more than `limit` bytes.
+    The caller compares the stat again before it believes the bytes. Never follows a
+    link, never waits for a pipe, never reads more than `limit` bytes.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(
+            path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
     except (FileNotFoundError, NotADirectoryError):
         return FileReading(fault="vanished")
     except OSError:
@@ -98,12 +105,22 @@ def read_file(path: str, limit: int) -> FileReading:
     return FileReading(raw, stat, "" if len(raw) == stat.size else "busy")
 
 
-def entry_of(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -> Entry:
-    """What the file at `path` with the bytes `raw` says; faults in it are problems, never exceptions."""
+def entry_of(
+    path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo
+) -> Entry:
+    """What the file at `path` with the bytes `raw` says; faults in it are problems,
+    never exceptions.
+    """
     kind, sha = kind_at(path), sha256(raw).hexdigest()
     if is_conflict_copy(path):
-        problem = Problem("sync-conflict", "a copy that a sync tool put aside; keep one and delete the other", path)
-        return Entry(path, kind, stat, sha, problems=(problem,), conflict="sync-conflict")
+        problem = Problem(
+            "sync-conflict",
+            "a copy that a sync tool put aside; keep one and delete the other",
+            path,
+        )
+        return Entry(
+            path, kind, stat, sha, problems=(problem,), conflict="sync-conflict"
+        )
     ours = kind != "note" or path.startswith(EPISODES)
     note = read(raw, policy, ours=ours)
     if ours and note.problems:
@@ -117,16 +134,23 @@ def entry_of(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo
     else:
         conversation, problems = conversation_from(note, path, zone)
         if conversation is not None:
-            own = str(note.keys.get("id") or f"{conversation.persona or ''} {conversation.started.isoformat()}")
-            return _session(conversation, f"{conversation.session} {own}", problems, path, sha, stat)
+            own = str(
+                note.keys.get("id")
+                or f"{conversation.persona or ''} {conversation.started.isoformat()}"
+            )
+            return _session(
+                conversation, f"{conversation.session} {own}", problems, path, sha, stat
+            )
     return Entry(path, kind, stat, sha, problems=problems)
 
 
 def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
-    """A broken `entry` with its body as it stands, under the keys that were last read in this file.
+    """A broken `entry` with its body as it stands, under the keys that were last read
+    in this file.
 
-    Without such keys nobody knows whose it is: then it is a plain note of the persona `WHOSE_IS_UNKNOWN`. A file
-    without any text, as one that is binary, stays without units.
+    Without such keys nobody knows whose it is: then it is a plain note of the persona
+    `WHOSE_IS_UNKNOWN`. A file without any text, as one that is binary, stays without
+    units.
     """
     note = entry.broken
     assert note is not None
@@ -142,31 +166,51 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
         conversation, problems = conversation_from(held, entry.path, zone)
         if conversation is not None:
             told = (*entry.problems, *problems)
-            return replace(_session(conversation, last.claim, told, entry.path, entry.sha, entry.stat), broken=note)
-    persona = known.persona if isinstance(known, OwnNote) and entry.kind == "note" else WHOSE_IS_UNKNOWN
+            return replace(
+                _session(
+                    conversation, last.claim, told, entry.path, entry.sha, entry.stat
+                ),
+                broken=note,
+            )
+    persona = (
+        known.persona
+        if isinstance(known, OwnNote) and entry.kind == "note"
+        else WHOSE_IS_UNKNOWN
+    )
     own = _unit_of(entry.path, text, entry.sha, entry.stat, zone, persona)
     return replace(entry, claim=entry.path, units=(own,))
 
 
 def broken(unit: Unit, problems: Iterable[Problem]) -> str:
-    """What is said beside a recalled `unit` whose file has these problems, '' where its keys are believed.
+    """What is said beside a recalled `unit` whose file has these problems, '' where its
+    keys are believed.
 
     `front matter broken (line 4): shown with its last good keys`.
     """
-    what = next(((_BROKEN[one.code], one.line) for one in problems if one.code in _BROKEN), None)
+    what = next(
+        ((_BROKEN[one.code], one.line) for one in problems if one.code in _BROKEN), None
+    )
     if what is None:
         return ""
     line = f" (line {what[1]})" if what[1] else ""
     if isinstance(unit, OwnNote):
         unknown = unit.persona == WHOSE_IS_UNKNOWN
-        return f"{what[0]}{line}: its keys are not known, so only the owner sees it" if unknown else f"{what[0]}{line}"
+        return (
+            f"{what[0]}{line}: its keys are not known, so only the owner sees it"
+            if unknown
+            else f"{what[0]}{line}"
+        )
     return f"{what[0]}{line}: shown with its last good keys"
 
 
 def _keys_of(session: SessionFile) -> dict[str, object]:
     """The keys of a session file as its row has them."""
     times = {"started": session.started.isoformat(), "ended": session.ended.isoformat()}
-    counts = {"rolled": session.rolled, "episodes": session.episodes, "summarised": session.summarised}
+    counts = {
+        "rolled": session.rolled,
+        "episodes": session.episodes,
+        "summarised": session.summarised,
+    }
     return {"session": session.session, "persona": session.persona, **times, **counts}
 
 
@@ -175,7 +219,15 @@ def _broken(note: Note, path: str, sha: str, stat: Stat) -> Entry:
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     merging = problems[0].code == "conflict" and kind_at(path) != "note"
     conflict = "merge-markers" if merging else ""
-    return Entry(path, kind_at(path), stat, sha, problems=problems, conflict=conflict, broken=note)
+    return Entry(
+        path,
+        kind_at(path),
+        stat,
+        sha,
+        problems=problems,
+        conflict=conflict,
+        broken=note,
+    )
 
 
 def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
@@ -184,29 +236,67 @@ def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
 
 
 def _session(
-    conversation: Conversation, claim: str, problems: tuple[Problem, ...], path: str, sha: str, stat: Stat
+    conversation: Conversation,
+    claim: str,
+    problems: tuple[Problem, ...],
+    path: str,
+    sha: str,
+    stat: Stat,
 ) -> Entry:
-    """`claim` tells it from other files of its conversation, of which several may begin in one second."""
-    turns, session, started = conversation.turns, conversation.session, conversation.started
+    """`claim` tells it from other files of its conversation, of which several may begin
+    in one second.
+    """
+    turns, session, started = (
+        conversation.turns,
+        conversation.session,
+        conversation.started,
+    )
     last = max((int(turn.block[1:]) for turn in turns), default=0)
     users = sum(filed.turn.role == "user" for filed in turns)
     told = (users, conversation.rolled, conversation.episodes, conversation.summarised)
-    file = SessionFile(path, session, conversation.persona, started, conversation.ended, len(turns), last, *told)
+    file = SessionFile(
+        path,
+        session,
+        conversation.persona,
+        started,
+        conversation.ended,
+        len(turns),
+        last,
+        *told,
+    )
     return Entry(path, "session", stat, sha, claim, turns, file, problems)
 
 
 def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
-    """The user's own note; with faulty front matter its text still counts, for nothing is believed of it."""
+    """The user's own note; with faulty front matter its text still counts, for nothing
+    is believed of it.
+    """
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     if problems and not note.body:
         return Entry(path, "note", stat, sha, problems=problems)
-    text = outside(note.body)  # what engram tells in it rests on memories, which are found themselves
+    # what engram tells in it rests on memories, which are found themselves
+    text = outside(note.body)
     if text != note.body and not text.strip():
         return Entry(path, "note", stat, sha, problems=problems)
-    persona = str(note.keys.get("persona") or "") or None if path.startswith(EPISODES) else None
-    return Entry(path, "note", stat, sha, path, (_unit_of(path, text, sha, stat, zone, persona),), None, problems)
+    persona = (
+        str(note.keys.get("persona") or "") or None
+        if path.startswith(EPISODES)
+        else None
+    )
+    return Entry(
+        path,
+        "note",
+        stat,
+        sha,
+        path,
+        (_unit_of(path, text, sha, stat, zone, persona),),
+        None,
+        problems,
+    )
 
 
-def _unit_of(path: str, text: str, sha: str, stat: Stat, zone: tzinfo, persona: str | None) -> OwnNote:
+def _unit_of(
+    path: str, text: str, sha: str, stat: Stat, zone: tzinfo, persona: str | None
+) -> OwnNote:
     changed = datetime.fromtimestamp(stat.mtime / 1e9, zone)
     return OwnNote(path, path.rpartition("/")[2][:-3], text, changed, sha, persona)

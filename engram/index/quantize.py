@@ -1,8 +1,9 @@
 """Vectors in fewer bits, and what that costs when they are compared (rows D12, D13).
 
-A vector that is seldom wanted may be kept in 8, 4 or 2 bits a number: the least and the greatest number as
-32-bit floats, then for each number the nearest of 2^bits even steps between them, packed from the low bits
-up. The last byte is filled with zeros, so that any dimension will do.
+A vector that is seldom wanted may be kept in 8, 4 or 2 bits a number: the least and the
+greatest number as 32-bit floats, then for each number the nearest of 2^bits even steps
+between them, packed from the low bits up. The last byte is filled with zeros, so that
+any dimension will do.
 """
 
 from __future__ import annotations
@@ -28,26 +29,39 @@ _FLOAT = np.dtype("<f4")
 
 
 def size(dimension: int, bits: int) -> int:
-    """Bytes of a vector (`D12`): `4·d` whole, else `8 + ⌈d·bits/8⌉`; at 384 numbers 1536, 392, 200 and 104."""
-    return dimension * _FLOAT.itemsize if bits == WHOLE else _HEADER + -(-dimension * bits // 8)
+    """Bytes of a vector (`D12`): `4·d` whole, else `8 + ⌈d·bits/8⌉`; at 384 numbers
+    1536, 392, 200 and 104.
+    """
+    return (
+        dimension * _FLOAT.itemsize
+        if bits == WHOLE
+        else _HEADER + -(-dimension * bits // 8)
+    )
 
 
 def quantise(vectors: Matrix, bits: int) -> Packed:
-    """One vector, or one in each row, of finite numbers, in 8, 4 or 2 bits a number, rounded to the nearest (`D12`)."""
+    """One vector, or one in each row, of finite numbers, in 8, 4 or 2 bits a number,
+    rounded to the nearest (`D12`).
+    """
     low = vectors.min(axis=-1, keepdims=True)
     high = vectors.max(axis=-1, keepdims=True)
     top, step = _steps(low, high, bits)
-    codes = np.rint((vectors - low.astype(np.float64)) / np.where(step > 0, step, 1)).clip(0, top)
+    codes = np.rint(
+        (vectors - low.astype(np.float64)) / np.where(step > 0, step, 1)
+    ).clip(0, top)
     each, dimension = 8 // bits, vectors.shape[-1]
     filled = np.zeros((*vectors.shape[:-1], -(-dimension // each), each), np.uint8)
-    filled.reshape(*vectors.shape[:-1], filled.shape[-2] * each)[..., :dimension] = codes
+    filled.reshape(*vectors.shape[:-1], filled.shape[-2] * each)[..., :dimension] = (
+        codes
+    )
     places = filled << _shifts(bits)
     header = np.concatenate([low, high], axis=-1).astype(_FLOAT).view(np.uint8)
     return np.concatenate([header, np.bitwise_or.reduce(places, axis=-1)], axis=-1)
 
 
 def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
-    """The vectors that `quantise` packed, each number at most half a step off, and so not quite of length 1 (`D12`).
+    """The vectors that `quantise` packed, each number at most half a step off, and so
+    not quite of length 1 (`D12`).
 
     ValueError if the bytes are not those of such vectors.
     """
@@ -58,70 +72,93 @@ def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
     low, high = ends[..., :1], ends[..., 1:]
     top, step = _steps(low, high, bits)
     codes = (packed[..., _HEADER:, None] >> _shifts(bits)) & np.uint8(top)
-    codes = codes.reshape(*packed.shape[:-1], codes.shape[-2] * codes.shape[-1])[..., :dimension]
+    codes = codes.reshape(*packed.shape[:-1], codes.shape[-2] * codes.shape[-1])[
+        ..., :dimension
+    ]
     return np.asarray(low + codes * step, np.float32)
 
 
 def packed(vectors: Matrix, bits: int) -> Packed:
-    """`quantise`, the two ends drawn so that along each vector the packed one is as long as it (`D12`).
+    """`quantise`, the two ends drawn so that along each vector the packed one is as
+    long as it (`D12`).
 
-    What rounding adds lies across it, so to any third vector the dot product is on average the same: without this
-    every packed vector would seem farther away than it is, in 2 bits by an eighth.
+    What rounding adds lies across it, so to any third vector the dot product is on
+    average the same: without this every packed vector would seem farther away than it
+    is, in 2 bits by an eighth.
     """
     found = quantise(vectors, bits)
-    along = np.sum(dequantise(found, bits, vectors.shape[-1]) * vectors, axis=-1, keepdims=True)
+    along = np.sum(
+        dequantise(found, bits, vectors.shape[-1]) * vectors, axis=-1, keepdims=True
+    )
     factor = np.sum(vectors**2, axis=-1, keepdims=True) / np.where(along > 0, along, 1)
     found[..., :_HEADER] = (_ends(found) * factor).astype(_FLOAT).view(np.uint8)
     return found
 
 
 def likeness(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
-    """How like packed vectors are to a whole one of length 1, on the scale of the cosine of whole ones (`D13`).
+    """How like packed vectors are to a whole one of length 1, on the scale of the
+    cosine of whole ones (`D13`).
 
-    `c − ½·r²·(d² − d₀²)`: less half of what uncertainty adds to the squared distance of Fisher and Rao. c is the
-    dot product; d is the distance with the deviations as they are, d₀ as between whole ones, of vectors that lie
-    `√(2 − 2c)` apart in all numbers alike, where r counts as 1; `r = √(2·ln(n + 1) / n)` is about how far one of n
-    numbers reaches. So equal bits rank like c, and of two copies the one in more bits is nearer to their own vector.
+    `c − ½·r²·(d² − d₀²)`: less half of what uncertainty adds to the squared distance of
+    Fisher and Rao. c is the dot product; d is the distance with the deviations as they
+    are, d₀ as between whole ones, of vectors that lie `√(2 − 2c)` apart in all numbers
+    alike, where r counts as 1; `r = √(2·ln(n + 1) / n)` is about how far one of n
+    numbers reaches. So equal bits rank like c, and of two copies the one in more bits
+    is nearer to their own vector.
     """
     near, dimension = _dots(query, rows, bits), len(query)
     reach = np.sqrt(2 * np.log(dimension + 1) / dimension)
     gap = np.sqrt(np.maximum(0, 2 - 2 * near) / dimension)[:, None] / reach
     here, sure = np.zeros((1, 1)), spread(WHOLE)
-    added = fisher_rao(here, sure, gap, spread(bits)) ** 2 - fisher_rao(here, sure, gap, sure) ** 2
+    added = (
+        fisher_rao(here, sure, gap, spread(bits)) ** 2
+        - fisher_rao(here, sure, gap, sure) ** 2
+    )
     return np.asarray(near - reach**2 * dimension * added / 2, np.float64)
 
 
 def _dots(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
-    """The dot product of `query` with each of the packed vectors: that with their steps, drawn to their ends."""
+    """The dot product of `query` with each of the packed vectors: that with their
+    steps, drawn to their ends.
+    """
     ends, codes = _ends(rows).astype(np.float64), rows[:, _HEADER:]
     top, step = _steps(ends[:, :1], ends[:, 1:], bits)
     filled = np.zeros((codes.shape[1], 8 // bits), np.float32)
     filled.reshape(-1)[: len(query)] = query
     steps = np.zeros(len(rows), np.float32)
     for place, shift in enumerate(_shifts(bits)):
-        steps += ((codes >> shift) & np.uint8(top)).astype(np.float32) @ filled[:, place].copy()
+        steps += ((codes >> shift) & np.uint8(top)).astype(np.float32) @ filled[
+            :, place
+        ].copy()
     return np.asarray(ends[:, 0] * query.sum() + step[:, 0] * steps, np.float64)
 
 
 def spread(bits: int, own: float = 1.0) -> float:
-    """The standard deviation of a number kept in `bits` bits (`D13`): `√(own² + Δ²/12)`, `Δ = 2/2^bits`.
+    """The standard deviation of a number kept in `bits` bits (`D13`): `√(own² +
+    Δ²/12)`, `Δ = 2/2^bits`.
 
-    `own` is that of a whole one, above 0, on the scale where numbers reach from −1 to 1.
+    `own` is that of a whole one, above 0, on the scale where numbers reach from −1 to
+    1.
     """
     step = 0.0 if bits == WHOLE else 2.0 / 2**bits
     return float(np.sqrt(own**2 + step**2 / 12))
 
 
-def fisher_rao(mu_a: Means, sd_a: Spread, mu_b: Means, sd_b: Spread) -> NDArray[np.float64]:
-    """How far two Gaussians without correlation lie apart, or one from each row (`D13`): the geodesic.
+def fisher_rao(
+    mu_a: Means, sd_a: Spread, mu_b: Means, sd_b: Spread
+) -> NDArray[np.float64]:
+    """How far two Gaussians without correlation lie apart, or one from each row
+    (`D13`): the geodesic.
 
-    `√Σ d²`, `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard deviations above 0, one for all
-    numbers or one for each. Alike 0; means 1 apart at σ 1: .980; σ 1 and 2: .980.
+    `√Σ d²`, `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard deviations
+    above 0, one for all numbers or one for each. Alike 0; means 1 apart at σ 1: .980; σ
+    1 and 2: .980.
     """
     first, second = np.asarray(sd_a, np.float64), np.asarray(sd_b, np.float64)
     apart = np.subtract(mu_a, mu_b, dtype=np.float64)
     beyond = (apart**2 + 2 * (first - second) ** 2) / (4 * first * second)
-    arcosh = np.log1p(beyond + np.sqrt(beyond * (beyond + 2)))  # of 1 + beyond, exact near 0 too
+    # of 1 + beyond, exact near 0 too
+    arcosh = np.log1p(beyond + np.sqrt(beyond * (beyond + 2)))
     return np.asarray(np.sqrt(2 * np.sum(arcosh**2, axis=-1)), np.float64)
 
 

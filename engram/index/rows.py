@@ -1,7 +1,8 @@
-"""The catalogue's rows in SQLite: the schema, the records as text, and a file that may be damaged or deleted.
+"""The catalogue's rows in SQLite: the schema, the records as text, and a file that may
+be damaged or deleted.
 
-Derived and disposable: a database that is damaged, or that was written under another stamp, is replaced by
-an empty one.
+Derived and disposable: a database that is damaged, or that was written under another
+stamp, is replaced by an empty one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnNote:
-    """A note of the user's own, or an episode, which may be a persona's: its title is the file's stem.
+    """A note of the user's own, or an episode, which may be a persona's: its title is
+    the file's stem.
 
     `changed` is when it was last written.
     """
@@ -43,7 +45,8 @@ class OwnNote:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file of a conversation: how many turns it holds, and users' turns, and the number of its last block.
+    """A file of a conversation: how many turns it holds, and users' turns, and the
+    number of its last block.
 
     (`t12` → 12.) `rolled`, `episodes` and `summarised` as in its front matter.
     """
@@ -63,7 +66,14 @@ class SessionFile:
     @property
     def stand(self) -> SessionProgress:
         """How far it is told in short."""
-        return SessionProgress(self.turns, self.users, self.ended, self.rolled, self.episodes, self.summarised)
+        return SessionProgress(
+            self.turns,
+            self.users,
+            self.ended,
+            self.rolled,
+            self.episodes,
+            self.summarised,
+        )
 
 
 Unit = Fact | FiledTurn | OwnNote
@@ -103,12 +113,23 @@ CREATE INDEX problem_path ON problem (path);
 """
 
 _FACT = tuple(field.name for field in fields(Fact))
-_FACT_TIMES = tuple(map(_FACT.index, ("created", "expires", "valid_from", "valid_until", "done", "event_end")))
-_FACT_LISTS = tuple(map(_FACT.index, ("about", "tags", "also", "supersedes", "superseded_by", "derived_from")))
+_FACT_TIMES = tuple(
+    map(
+        _FACT.index,
+        ("created", "expires", "valid_from", "valid_until", "done", "event_end"),
+    )
+)
+_FACT_LISTS = tuple(
+    map(
+        _FACT.index,
+        ("about", "tags", "also", "supersedes", "superseded_by", "derived_from"),
+    )
+)
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
 ROLE, ORIGIN, SPEAKER = (
-    f"json_extract(record, '$[{2 + _TURN.index(name)}]')" for name in ("role", "origin", "speaker")
+    f"json_extract(record, '$[{2 + _TURN.index(name)}]')"
+    for name in ("role", "origin", "speaker")
 )
 """What a turn was said as, how it came in and by whom, in SQL."""
 _fact_values, _turn_values = attrgetter(*_FACT), attrgetter(*_TURN)
@@ -117,7 +138,9 @@ SHAPE = ",".join(_FACT + _TURN)
 
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _read = json.JSONDecoder().raw_decode
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=datetime.isoformat).encode
+_json = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), default=datetime.isoformat
+).encode
 
 
 def key_of(unit: Unit) -> str:
@@ -133,7 +156,9 @@ def pack(unit: Unit) -> str:
         return _json(_fact_values(unit))
     if isinstance(unit, FiledTurn):
         return _json((unit.note, unit.block, *_turn_values(unit.turn)))
-    return _json((unit.path, unit.title, unit.text, unit.changed, unit.sha, unit.persona))
+    return _json(
+        (unit.path, unit.title, unit.text, unit.changed, unit.sha, unit.persona)
+    )
 
 
 def unpack(kind: str, record: str) -> Unit:
@@ -162,7 +187,8 @@ def time(text: str | None) -> datetime | None:
 class CatalogDatabase:
     """One connection, shared by all threads under one lock.
 
-    `generation` changes whenever it starts empty, `changes` whenever what was asked may be answered otherwise.
+    `generation` changes whenever it starts empty, `changes` whenever what was asked may
+    be answered otherwise.
     """
 
     def __init__(self, path: Path, stamp: str) -> None:
@@ -175,7 +201,9 @@ class CatalogDatabase:
         try:
             self._open()
         except BaseException:
-            self.close()  # else the database stays open, and mapped, until the garbage collector finds it
+            # else the database stays open, and mapped, until the garbage collector
+            # finds it
+            self.close()
             raise
 
     def _open(self) -> None:
@@ -190,8 +218,12 @@ class CatalogDatabase:
         if not usable:
             self.start_over()
 
-    def ask(self, question: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The answer's rows; none from a catalogue found damaged, which is replaced by an empty one."""
+    def ask(
+        self, question: str, values: Sequence[object] = ()
+    ) -> list[tuple[Any, ...]]:
+        """The answer's rows; none from a catalogue found damaged, which is replaced by
+        an empty one.
+        """
         with self.lock:
             try:
                 return self._db.execute(question, values).fetchall()
@@ -203,7 +235,9 @@ class CatalogDatabase:
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; StorageError when the disk refuses, and on damage, after which all is empty."""
+        """One transaction; StorageError when the disk refuses, and on damage, after
+        which all is empty.
+        """
         with self.lock:
             self.changes += 1
             try:
@@ -263,14 +297,27 @@ class CatalogDatabase:
             self._db.close()
 
     def _connect(self) -> None:
-        self._db = sqlite3.connect(self.path, timeout=5, isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -16000", "temp_store = MEMORY"):
+        self._db = sqlite3.connect(
+            self.path, timeout=5, isolation_level=None, check_same_thread=False
+        )
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            "cache_size = -16000",
+            "temp_store = MEMORY",
+        ):
             self._db.execute(f"PRAGMA {pragma}")
 
     def _usable(self) -> bool:
         """Whether we wrote it under this stamp; another database has other tables."""
-        tables = self._db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()
-        have = dict(self._db.execute("SELECT name, value FROM meta").fetchall()) if tables[0] else {}
+        tables = self._db.execute(
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"
+        ).fetchone()
+        have = (
+            dict(self._db.execute("SELECT name, value FROM meta").fetchall())
+            if tables[0]
+            else {}
+        )
         self.generation = have.get("generation", "")
         return have.get("stamp") == self.stamp
 

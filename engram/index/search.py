@@ -1,4 +1,5 @@
-"""The index: catalogue and lexical index as one, with the turns whose file is not written yet.
+"""The index: catalogue and lexical index as one, with the turns whose file is not
+written yet.
 
 All of it is derived: deleting the cache folder changes no answer (row X20).
 """
@@ -44,11 +45,15 @@ if TYPE_CHECKING:
 
 
 Looked = Entry | bool | None
-"""What a look at a file found: True, it is as the catalogue knows it; None, nothing; else the file as it is now."""
+"""What a look at a file found: True, it is as the catalogue knows it; None, nothing;
+else the file as it is now.
+"""
 
 
 class Index:
-    """What the vault holds, to look up and to search. Changes come from one thread, questions from any."""
+    """What the vault holds, to look up and to search. Changes come from one thread,
+    questions from any.
+    """
 
     def __init__(
         self,
@@ -62,14 +67,27 @@ class Index:
         self.settings = settings
         policy = settings.policy.files
         self.catalog = Catalog(
-            settings.vault, settings.cache, settings.zone, policy, monotonic, gone=gone, edited=edited, git=git
+            settings.vault,
+            settings.cache,
+            settings.zone,
+            policy,
+            monotonic,
+            gone=gone,
+            edited=edited,
+            git=git,
         )
         self._lexical = Bm25Index(settings.policy.lexical, settings.zone)
-        self.meaning = SemanticIndex(settings, settings.embeddings) if settings.embeddings else None
-        self.tombstones: set[str] = set()  # content hashes and turn keys that a person removed
+        self.meaning = (
+            SemanticIndex(settings, settings.embeddings)
+            if settings.embeddings
+            else None
+        )
+        # content hashes and turn keys that a person removed
+        self.tombstones: set[str] = set()
         self.forgotten = Forgotten()
         self._pending: dict[str, FiledTurn] = {}
-        self._untold: list[FiledTurn] = []  # of these, those that the lexical index has not heard of yet
+        # of these, those that the lexical index has not heard of yet
+        self._untold: list[FiledTurn] = []
         self._following = threading.Lock()
         try:
             self._mark = self._load()
@@ -85,7 +103,8 @@ class Index:
         self.catalog.close()
 
     def save(self) -> None:
-        """Write the snapshot of the lexical index; without it the next start makes it from the catalogue.
+        """Write the snapshot of the lexical index; without it the next start makes it
+        from the catalogue.
 
         Waiting turns are left out: the journal brings them back.
         """
@@ -94,9 +113,11 @@ class Index:
         if self.meaning:
             self.meaning.tidy(self.lexical)
 
-    # -- changes ------------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------
 
-    def refresh(self, paths: Collection[str | Path] | None, *, accept_deletions: bool = False) -> Diff:
+    def refresh(
+        self, paths: Collection[str | Path] | None, *, accept_deletions: bool = False
+    ) -> Diff:
         """Take in what changed on disk, everywhere or only at and below `paths`."""
         diff = self.catalog.scan(paths, accept_deletions=accept_deletions)
         self._follow()
@@ -115,15 +136,22 @@ class Index:
                 waited, stands = self._pending.pop(key, None), self.catalog.unit(key)
                 if waited and stands is None:
                     lexical.remove([key])
-                elif waited and stands and stands != waited:  # a person's turn has the block
+                elif (
+                    waited and stands and stands != waited
+                ):  # a person's turn has the block
                     lexical.add([_doc(stands)])
 
     def take_tombstones(self, vault: Vault) -> None:
         """Believe what the tombstones of `vault` say now (`X8`)."""
-        self.tombstones, self.forgotten = vault.tombstones(), Forgotten(stones(vault.tombstone_rows()))
+        self.tombstones, self.forgotten = (
+            vault.tombstones(),
+            Forgotten(stones(vault.tombstone_rows())),
+        )
 
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
-        """Make turns findable that wait for their file; the next question takes their words in, not who says them."""
+        """Make turns findable that wait for their file; the next question takes their
+        words in, not who says them.
+        """
         with self._following:
             self._pending |= {filed.key: filed for filed in turns}
             self._untold += turns
@@ -143,19 +171,25 @@ class Index:
         return self._lexical
 
     def rebuild(self) -> None:
-        """Forget everything and read the vault again; only vectors stay, for they follow from the texts alone."""
+        """Forget everything and read the vault again; only vectors stay, for they
+        follow from the texts alone.
+        """
         disk.make_folders(self.settings.cache)
         self.catalog.start_over()
         self.refresh(None)
 
     def _follow(self) -> None:
-        """Bring the lexical index to where the catalogue stands; a turn in its file no longer waits."""
+        """Bring the lexical index to where the catalogue stands; a turn in its file no
+        longer waits.
+        """
         with self._following:
             delta = self.catalog.since(self._mark)
             if delta.mark == self._mark:
                 return
             if delta.fresh:
-                self._lexical = Bm25Index(self.settings.policy.lexical, self.settings.zone)
+                self._lexical = Bm25Index(
+                    self.settings.policy.lexical, self.settings.zone
+                )
                 self._untold = list(self._pending.values())
             lexical = self._told()
             if removed := [key for key in delta.removed if key not in self._pending]:
@@ -164,7 +198,9 @@ class Index:
             self._mark = delta.mark
 
     def _arrived(self, unit: Unit) -> IndexedText | None:
-        """What is to be told of a unit; nothing of a turn that stands in its file as it was told while it waited."""
+        """What is to be told of a unit; nothing of a turn that stands in its file as it
+        was told while it waited.
+        """
         doc = _doc(unit)
         waited = self._pending.get(doc.key)
         if waited is None:
@@ -175,10 +211,12 @@ class Index:
         return None if _doc(waited) == doc else doc
 
     def _load(self) -> str:
-        """The mark at which the saved lexical index stands, or '' where there is none to use."""
+        """The mark at which the saved lexical index stands, or '' where there is none
+        to use.
+        """
         return self._lexical.mark if self._lexical.load(self.settings.cache) else ""
 
-    # -- questions ----------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------
 
     def search(self, question: Question, where: SearchFilter, k: int) -> SearchResult:
         """The `k` best units."""
@@ -191,16 +229,22 @@ class Index:
         where: SearchFilter,
         now: datetime,
     ) -> dict[str, float]:
-        """The facts that the `seeds` lead to with their activation, 0–1, among those that may be found (`C34`).
+        """The facts that the `seeds` lead to with their activation, 0–1, among those
+        that may be found (`C34`).
 
-        `stored` gives the ties that no note tells. Nobody passes through a fact that may not be found.
+        `stored` gives the ties that no note tells. Nobody passes through a fact that
+        may not be found.
         """
         policy = self.settings.policy.links
 
         def around(facts: Collection[str]) -> list[EdgeTuple]:
-            ties = self.catalog.ties(facts, where.persona or "", policy) + graph.ways(stored(facts), now, policy)
+            ties = self.catalog.ties(facts, where.persona or "", policy) + graph.ways(
+                stored(facts), now, policy
+            )
             found = dict.fromkeys(ties)  # who share one entity often share another
-            seen = self.lexical.allowed({way[0] for way in found} | {way[1] for way in found}, where)
+            seen = self.lexical.allowed(
+                {way[0] for way in found} | {way[1] for way in found}, where
+            )
             return [way for way in found if way[0] in seen and way[1] in seen]
 
         return graph.spread(seeds, around, policy)
@@ -213,16 +257,32 @@ class Index:
         enough = have and have >= wanted * self.meaning.policy.enough
         return "" if enough else f"{have} of {wanted} memories are embedded so far"
 
-    def near(self, vector: bytes, where: SearchFilter, k: int, also: Collection[str]) -> tuple[NearByMeaning, ...]:
-        """What is near to a question by meaning, and how near the units of `also` are; () where nothing can be said."""
-        return self.meaning.near(self.lexical, vector, where, k, also) if self.meaning else ()
+    def near(
+        self, vector: bytes, where: SearchFilter, k: int, also: Collection[str]
+    ) -> tuple[NearByMeaning, ...]:
+        """What is near to a question by meaning, and how near the units of `also` are;
+        () where nothing can be said.
+        """
+        return (
+            self.meaning.near(self.lexical, vector, where, k, also)
+            if self.meaning
+            else ()
+        )
 
-    def similar(self, vector: bytes, where: SearchFilter, k: int) -> list[tuple[str, float]]:
-        """The `k` units whose text is nearest to `vector`, with raw cosines; `meaning.scale` reads them."""
-        return self.meaning.similar(self.lexical, vector, where, k) if self.meaning else []
+    def similar(
+        self, vector: bytes, where: SearchFilter, k: int
+    ) -> list[tuple[str, float]]:
+        """The `k` units whose text is nearest to `vector`, with raw cosines;
+        `meaning.scale` reads them.
+        """
+        return (
+            self.meaning.similar(self.lexical, vector, where, k) if self.meaning else []
+        )
 
     def unembedded(self, limit: int) -> list[tuple[str, str]]:
-        """Keys and texts of up to `limit` units that have no vector yet, each text once."""
+        """Keys and texts of up to `limit` units that have no vector yet, each text
+        once.
+        """
         texts: dict[str, str] = {}
         if self.meaning:
             for key in self.meaning.wanting(self.lexical):
@@ -243,7 +303,9 @@ class Index:
         return self.meaning.stored(self.lexical) if self.meaning else {}
 
     def store(self, wanted: Mapping[str, Stored]) -> None:
-        """Keep the vectors of these facts like that. Nothing of it is in the vault, so there is nothing to undo."""
+        """Keep the vectors of these facts like that. Nothing of it is in the vault, so
+        there is nothing to undo.
+        """
         if self.meaning:
             self.meaning.store(self.lexical, wanted)
 
@@ -266,23 +328,34 @@ class Index:
         """How the turns with these keys came in, filed or waiting (`D6`)."""
         waiting = {key: filed.turn for key, filed in self._waiting(keys).items()}
         found = self.catalog.voices(keys)
-        return found | {key: Voice(turn.role, turn.origin, turn.speaker) for key, turn in waiting.items()}
+        return found | {
+            key: Voice(turn.role, turn.origin, turn.speaker)
+            for key, turn in waiting.items()
+        }
 
     def shown(self, unit: Unit) -> Unit | None:
-        """The unit without what was forgotten, None where nothing is left of it (rows A26, X8)."""
+        """The unit without what was forgotten, None where nothing is left of it (rows
+        A26, X8).
+        """
         if isinstance(unit, FiledTurn) and unit.key in self.tombstones:
             return None
         return hiding.seen(unit, self.forgotten, self.voices)
 
     def _waiting(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
-        """Those of the turns that are not filed yet; asked for before the catalogue, so that none is in neither."""
+        """Those of the turns that are not filed yet; asked for before the catalogue, so
+        that none is in neither.
+        """
         return {key: filed for key in keys if (filed := self._pending.get(key))}
 
-    def current(self, unit: Unit, place: tuple[str, str], seen: dict[str, Looked]) -> Unit | None:
-        """`unit` as its file says now: itself, read anew where the file changed, or None if it is gone (`X19`).
+    def current(
+        self, unit: Unit, place: tuple[str, str], seen: dict[str, Looked]
+    ) -> Unit | None:
+        """`unit` as its file says now: itself, read anew where the file changed, or
+        None if it is gone (`X19`).
 
-        `place` is where the catalogue has it; `seen` remembers during one question which files were found unchanged
-        (True), gone (None), or changed, as they are now.
+        `place` is where the catalogue has it; `seen` remembers during one question
+        which files were found unchanged (True), gone (None), or changed, as they are
+        now.
         """
         key = key_of(unit)
         if key in self._pending:
@@ -296,19 +369,33 @@ class Index:
             return next((one for one in looked.units or () if key_of(one) == key), None)
         return unit if looked else None
 
-    def faults(self, found: Iterable[tuple[Unit, str]], seen: Mapping[str, Looked]) -> list[str]:
-        """What is wrong with the note of each unit, as its reader is told, or ''; `current` found it at that path."""
+    def faults(
+        self, found: Iterable[tuple[Unit, str]], seen: Mapping[str, Looked]
+    ) -> list[str]:
+        """What is wrong with the note of each unit, as its reader is told, or '';
+        `current` found it at that path.
+        """
         pairs = list(found)
         known = self.catalog.problems_of({path for _, path in pairs})
-        read = {path: looked.problems for path, looked in seen.items() if isinstance(looked, Entry)}
-        return [broken(unit, read.get(path, known.get(path, ()))) for unit, path in pairs]
+        read = {
+            path: looked.problems
+            for path, looked in seen.items()
+            if isinstance(looked, Entry)
+        }
+        return [
+            broken(unit, read.get(path, known.get(path, ()))) for unit, path in pairs
+        ]
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Path and hash of the files of the units with these keys; turns that wait for their file have none."""
+        """Path and hash of the files of the units with these keys; turns that wait for
+        their file have none.
+        """
         return self.catalog.places(keys)
 
     def turn(self, session: str, turn_id: str) -> FiledTurn | None:
-        """The turn that the caller knows as `turn_id` of `session`, if its file holds it."""
+        """The turn that the caller knows as `turn_id` of `session`, if its file holds
+        it.
+        """
         return self.catalog.turn_by(session, turn_id)
 
     def waiting(self) -> list[FiledTurn]:
@@ -318,22 +405,34 @@ class Index:
 
     def conversations(self, session: str, persona: str | None) -> list[SessionFile]:
         """The files of a conversation, oldest first."""
-        return [known for known in self.catalog.sessions(session) if known.persona == persona]
+        return [
+            known
+            for known in self.catalog.sessions(session)
+            if known.persona == persona
+        ]
 
     def find(self, name: str) -> Fact:
-        """The fact with this id, this beginning of an id, or this path; NotFoundError, ConflictError."""
+        """The fact with this id, this beginning of an id, or this path; NotFoundError,
+        ConflictError.
+        """
         return self.catalog.fact(name)
 
     def find_any(self, name: str) -> Fact | FiledTurn:
-        """As `find`, or the turn with this key or the only one whose key begins so, filed or waiting."""
+        """As `find`, or the turn with this key or the only one whose key begins so,
+        filed or waiting.
+        """
         unit = self.unit(name)
         if isinstance(unit, FiledTurn):
             return unit
         try:
             return self.find(name)
         except NotFoundError:
-            if turn := self.catalog.turn_like(name, [key for key in list(self._pending) if key.startswith(name)]):
-                return self._pending.get(turn) or cast("FiledTurn", self.catalog.unit(turn))
+            if turn := self.catalog.turn_like(
+                name, [key for key in list(self._pending) if key.startswith(name)]
+            ):
+                return self._pending.get(turn) or cast(
+                    "FiledTurn", self.catalog.unit(turn)
+                )
             raise
 
     def fact(self, fact_id: str) -> Fact | None:
@@ -341,8 +440,12 @@ class Index:
         unit = self.catalog.unit(fact_id)
         return unit if isinstance(unit, Fact) else None
 
-    def active_twin(self, digest: str, persona: str | None, now: datetime) -> str | None:
-        """The id of a fact that states the same, may be recalled, and is everybody's or the persona's (`C5`)."""
+    def active_twin(
+        self, digest: str, persona: str | None, now: datetime
+    ) -> str | None:
+        """The id of a fact that states the same, may be recalled, and is everybody's or
+        the persona's (`C5`).
+        """
         for fact_id in self.catalog.active(digest):
             fact = self.fact(fact_id)
             if fact and fact.persona in {None, persona} and hidden(fact, now) is None:
@@ -363,13 +466,18 @@ class Index:
 
     @property
     def known(self) -> str:
-        """'' while the catalogue is begun anew, and nobody can tell what is in the vault; else which one it is."""
+        """'' while the catalogue is begun anew, and nobody can tell what is in the
+        vault; else which one it is.
+        """
         return self.catalog.known
 
     @property
     def mark(self) -> tuple[str, object]:
         """What changes whenever an answer may."""
-        return self._mark, self.meaning and (len(self.meaning.vectors), self.meaning.scale)
+        return self._mark, self.meaning and (
+            len(self.meaning.vectors),
+            self.meaning.scale,
+        )
 
     def size(self) -> int:
         """How many facts, turns and notes can be found."""
@@ -404,11 +512,19 @@ def _doc(unit: Unit) -> IndexedText:
             persona=unit.persona or "",
             status=unit.status,
             valid_from=_stamp(unit.valid_from),
-            valid_until=min(filter(None, (_stamp(unit.valid_until), _expiry(unit))), default=None),
+            valid_until=min(
+                filter(None, (_stamp(unit.valid_until), _expiry(unit))), default=None
+            ),
             created=_stamp(unit.created),
         )
     text = f"{unit.title}\n{unit.text}"
-    return IndexedText(unit.path, "note", text, when=unit.changed.timestamp(), persona=unit.persona or "")
+    return IndexedText(
+        unit.path,
+        "note",
+        text,
+        when=unit.changed.timestamp(),
+        persona=unit.persona or "",
+    )
 
 
 def _expiry(fact: Fact) -> float | None:

@@ -1,7 +1,8 @@
-"""Search by meaning: which units have which vectors, what is near to a question, and on which scale.
+"""Search by meaning: which units have which vectors, what is near to a question, and on
+which scale.
 
-The units are those of the lexical index, row by row; a row finds its vector by the digest of its text. What a
-question may not find does not help to find either, as there.
+The units are those of the lexical index, row by row; a row finds its vector by the
+digest of its text. What a question may not find does not help to find either, as there.
 """
 
 from __future__ import annotations
@@ -33,23 +34,33 @@ if TYPE_CHECKING:
 
 CALIBRATION = "calibration.json"
 COLD = "cold.txt"
-"""Beside the vectors, the ids of cold memories (`C29`); if it is lost they are hot until they are cold again."""
+"""Beside the vectors, the ids of cold memories (`C29`); if it is lost they are hot
+until they are cold again.
+"""
 
-SENT = SearchFilter(statuses=("active", "archived", "superseded", "invalidated"), persona=None)
+SENT = SearchFilter(
+    statuses=("active", "archived", "superseded", "invalidated"), persona=None
+)
 """What is embedded: not what a person removed or has still to look at."""
 
 
 class SemanticIndex:
-    """The vectors of the units of a lexical index. Every public method is safe to call from any thread."""
+    """The vectors of the units of a lexical index. Every public method is safe to call
+    from any thread.
+    """
 
     def __init__(self, settings: Settings, model: EmbeddingSettings) -> None:
         policy = settings.policy
         self.policy, self._similarity = policy.vectors, policy.similarity
-        self._window = replace(policy.lexical, back=policy.vectors.back, forward=policy.vectors.forward)
+        self._window = replace(
+            policy.lexical, back=policy.vectors.back, forward=policy.vectors.forward
+        )
         self._model = model.name
         self._calibration = settings.state / CALIBRATION
         self._saved = self._load()
-        self.vectors = Vectors(settings.cache / "vectors", f"{model.name} {policy.vectors.chars}")
+        self.vectors = Vectors(
+            settings.cache / "vectors", f"{model.name} {policy.vectors.chars}"
+        )
         self._tiers = settings.cache / "vectors" / COLD
         self._cold = self._known_cold()
         self.refused: set[int] = set()  # digests of texts that the model does not take
@@ -57,7 +68,7 @@ class SemanticIndex:
         self._stamp = (0, 0)
         self._places: Ints = np.zeros(0, np.int32)
 
-    # -- what has a vector ------------------------------------------------------------------------------
+    # -- what has a vector -------------------------------------------------------------
 
     def covered(self, lexical: Bm25Index) -> tuple[int, int]:
         """How many units have a vector, and how many there are."""
@@ -65,21 +76,34 @@ class SemanticIndex:
         return int((self._known(view)[0] & view.allowed).sum()), int(view.allowed.sum())
 
     def wanting(self, lexical: Bm25Index) -> Iterator[str]:
-        """The keys of units without a vector, or with a worn one: facts first, then the latest."""
+        """The keys of units without a vector, or with a worn one: facts first, then the
+        latest.
+        """
         view = lexical.view(SENT)
         with self.vectors.lock:
-            worn = np.isin(view.columns["digest"], np.array(list(self.vectors.worn), np.uint64))
+            worn = np.isin(
+                view.columns["digest"], np.array(list(self.vectors.worn), np.uint64)
+            )
         rows = np.flatnonzero(view.allowed & (worn | ~self._known(view)[0]))[::-1]
-        rows = rows[~np.isin(view.columns["digest"][rows], np.array(sorted(self.refused), np.uint64))]
+        rows = rows[
+            ~np.isin(
+                view.columns["digest"][rows], np.array(sorted(self.refused), np.uint64)
+            )
+        ]
         turns = view.columns["thread"][rows] > 0
-        return (view.rows.keys[row] for row in np.concatenate([rows[~turns], rows[turns]]).tolist())
+        return (
+            view.rows.keys[row]
+            for row in np.concatenate([rows[~turns], rows[turns]]).tolist()
+        )
 
     def learn(self, pairs: Iterable[tuple[str, bytes]]) -> None:
         """These texts have these vectors."""
         self.vectors.put({digest(text): vector for text, vector in pairs})
 
     def tidy(self, lexical: Bm25Index) -> None:
-        """Let go of vectors whose text is in no unit any more, and, once all have one, of other models' vectors."""
+        """Let go of vectors whose text is in no unit any more, and, once all have one,
+        of other models' vectors.
+        """
         view = lexical.view(SENT)
         columns = view.columns
         living = set(columns["digest"][columns["alive"]].tolist())
@@ -90,13 +114,17 @@ class SemanticIndex:
             self.vectors.drop_others()
 
     def stored(self, lexical: Bm25Index) -> dict[str, Stored]:
-        """How the vectors of facts are kept (rows C29, D12); a text that something else says too is nobody's own."""
+        """How the vectors of facts are kept (rows C29, D12); a text that something else
+        says too is nobody's own.
+        """
         view = lexical.view(replace(SENT, kinds=("fact",)))
         columns = view.columns.part(slice(view.size))
         with self.vectors.lock:
             known, places = self._known(view)
             bits = self.vectors.bits()
-        said, counts = np.unique(columns["digest"][columns["alive"]], return_counts=True)
+        said, counts = np.unique(
+            columns["digest"][columns["alive"]], return_counts=True
+        )
         shared = np.isin(columns["digest"], said[counts > 1])
         rows = np.flatnonzero(view.allowed[: view.size] & known[: view.size] & ~shared)
         keys = [view.rows.keys[row] for row in rows.tolist()]
@@ -106,32 +134,52 @@ class SemanticIndex:
         }
 
     def store(self, lexical: Bm25Index, wanted: Mapping[str, Stored]) -> None:
-        """Keep the vectors of these facts like that; one that lost what it is to have again is embedded anew."""
+        """Keep the vectors of these facts like that; one that lost what it is to have
+        again is embedded anew.
+        """
         view = lexical.view(SENT)
-        rows = [(row, key) for key in wanted if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
+        rows = [
+            (row, key)
+            for key in wanted
+            if 0 < (row := view.rows.by_key.get(key, 0)) < view.size
+        ]
         digests = view.columns["digest"][[row for row, _ in rows]].tolist()
-        self.vectors.store({one: wanted[key].bits for one, (_, key) in zip(digests, rows, strict=True)})
+        self.vectors.store(
+            {one: wanted[key].bits for one, (_, key) in zip(digests, rows, strict=True)}
+        )
         cold = {key for key in self._cold - wanted.keys() if key in view.rows.by_key}
         cold |= {key for key, one in wanted.items() if one.tier == "cold"}
         if cold != self._cold:
             self._cold = cold
-            disk.write_derived(self._tiers, "".join(f"{key}\n" for key in sorted(cold)).encode())
+            disk.write_derived(
+                self._tiers, "".join(f"{key}\n" for key in sorted(cold)).encode()
+            )
 
     def vector(self, text: str) -> bytes | None:
         """The vector of a text, at length 1, if it has one."""
         found = self.vectors.matrix([digest(text)])
-        return (found[0] / max(np.linalg.norm(found[0]), 1.0)).tobytes() if len(found) else None
+        return (
+            (found[0] / max(np.linalg.norm(found[0]), 1.0)).tobytes()
+            if len(found)
+            else None
+        )
 
-    # -- what is near -----------------------------------------------------------------------------------
+    # -- what is near ------------------------------------------------------------------
 
     def near(
-        self, lexical: Bm25Index, vector: bytes, where: SearchFilter, k: int, also: Collection[str]
+        self,
+        lexical: Bm25Index,
+        vector: bytes,
+        where: SearchFilter,
+        k: int,
+        also: Collection[str],
     ) -> tuple[NearByMeaning, ...]:
-        """The `k` units nearest to a question and those of `also`, each with what the turns around it add.
+        """The `k` units nearest to a question and those of `also`, each with what the
+        turns around it add.
 
-        worth = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c is the unit's cosine,
-        cᵢ that of a neighbour in the lexical index's window. A vector of another dimension finds nothing and
-        turns the store to its own.
+        worth = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
+        is the unit's cosine, cᵢ that of a neighbour in the lexical index's window. A
+        vector of another dimension finds nothing and turns the store to its own.
         """
         view = lexical.view(where)
         found = self._cosines(view, vector)
@@ -139,22 +187,34 @@ class SemanticIndex:
             return ()
         known, cosine = found
         nearest = best(cosine, np.flatnonzero(known & view.allowed), k)
-        asked = [row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size]
-        rows = self._with_neighbours(view, np.union1d(nearest, np.array(asked, np.intp)))
+        asked = [
+            row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size
+        ]
+        rows = self._with_neighbours(
+            view, np.union1d(nearest, np.array(asked, np.intp))
+        )
         worth = self._worth(view, rows, cosine, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[asked] = True
         return tuple(
-            NearByMeaning(view.rows.keys[row], calibration.nominal(float(cosine[row]), self.scale), float(value))
+            NearByMeaning(
+                view.rows.keys[row],
+                calibration.nominal(float(cosine[row]), self.scale),
+                float(value),
+            )
             if known[row]
             else NearByMeaning(view.rows.keys[row], None, None)
             for row, value in zip(rows.tolist(), worth.tolist(), strict=True)
             if chosen[row]
         )
 
-    def similar(self, lexical: Bm25Index, vector: bytes, where: SearchFilter, k: int) -> list[tuple[str, float]]:
-        """The `k` units whose own text is nearest, with their raw cosines, best first, ties by key."""
+    def similar(
+        self, lexical: Bm25Index, vector: bytes, where: SearchFilter, k: int
+    ) -> list[tuple[str, float]]:
+        """The `k` units whose own text is nearest, with their raw cosines, best first,
+        ties by key.
+        """
         view = lexical.view(where)
         found = self._cosines(view, vector)
         if found is None:
@@ -175,17 +235,25 @@ class SemanticIndex:
         near = near[view.allowed[near]]
         return np.union1d(near, rows)
 
-    def _worth(self, view: IndexView, rows: Places, cosine: Floats, known: Bools) -> Floats:
+    def _worth(
+        self, view: IndexView, rows: Places, cosine: Floats, known: Bools
+    ) -> Floats:
         links = scoring.links(view.columns, rows, self._window, view.allowed & known)
         total, weights = cosine[rows], np.ones(len(rows))
         np.add.at(total, links.places, links.weights * cosine[links.rows])
         np.add.at(weights, links.places, links.weights)
-        session = scoring.evidence(view.columns["thread"][rows], [cosine[rows]], view.allowed[rows] & known[rows])
+        session = scoring.evidence(
+            view.columns["thread"][rows],
+            [cosine[rows]],
+            view.allowed[rows] & known[rows],
+        )
         worth: Floats = total / weights + self.policy.session * session
         return worth
 
     def _cosines(self, view: IndexView, vector: bytes) -> tuple[Bools, Floats] | None:
-        """Which rows have a vector, and the cosine of each to `vector`; None where it has another dimension."""
+        """Which rows have a vector, and the cosine of each to `vector`; None where it
+        has another dimension.
+        """
         with self.vectors.lock:
             if not self.vectors.fits(vector):
                 self.vectors.turn_to(len(vector) // 4)
@@ -197,39 +265,63 @@ class SemanticIndex:
         return known, found
 
     def _known(self, view: IndexView) -> tuple[Bools, Ints]:
-        """Which rows have a vector, and its place: looked up once for each row, again for those that lacked it."""
+        """Which rows have a vector, and its place: looked up once for each row, again
+        for those that lacked it.
+        """
         places = np.full(view.columns.room, -1, np.int32)
         with self.vectors.lock:
             stamp = (self.vectors.generation, len(self.vectors))
-            if self._rows is None or self._rows() is not view.rows or stamp[0] != self._stamp[0]:
+            if (
+                self._rows is None
+                or self._rows() is not view.rows
+                or stamp[0] != self._stamp[0]
+            ):
                 self._rows, self._places = weakref.ref(view.rows), places[:0]
             places[: len(self._places)] = self._places[: len(places)]
             first = len(self._places) if stamp == self._stamp else 0
             gaps = np.flatnonzero(places[: view.size] < 0)
             gaps = gaps[gaps >= first]
             if len(gaps):
-                places[gaps] = self.vectors.places(view.columns["digest"][gaps].tolist())
+                places[gaps] = self.vectors.places(
+                    view.columns["digest"][gaps].tolist()
+                )
             if view.size >= len(self._places):
                 self._places, self._stamp = places[: view.size].copy(), stamp
         return places >= 0, places
 
-    # -- the scale --------------------------------------------------------------------------------------
+    # -- the scale ---------------------------------------------------------------------
 
     @property
     def scale(self) -> Scale:
-        """How this model's cosines are to be read; uncalibrated if that was never found out, or for another."""
-        own = self._saved.get("model") == self._model and self._saved.get("dimension") == self.vectors.dimension
-        return calibration.Scale(tuple(self._saved["points"]), calibrated=True) if own else calibration.Scale()
+        """How this model's cosines are to be read; uncalibrated if that was never found
+        out, or for another.
+        """
+        own = (
+            self._saved.get("model") == self._model
+            and self._saved.get("dimension") == self.vectors.dimension
+        )
+        return (
+            calibration.Scale(tuple(self._saved["points"]), calibrated=True)
+            if own
+            else calibration.Scale()
+        )
 
     def calibrate(self, lexical: Bm25Index) -> dict[str, Any]:
-        """Compare the user's own active facts with each other and keep the scale that follows (model §3).
+        """Compare the user's own active facts with each other and keep the scale that
+        follows (model §3).
 
-        What is found out is told: `facts` compared, `pairs`, whether `calibrated`, and the `points` of the scale.
+        What is found out is told: `facts` compared, `pairs`, whether `calibrated`, and
+        the `points` of the scale.
         """
         view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
-        rows = sorted(np.flatnonzero(view.allowed & self._known(view)[0]).tolist(), key=view.rows.keys.__getitem__)
+        rows = sorted(
+            np.flatnonzero(view.allowed & self._known(view)[0]).tolist(),
+            key=view.rows.keys.__getitem__,
+        )
         step = max(1, -(-len(rows) // self._similarity.most_facts))
-        matrix = self.vectors.matrix(dict.fromkeys(view.columns["digest"][rows[::step]].tolist()))
+        matrix = self.vectors.matrix(
+            dict.fromkeys(view.columns["digest"][rows[::step]].tolist())
+        )
         pairs = (matrix @ matrix.T)[np.triu_indices(len(matrix), 1)]
         found = calibration.calibrate(pairs.tolist(), self._similarity)
         told = {
@@ -258,5 +350,8 @@ class SemanticIndex:
             points = [(float(raw), float(nominal)) for raw, nominal in saved["points"]]
         except (NotFoundError, ValueError, TypeError, KeyError):
             return {}
-        rising = all(before[0] < after[0] and before[1] <= after[1] for before, after in pairwise(points))
+        rising = all(
+            before[0] < after[0] and before[1] <= after[1]
+            for before, after in pairwise(points)
+        )
         return {**saved, "points": points} if rising and len(points) > 1 else {}

@@ -55,7 +55,9 @@ _DATE_WORDS: Mapping[str, tuple[str, int]] = MappingProxyType(
 
 
 class _Stems(dict[str, str]):
-    """The stem of each word met in texts of a language, '' for a stop word: few words make most of all texts."""
+    """The stem of each word met in texts of a language, '' for a stop word: few words
+    make most of all texts.
+    """
 
     def __init__(self, code: str) -> None:
         self._code = code
@@ -76,41 +78,55 @@ SMALL = "="
 """Before a stop word, the term under which every unit that holds it is filed."""
 
 NAMED = "^"
-"""Before a stop word, the term of the units in which it is capitalised: it may be somebody's name (`Will`, `Else`)."""
+"""Before a stop word, the term of the units in which it is capitalised: it may be
+somebody's name (`Will`, `Else`).
+"""
 
 
 def analysed(found: Sequence[str]) -> tuple[list[str], int]:
-    """The stems of a unit's words without stop words, and its language as a place in `LANGUAGES`.
+    """The stems of a unit's words without stop words, and its language as a place in
+    `LANGUAGES`.
 
     What it remembers is not safe to share: callers hold the lock of their index.
     """
     code = language(found) or "en"
-    return list(filter(None, map(_KNOWN[code].__getitem__, found))), LANGUAGES.index(code)
+    return list(filter(None, map(_KNOWN[code].__getitem__, found))), LANGUAGES.index(
+        code
+    )
 
 
 def small_terms(text: str, found: Sequence[str], code: int) -> list[str]:
-    """The terms of the stop words of `text`, whose words are `found` in the language at `code` of `LANGUAGES`.
+    """The terms of the stop words of `text`, whose words are `found` in the language at
+    `code` of `LANGUAGES`.
 
-    Each word once: they are looked up only where a question turns on them, and never count for the length of a unit.
-    `set(small_terms("Will is here", ["will", "is", "here"], 0)) == {"=here", "=is", "=will", "^will"}`
+    Each word once: they are looked up only where a question turns on them, and never
+    count for the length of a unit. `set(small_terms("Will is here", ["will", "is",
+    "here"], 0)) == {"=here", "=is", "=will", "^will"}`
     """
     small = STOP[LANGUAGES[code]].intersection(found)
     if not small:
         return []
-    return [*map(_SMALL_TERMS.__getitem__, small), *(NAMED + word for word in capitalised(text) & small)]
+    return [
+        *map(_SMALL_TERMS.__getitem__, small),
+        *(NAMED + word for word in capitalised(text) & small),
+    ]
 
 
 _SMALL_TERMS = {word: SMALL + word for word in ANY_STOP}
 
 
 def stemmed(found: list[str], code: str) -> list[str]:
-    """Stems by the language; a word of a script that has its own stemmer goes to that one.
+    """Stems by the language; a word of a script that has its own stemmer goes to that
+    one.
 
     The stemmers are not safe to share: callers hold the lock of their index.
     """
     stemmer = _STEMMERS.get(code)
     stems: list[str] = stemmer.stemWords(found) if stemmer else found
-    return [stem if stem.isascii() else _by_script(stem, word) for stem, word in zip(stems, found, strict=True)]
+    return [
+        stem if stem.isascii() else _by_script(stem, word)
+        for stem, word in zip(stems, found, strict=True)
+    ]
 
 
 def _by_script(stem: str, word: str) -> str:
@@ -125,7 +141,8 @@ def _by_script(stem: str, word: str) -> str:
 def date_word(word: str) -> tuple[str, int]:
     """The part of a date `word` can name, with its value; ("", 0) for none.
 
-    `date_word("may") == (MONTH, 5)`, `date_word("2023") == (YEAR, 2023)`, `date_word("7") == (DAY, 7)`
+    `date_word("may") == (MONTH, 5)`, `date_word("2023") == (YEAR, 2023)`,
+    `date_word("7") == (DAY, 7)`
     """
     if word in _DATE_WORDS:
         return _DATE_WORDS[word]

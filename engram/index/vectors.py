@@ -1,11 +1,13 @@
-"""The vectors of texts, on disk: derived, keyed by model, dimension and the text itself (row X20).
+"""The vectors of texts, on disk: derived, keyed by model, dimension and the text itself
+(row X20).
 
-Blocks of up to 1,024 vectors of one precision, each a file of its own, written whole, with a checksum, and mapped
-into memory; the emptiest one grows with what comes. A file that is damaged is dropped, and its texts are embedded
-again. Vectors of another model or dimension stay where they are until this one's are complete.
+Blocks of up to 1,024 vectors of one precision, each a file of its own, written whole,
+with a checksum, and mapped into memory; the emptiest one grows with what comes. A file
+that is damaged is dropped, and its texts are embedded again. Vectors of another model
+or dimension stay where they are until this one's are complete.
 
-A vector that is cut down to fewer bits (row D12) does not get them back: it is `worn`, and counts as it is until the
-model has made it again.
+A vector that is cut down to fewer bits (row D12) does not get them back: it is `worn`,
+and counts as it is until the model has made it again.
 """
 
 from __future__ import annotations
@@ -45,12 +47,15 @@ _FLOAT = np.dtype(np.float32)
 
 
 def digest(text: str) -> int:
-    """The key of a text: 64 bits of its SHA-256. That two of a million texts share one has a chance of 3e-8."""
+    """The key of a text: 64 bits of its SHA-256. That two of a million texts share one
+    has a chance of 3e-8.
+    """
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
 
 
 def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
-    """The cosine of `vector` to the vector at each place, 0 where there is none; all have one dimension.
+    """The cosine of `vector` to the vector at each place, 0 where there is none; all
+    have one dimension.
 
     Where that is packed it is `precision.likeness`, on the same scale (`D13`).
     """
@@ -63,7 +68,9 @@ def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
 
 
 def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
-    """Those of `places` that hold the `k` highest values, and all that equal the last of them."""
+    """Those of `places` that hold the `k` highest values, and all that equal the last
+    of them.
+    """
     if len(places) <= k or k <= 0:
         return places
     least = np.partition(values[places], -k)[-k]
@@ -73,7 +80,9 @@ def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
 
 @dataclass(slots=True, eq=False)
 class _VectorBlock:
-    """The file `number`: places from `first` on, each with its key and its vector, in so many bits a number."""
+    """The file `number`: places from `first` on, each with its key and its vector, in
+    so many bits a number.
+    """
 
     number: int
     bits: int
@@ -83,12 +92,14 @@ class _VectorBlock:
 
 
 class Vectors:
-    """Vectors of one model, by the digest of their text. Every public method is safe to call from any thread.
+    """Vectors of one model, by the digest of their text. Every public method is safe to
+    call from any thread.
 
-    `tag` names the model and whatever else makes its vectors unlike others. A vector is the bytes of 32-bit
-    floats, at length 1. `dimension` is 0 until one is known; a vector of another one turns the store to it.
-    `generation` changes whenever places given before do not hold any more; `lock` keeps it still. `worn` are the keys
-    of vectors that are to be made again, and the bits they are to have.
+    `tag` names the model and whatever else makes its vectors unlike others. A vector is
+    the bytes of 32-bit floats, at length 1. `dimension` is 0 until one is known; a
+    vector of another one turns the store to it. `generation` changes whenever places
+    given before do not hold any more; `lock` keeps it still. `worn` are the keys of
+    vectors that are to be made again, and the bits they are to have.
     """
 
     def __init__(self, folder: Path, tag: str) -> None:
@@ -107,27 +118,36 @@ class Vectors:
         return key in self._places
 
     def places(self, keys: Collection[int]) -> Ints:
-        """The place of each key's vector, -1 where there is none; it holds as long as the generation."""
+        """The place of each key's vector, -1 where there is none; it holds as long as
+        the generation.
+        """
         with self.lock:
-            return np.fromiter((self._places.get(key, -1) for key in keys), np.int32, len(keys))
+            return np.fromiter(
+                (self._places.get(key, -1) for key in keys), np.int32, len(keys)
+            )
 
     def missing(self, keys: Collection[int]) -> list[int]:
         """The keys without a vector, each once, in order."""
         return [key for key in dict.fromkeys(keys) if key not in self._places]
 
     def put(self, pairs: Mapping[int, bytes]) -> None:
-        """Keep these vectors, all of one length; the ones that are known stay as they are, unless they are worn."""
+        """Keep these vectors, all of one length; the ones that are known stay as they
+        are, unless they are worn.
+        """
         with self.lock:
             for size in {len(vector) for vector in pairs.values()}:
                 self.turn_to(size // _FLOAT.itemsize)
             if renewed := self.worn.keys() & pairs.keys():
                 self._take_out(renewed)
             if fresh := self.missing(pairs):
-                rows = np.frombuffer(b"".join(pairs[key] for key in fresh), _FLOAT).reshape(-1, self.dimension)
+                rows = np.frombuffer(
+                    b"".join(pairs[key] for key in fresh), _FLOAT
+                ).reshape(-1, self.dimension)
                 self._add(WHOLE, np.array(fresh, np.uint64), rows)
 
     def store(self, wanted: Mapping[int, int]) -> None:
-        """Keep the vectors of these keys in so many bits a number; what has fewer is worn from now on (`D12`).
+        """Keep the vectors of these keys in so many bits a number; what has fewer is
+        worn from now on (`D12`).
 
         Block by block, so that a question waits for one of them at most.
         """
@@ -154,18 +174,29 @@ class Vectors:
             matrix = self._unpacked(block.bits, block.rows[some])
             self._add(bits, block.keys[some], quantize.packed(matrix, bits))
         if rows:
-            self._keep_rows(block, np.setdiff1d(np.arange(len(block.keys)), np.concatenate(list(rows.values()))))
+            self._keep_rows(
+                block,
+                np.setdiff1d(
+                    np.arange(len(block.keys)), np.concatenate(list(rows.values()))
+                ),
+            )
 
     def bits(self) -> NDArray[np.uint8]:
-        """By place, how many bits a number its vector has; where that is worn, how many it is to have."""
+        """By place, how many bits a number its vector has; where that is worn, how many
+        it is to have.
+        """
         with self.lock:
-            found = np.repeat(np.array([block.bits for block in self._blocks], np.uint8), EACH)
+            found = np.repeat(
+                np.array([block.bits for block in self._blocks], np.uint8), EACH
+            )
             for key, bits in self.worn.items():
                 found[self._places[key]] = bits
             return found
 
     def turn_to(self, dimension: int) -> None:
-        """From now on vectors have this dimension; those that are known of it are taken up again."""
+        """From now on vectors have this dimension; those that are known of it are taken
+        up again.
+        """
         with self.lock:
             if dimension != self.dimension:
                 self._open(dimension)
@@ -179,8 +210,12 @@ class Vectors:
         with self.lock:
             return [(block.bits, block.rows) for block in self._blocks]
 
-    def search(self, vector: bytes, k: int, allowed: Collection[int] | None = None) -> list[tuple[int, float]]:
-        """The `k` keys nearest to `vector` with their cosines, best first, ties by key; `allowed` None: of all."""
+    def search(
+        self, vector: bytes, k: int, allowed: Collection[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """The `k` keys nearest to `vector` with their cosines, best first, ties by key;
+        `allowed` None: of all.
+        """
         if not self.fits(vector):
             return []
         with self.lock:
@@ -191,10 +226,14 @@ class Vectors:
             wanted = self.places(sorted(self._places if allowed is None else allowed))
         wanted = best(found, wanted[wanted >= 0], k)
         order = np.lexsort((keys[wanted], -found[wanted]))[:k]
-        return [(int(keys[place]), float(found[place])) for place in wanted[order].tolist()]
+        return [
+            (int(keys[place]), float(found[place])) for place in wanted[order].tolist()
+        ]
 
     def matrix(self, keys: Collection[int]) -> Matrix:
-        """The vectors of those of `keys` that have one, a row for each; a packed one is somewhat longer than 1."""
+        """The vectors of those of `keys` that have one, a row for each; a packed one is
+        somewhat longer than 1.
+        """
         with self.lock:
             rows = [self._row(self._places[key]) for key in keys if key in self._places]
         return np.array(rows, _FLOAT).reshape(len(rows), self.dimension)
@@ -217,9 +256,11 @@ class Vectors:
         return row
 
     def _unpacked(self, bits: int, rows: NDArray[Any]) -> Matrix:
-        return rows if bits == WHOLE else quantize.dequantise(rows, bits, self.dimension)
+        return (
+            rows if bits == WHOLE else quantize.dequantise(rows, bits, self.dimension)
+        )
 
-    # -- blocks ---------------------------------------------------------------------------------------
+    # -- blocks ------------------------------------------------------------------------
 
     def _add(self, bits: int, keys: NDArray[np.uint64], rows: NDArray[Any]) -> None:
         """Give these vectors a place each."""
@@ -228,18 +269,34 @@ class Vectors:
             room, begin = EACH - len(block.keys), block.first + len(block.keys)
             block.keys = np.concatenate([block.keys, keys[:room]])
             block.rows = np.concatenate([block.rows, rows[:room]])
-            self._places.update(zip(keys[:room].tolist(), range(begin, begin + len(keys[:room])), strict=True))
+            self._places.update(
+                zip(
+                    keys[:room].tolist(),
+                    range(begin, begin + len(keys[:room])),
+                    strict=True,
+                )
+            )
             self._write(block)
             keys, rows = keys[room:], rows[room:]
 
     def _growing(self, bits: int) -> _VectorBlock:
         """The block of this precision that has most room."""
-        block = min((one for one in self._blocks if one.bits == bits), key=lambda one: len(one.keys), default=None)
+        block = min(
+            (one for one in self._blocks if one.bits == bits),
+            key=lambda one: len(one.keys),
+            default=None,
+        )
         if block is None or len(block.keys) == EACH:
             number = max((one.number for one in self._blocks), default=-1) + 1
             size = quantize.size(self.dimension, bits)
-            rows = np.zeros((0, size), np.uint8) if bits != WHOLE else np.zeros((0, self.dimension), _FLOAT)
-            block = _VectorBlock(number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows)
+            rows = (
+                np.zeros((0, size), np.uint8)
+                if bits != WHOLE
+                else np.zeros((0, self.dimension), _FLOAT)
+            )
+            block = _VectorBlock(
+                number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows
+            )
             self._blocks.append(block)
         return block
 
@@ -247,7 +304,9 @@ class Vectors:
         """Let go of the vectors of these keys."""
         for slot in {self._places[key] // EACH for key in keys}:
             block = self._blocks[slot]
-            left = [row for row, key in enumerate(block.keys.tolist()) if key not in keys]
+            left = [
+                row for row, key in enumerate(block.keys.tolist()) if key not in keys
+            ]
             self._keep_rows(block, np.array(left, np.intp))
         for key in keys:
             del self._places[key]
@@ -258,7 +317,13 @@ class Vectors:
         """Let go of the other rows of a block; it is mapped again."""
         self.generation += 1
         block.keys, block.rows = block.keys[rows], block.rows[rows]
-        self._places.update(zip(block.keys.tolist(), range(block.first, block.first + len(rows)), strict=True))
+        self._places.update(
+            zip(
+                block.keys.tolist(),
+                range(block.first, block.first + len(rows)),
+                strict=True,
+            )
+        )
         if len(rows):
             self._write(block)
             block.rows = self._read(block.number, block.bits).rows
@@ -271,30 +336,50 @@ class Vectors:
                 self._blocks.remove(block)
             self._number()
 
-    # -- on disk --------------------------------------------------------------------------------------
+    # -- on disk -----------------------------------------------------------------------
 
     def _latest(self) -> int:
         """The dimension of the file that was written last, 0 if there is none."""
         found = [
-            (path.stat().st_mtime_ns, name) for path in self._folder.iterdir() if (name := _NAME.fullmatch(path.name))
+            (path.stat().st_mtime_ns, name)
+            for path in self._folder.iterdir()
+            if (name := _NAME.fullmatch(path.name))
         ]
-        return int(max(own)[1]) if (own := [(when, name[2]) for when, name in found if name[1] == self._stem]) else 0
+        return (
+            int(max(own)[1])
+            if (
+                own := [
+                    (when, name[2]) for when, name in found if name[1] == self._stem
+                ]
+            )
+            else 0
+        )
 
     def _open(self, dimension: int) -> None:
-        """Take up what the files of this dimension hold; what stands in two of them, after a crash, once."""
+        """Take up what the files of this dimension hold; what stands in two of them,
+        after a crash, once.
+        """
         self.dimension = dimension
         self.worn: dict[int, int] = {}
         self._blocks: list[_VectorBlock] = []
         known: set[int] = set()
         names = (_NAME.fullmatch(path.name) for path in self._folder.iterdir())
-        own = (name for name in names if name and name.group(1, 2) == (self._stem, str(dimension)))
-        for number, bits in sorted((int(name[3]), int(name[4] or WHOLE)) for name in own):
+        own = (
+            name
+            for name in names
+            if name and name.group(1, 2) == (self._stem, str(dimension))
+        )
+        for number, bits in sorted(
+            (int(name[3]), int(name[4] or WHOLE)) for name in own
+        ):
             try:
                 block = self._read(number, bits)
             except DamagedError:
                 self._drop(number, bits)
                 continue
-            rows = [row for row, key in enumerate(block.keys.tolist()) if key not in known]
+            rows = [
+                row for row, key in enumerate(block.keys.tolist()) if key not in known
+            ]
             if len(rows) < len(block.keys):
                 block.keys, block.rows = block.keys[rows], block.rows[rows]
             known.update(block.keys.tolist())
@@ -308,13 +393,23 @@ class Vectors:
         for slot, block in enumerate(self._blocks):
             block.first = slot * EACH
             self._places.update(
-                zip(block.keys.tolist(), range(block.first, block.first + len(block.keys)), strict=True)
+                zip(
+                    block.keys.tolist(),
+                    range(block.first, block.first + len(block.keys)),
+                    strict=True,
+                )
             )
 
     def _write(self, block: _VectorBlock) -> None:
         """Write the block's file; a full block is mapped from it and leaves the memory."""
-        arrays: dict[str, NDArray[Any]] = {"keys": block.keys, "vectors": block.rows.reshape(-1)}
-        disk.write_derived(self._path(block.number, block.bits), pack(self._version(block.bits), {}, arrays))
+        arrays: dict[str, NDArray[Any]] = {
+            "keys": block.keys,
+            "vectors": block.rows.reshape(-1),
+        }
+        disk.write_derived(
+            self._path(block.number, block.bits),
+            pack(self._version(block.bits), {}, arrays),
+        )
         if len(block.keys) == EACH:
             block.rows = self._read(block.number, block.bits).rows
 
@@ -322,7 +417,9 @@ class Vectors:
         """The block as its file holds it; DamagedError."""
         _, arrays = unpack(self._path(number, bits), self._version(bits))
         width = self.dimension if bits == WHOLE else quantize.size(self.dimension, bits)
-        return _VectorBlock(number, bits, 0, arrays["keys"], arrays["vectors"].reshape(-1, width))
+        return _VectorBlock(
+            number, bits, 0, arrays["keys"], arrays["vectors"].reshape(-1, width)
+        )
 
     def _drop(self, number: int, bits: int) -> None:
         disk.remove(self._path(number, bits))

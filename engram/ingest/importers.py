@@ -1,8 +1,9 @@
-"""Conversations people already have, as turns: JSON lines, ChatGPT, Claude, Markdown, LoCoMo (row X28).
+"""Conversations people already have, as turns: JSON lines, ChatGPT, Claude, Markdown,
+LoCoMo (row X28).
 
-Every reader streams: a file is never held whole, at most one conversation of it. Every turn has an id that the
-same export gives again, so a second import adds nothing. A fault in the text is a `Problem` in the stream, and
-the rest goes on.
+Every reader streams: a file is never held whole, at most one conversation of it. Every
+turn has an id that the same export gives again, so a second import adds nothing. A
+fault in the text is a `Problem` in the stream, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -30,16 +31,37 @@ if TYPE_CHECKING:
     Found = Turn | Problem
 
 KINDS = ("jsonl", "chatgpt", "claude", "markdown", "locomo")
-"""The formats, in words: one JSON object a line, or such objects as a list or alone in a file; the two products'
-exports, as `conversations.json`, its folder or the zip; a Markdown file or a folder of them; the LoCoMo file."""
+"""The formats, in words: one JSON object a line, or such objects as a list or alone in
+a file; the two products' exports, as `conversations.json`, its folder or the zip; a
+Markdown file or a folder of them; the LoCoMo file.
+"""
 
 _TEXT_KEYS = ("text", "content")
 _SESSION_KEYS = ("session", "session_id", "conversation", "conversation_id")
 _TIME_KEYS = ("occurred_at", "timestamp", "time", "created_at", "date")
 _SPEAKER_KEYS = ("speaker", "name")
 _ID_KEYS = ("id", "message_id", "uuid")
-_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant", "developer": "system"}
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "developer": "system",
+}
+_MONTHS = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
 _KNOWN_ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 _WHOLE = "turns as whole JSON"
@@ -47,33 +69,43 @@ _NOTE_SUFFIXES = frozenset({".md", ".markdown"})
 _CHUNK = 1 << 16
 _SNIPPET = 60
 _LOOK = "Look whether you may read it, and whether it is whole."
-_UNREADABLE = (OSError, BadZipFile, RuntimeError)  # zipfile says RuntimeError of a locked or unknown archive
-# Seconds since 1970 have ten digits for the next centuries; more digits are milliseconds or microseconds.
+# zipfile says RuntimeError of a locked or unknown archive
+_UNREADABLE = (OSError, BadZipFile, RuntimeError)
+# Seconds since 1970 have ten digits for the next centuries; more digits are
+# milliseconds or microseconds.
 _MILLISECONDS_FROM = 1e11
 _MICROSECONDS_FROM = 1e14
 
 
 def read_export(path: Path, zone: tzinfo, kind: str = "auto") -> Iterator[Found]:
-    """The turns in `path`, oldest first within a conversation; `zone` is for times that name none (`X28`).
+    """The turns in `path`, oldest first within a conversation; `zone` is for times that
+    name none (`X28`).
 
-    `auto` looks at the content, not at the name. NotFoundError if there is nothing at `path`; BadRequestError
-    says what was seen and what is read if the format is not known; both are raised at once, not on the first turn.
+    `auto` looks at the content, not at the name. NotFoundError if there is nothing at
+    `path`; BadRequestError says what was seen and what is read if the format is not
+    known; both are raised at once, not on the first turn.
     """
     if not path.exists():
         raise NotFoundError("nothing to import", where=str(path))
     if kind not in {"auto", *KINDS}:
-        raise BadRequestError(f"unknown format {kind!r}", fix=f"Use auto or one of: {', '.join(KINDS)}.")
+        raise BadRequestError(
+            f"unknown format {kind!r}", fix=f"Use auto or one of: {', '.join(KINDS)}."
+        )
     try:
         seen = _detect(path) if kind == "auto" else kind
         if path.is_file():
             path.open("rb").close()
     except _UNREADABLE as error:
-        raise BadRequestError(f"cannot read the export: {_why(error)}", where=str(path), fix=_LOOK) from error
+        raise BadRequestError(
+            f"cannot read the export: {_why(error)}", where=str(path), fix=_LOOK
+        ) from error
     if seen == "markdown":
         return _markdown(path, zone)
     if seen in {"jsonl", _WHOLE}:
         return _plain_turns(path, zone, _rows(path) if seen == _WHOLE else _lines(path))
-    return _conversations(path, zone, {"chatgpt": _chatgpt, "claude": _claude, "locomo": _locomo}[seen])
+    return _conversations(
+        path, zone, {"chatgpt": _chatgpt, "claude": _claude, "locomo": _locomo}[seen]
+    )
 
 
 def _why(error: Exception) -> str:
@@ -89,7 +121,9 @@ def _detect(path: Path) -> str:
     if path.is_dir() and not _members(path):
         if (path / SETTINGS).exists():
             fix = "What is in it is remembered already; to work with it name it with --vault."
-            raise BadRequestError("this folder is a vault of engram", where=str(path), fix=fix)
+            raise BadRequestError(
+                "this folder is a vault of engram", where=str(path), fix=fix
+            )
         if next(_notes(path), None):
             return "markdown"
         raise _unknown(path, "a folder without Markdown files or conversations.json")
@@ -98,7 +132,12 @@ def _detect(path: Path) -> str:
     if path.is_file() and path.suffix.lower() != ".zip" and _begins_with_a_line(path):
         return "jsonl"
     with closing(_texts(path)) as texts:
-        return _shape(path, next((item for name, text in texts for item in _elements(text, name)), None))
+        return _shape(
+            path,
+            next(
+                (item for name, text in texts for item in _elements(text, name)), None
+            ),
+        )
 
 
 def _shape(path: Path, first: Any) -> str:
@@ -106,15 +145,27 @@ def _shape(path: Path, first: Any) -> str:
     if first is None:
         raise _unknown(path, "nothing")
     if isinstance(first, Problem):
-        raise _unknown(path, f"no whole JSON, line {first.line} is broken or breaks off")
+        raise _unknown(
+            path, f"no whole JSON, line {first.line} is broken or breaks off"
+        )
     if not isinstance(first, dict):
         raise _unknown(path, f"a JSON list of {type(first).__name__}")
-    for kind, mark in (("chatgpt", "mapping"), ("claude", "chat_messages"), ("locomo", "sample_id")):
+    for kind, mark in (
+        ("chatgpt", "mapping"),
+        ("claude", "chat_messages"),
+        ("locomo", "sample_id"),
+    ):
         if mark in first:
             return kind
-    if path.is_file() and path.suffix.lower() != ".zip" and _first(first, _TEXT_KEYS) is not None:
+    if (
+        path.is_file()
+        and path.suffix.lower() != ".zip"
+        and _first(first, _TEXT_KEYS) is not None
+    ):
         return _WHOLE
-    raise _unknown(path, f"JSON objects with the keys {', '.join(sorted(first)[:8]) or 'none'}")
+    raise _unknown(
+        path, f"JSON objects with the keys {', '.join(sorted(first)[:8]) or 'none'}"
+    )
 
 
 def _unknown(path: Path, saw: str) -> BadRequestError:
@@ -126,27 +177,45 @@ def _unknown(path: Path, saw: str) -> BadRequestError:
 
 
 def _begins_with_a_line(path: Path) -> bool:
-    """Whether the first line is a JSON object of its own, and no whole export in one line."""
+    """Whether the first line is a JSON object of its own, and no whole export in one
+    line.
+    """
     with path.open("rb") as file:
         line = next((line for line in file if line.strip()), b"")
     try:
         value = json.loads(line.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and not {"mapping", "chat_messages", "sample_id"} & set(value)
+    return isinstance(value, dict) and not {
+        "mapping",
+        "chat_messages",
+        "sample_id",
+    } & set(value)
 
 
 # --- plain turns, a line each or as whole JSON -------------------------------------------------------------------
 
 
-def _plain_turns(path: Path, zone: tzinfo, rows: Iterator[tuple[int, Any]]) -> Iterator[Found]:
-    """One turn a row. A row without a time has the time of the row before, the first one the file's."""
+def _plain_turns(
+    path: Path, zone: tzinfo, rows: Iterator[tuple[int, Any]]
+) -> Iterator[Found]:
+    """One turn a row. A row without a time has the time of the row before, the first
+    one the file's.
+    """
     latest = _modified(path, zone)
     for number, row in rows:
-        found = row if isinstance(row, Problem) else _plain_turn(row, path.stem, zone, latest)
+        found = (
+            row
+            if isinstance(row, Problem)
+            else _plain_turn(row, path.stem, zone, latest)
+        )
         if isinstance(found, Turn):
             latest = found.occurred_at
-        yield found if isinstance(found, Turn | Problem) else Problem(*found, str(path), number)
+        yield (
+            found
+            if isinstance(found, Turn | Problem)
+            else Problem(*found, str(path), number)
+        )
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -158,16 +227,25 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
             try:
                 yield number, json.loads(raw.decode("utf-8-sig"))
             except (ValueError, RecursionError) as error:
-                yield number, Problem("not-json", f"not a line of JSON: {error}", str(path), number)
+                yield (
+                    number,
+                    Problem(
+                        "not-json", f"not a line of JSON: {error}", str(path), number
+                    ),
+                )
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Any]]:
-    """The elements of the file's list, or its one object; which line each stands on is not known."""
+    """The elements of the file's list, or its one object; which line each stands on is
+    not known.
+    """
     with path.open(encoding="utf-8-sig", errors="replace") as text:
         yield from ((0, element) for element in _elements(text, str(path)))
 
 
-def _plain_turn(row: Any, stem: str, zone: tzinfo, latest: datetime) -> Turn | tuple[str, str]:
+def _plain_turn(
+    row: Any, stem: str, zone: tzinfo, latest: datetime
+) -> Turn | tuple[str, str]:
     """The turn, or the code and message of what is wrong."""
     if not isinstance(row, dict):
         return "not-an-object", f"a JSON object is wanted, this is {type(row).__name__}"
@@ -180,7 +258,9 @@ def _plain_turn(row: Any, stem: str, zone: tzinfo, latest: datetime) -> Turn | t
         return "bad-time", f"not a time: {str(given)[:_SNIPPET]!r}"
     role, speaker = _role(row.get("role")), _string(_first(row, _SPEAKER_KEYS))
     session = _string(_first(row, _SESSION_KEYS)) or stem
-    name = _string(_first(row, _ID_KEYS)) or _made_id(session, role, speaker, str(given or ""), text)
+    name = _string(_first(row, _ID_KEYS)) or _made_id(
+        session, role, speaker, str(given or ""), text
+    )
     persona = _string(row.get("persona")) or None
     return Turn(name, session, role, text, when, speaker, persona, "import")
 
@@ -189,7 +269,9 @@ def _plain_turn(row: Any, stem: str, zone: tzinfo, latest: datetime) -> Turn | t
 
 
 def _conversations(
-    path: Path, zone: tzinfo, read: Callable[[dict[str, Any], tzinfo, str], Iterator[Found]]
+    path: Path,
+    zone: tzinfo,
+    read: Callable[[dict[str, Any], tzinfo, str], Iterator[Found]],
 ) -> Iterator[Found]:
     """Each conversation of each file through `read`."""
     try:
@@ -200,38 +282,65 @@ def _conversations(
                 elif isinstance(item, dict):
                     yield from read(item, zone, name)
                 else:
-                    yield Problem("not-an-object", f"a conversation is wanted, this is {type(item).__name__}", name)
+                    yield Problem(
+                        "not-an-object",
+                        f"a conversation is wanted, this is {type(item).__name__}",
+                        name,
+                    )
     except _UNREADABLE as error:
         yield Problem("unreadable", f"cannot read on: {_why(error)}", str(path))
 
 
 def _chatgpt(talk: dict[str, Any], zone: tzinfo, name: str) -> Iterator[Found]:
-    """What was said on the branch the person kept: from the current node up to the root."""
+    """What was said on the branch the person kept: from the current node up to the
+    root.
+    """
     mapping = _object(talk.get("mapping"))
     session = _string(_first(talk, ("conversation_id", "id")))
     latest = _when(talk.get("create_time"), zone)
     if not session or latest is None:
-        yield Problem("no-conversation", f"a conversation without id or time: {_string(talk.get('title'))!r}", name)
+        yield Problem(
+            "no-conversation",
+            f"a conversation without id or time: {_string(talk.get('title'))!r}",
+            name,
+        )
         return
     for node in _branch(mapping, _string(talk.get("current_node"))):
         message = _object(mapping[node].get("message"))
         role = _string(_object(message.get("author")).get("role"))
         content = _object(message.get("content"))
-        spoken = content.get("content_type") in {"text", "multimodal_text"} and message.get("recipient") in {
+        spoken = content.get("content_type") in {
+            "text",
+            "multimodal_text",
+        } and message.get("recipient") in {
             None,
             "all",
         }
         text = _words(content.get("parts"))
-        if role in {"user", "assistant"} and spoken and text and not _object(message.get("metadata")).get(_HIDDEN):
+        if (
+            role in {"user", "assistant"}
+            and spoken
+            and text
+            and not _object(message.get("metadata")).get(_HIDDEN)
+        ):
             latest = _when(message.get("create_time"), zone) or latest
-            yield Turn(_string(message.get("id")) or node, session, role, text, latest, origin="import")
+            yield Turn(
+                _string(message.get("id")) or node,
+                session,
+                role,
+                text,
+                latest,
+                origin="import",
+            )
 
 
 _HIDDEN = "is_visually_hidden_from_conversation"
 
 
 def _branch(mapping: dict[str, Any], leaf: str) -> list[str]:
-    """The nodes from the root to `leaf`; without one, to the last node that nothing follows."""
+    """The nodes from the root to `leaf`; without one, to the last node that nothing
+    follows.
+    """
     if leaf not in mapping:
         parents = {_string(_object(node).get("parent")) for node in mapping.values()}
         leaf = next((node for node in reversed(mapping) if node not in parents), "")
@@ -247,32 +356,55 @@ def _claude(talk: dict[str, Any], zone: tzinfo, name: str) -> Iterator[Found]:
     session = _string(talk.get("uuid"))
     latest = _when(talk.get("created_at"), zone)
     if not session or latest is None:
-        yield Problem("no-conversation", f"a conversation without id or time: {_string(talk.get('name'))!r}", name)
+        yield Problem(
+            "no-conversation",
+            f"a conversation without id or time: {_string(talk.get('name'))!r}",
+            name,
+        )
         return
     for message in map(_object, _list(talk.get("chat_messages"))):
         text = _words(message.get("content")) or _words(message.get("text"))
         latest = _when(message.get("created_at"), zone) or latest
         role = _role(message.get("sender"))
         if text:
-            identity = _string(message.get("uuid")) or _made_id(session, role, "", latest.isoformat(), text)
+            identity = _string(message.get("uuid")) or _made_id(
+                session, role, "", latest.isoformat(), text
+            )
             yield Turn(identity, session, role, text, latest, origin="import")
 
 
 def _locomo(case: dict[str, Any], zone: tzinfo, name: str) -> Iterator[Found]:
-    """Two people's sessions; the first speaker is the user, a picture is told by its caption."""
+    """Two people's sessions; the first speaker is the user, a picture is told by its
+    caption.
+    """
     sample, talk = _string(case.get("sample_id")), _object(case.get("conversation"))
-    numbers = sorted(int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key)))
+    numbers = sorted(
+        int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key))
+    )
     for number in numbers:
         when = _spoken_date(_string(talk.get(f"session_{number}_date_time")), zone)
         if when is None:
             yield Problem("bad-time", f"session {number} of {sample} has no date", name)
             continue
         for turn in map(_object, _list(talk[f"session_{number}"])):
-            speaker, caption = _string(turn.get("speaker")), _string(turn.get("blip_caption"))
-            text = _string(turn.get("text")).strip() + (f" [shares a picture: {caption}]" if caption else "")
+            speaker, caption = (
+                _string(turn.get("speaker")),
+                _string(turn.get("blip_caption")),
+            )
+            text = _string(turn.get("text")).strip() + (
+                f" [shares a picture: {caption}]" if caption else ""
+            )
             role = "user" if speaker == talk.get("speaker_a") else "assistant"
             identity = f"{sample}/{_string(turn.get('dia_id'))}"
-            yield Turn(identity, f"{sample}-session_{number}", role, text, when, speaker, origin="import")
+            yield Turn(
+                identity,
+                f"{sample}-session_{number}",
+                role,
+                text,
+                when,
+                speaker,
+                origin="import",
+            )
 
 
 def _members(folder: Path) -> list[Path]:
@@ -280,12 +412,17 @@ def _members(folder: Path) -> list[Path]:
 
 
 def _texts(path: Path) -> Generator[tuple[str, IO[str]]]:
-    """The JSON files behind `path` with their names: itself, or `conversations*.json` in the folder or the zip."""
+    """The JSON files behind `path` with their names: itself, or `conversations*.json`
+    in the folder or the zip.
+    """
     if path.suffix.lower() == ".zip":
         with ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
                 if re.search(r"(?:^|/)conversations[^/]*\.json$", name):
-                    with archive.open(name) as raw, io.TextIOWrapper(raw, "utf-8-sig", "replace") as text:
+                    with (
+                        archive.open(name) as raw,
+                        io.TextIOWrapper(raw, "utf-8-sig", "replace") as text,
+                    ):
                         yield f"{path}/{name}", text
         return
     for member in _members(path) if path.is_dir() else [path]:
@@ -294,7 +431,9 @@ def _texts(path: Path) -> Generator[tuple[str, IO[str]]]:
 
 
 def _elements(stream: IO[str], name: str) -> Iterator[Any]:
-    """The elements of a JSON list one after another, or the one object; a Problem where the JSON breaks."""
+    """The elements of a JSON list one after another, or the one object; a Problem where
+    the JSON breaks.
+    """
     decoder, size, line = json.JSONDecoder(), _CHUNK, 1
     buffer = stream.read(size).lstrip()
     at = 1
@@ -310,7 +449,9 @@ def _elements(stream: IO[str], name: str) -> Iterator[Any]:
             more = stream.read(size)
             if not more:
                 message = f"the JSON breaks off or is broken: {error}"
-                yield Problem("not-json", message, name, line + buffer.count("\n", 0, at))
+                yield Problem(
+                    "not-json", message, name, line + buffer.count("\n", 0, at)
+                )
                 return
             line += buffer.count("\n", 0, at)
             buffer, at, size = buffer[at:] + more, 0, 2 * size
@@ -330,24 +471,41 @@ def _next(buffer: str, at: int) -> int:
 
 
 def _markdown(path: Path, zone: tzinfo) -> Iterator[Found]:
-    """Each file one conversation of the user's, each block between blank lines one turn."""
+    """Each file one conversation of the user's, each block between blank lines one
+    turn.
+    """
     for note in [path] if path.is_file() else _notes(path):
-        session = note.stem if path.is_file() else note.relative_to(path).with_suffix("").as_posix()
+        session = (
+            note.stem
+            if path.is_file()
+            else note.relative_to(path).with_suffix("").as_posix()
+        )
         try:
             text = note.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            yield Problem("unreadable", f"cannot read the file: {_why(error)}", str(note))
+            yield Problem(
+                "unreadable", f"cannot read the file: {_why(error)}", str(note)
+            )
             continue
         front, body = _front_matter(text)
         when = _dated(front, note.stem, zone) or _modified(note, zone)
         seen: Counter[str] = Counter()
         for block in _blocks(body):
             seen[block] += 1
-            yield Turn(_made_id(session, block, str(seen[block])), session, "user", block, when, origin="import")
+            yield Turn(
+                _made_id(session, block, str(seen[block])),
+                session,
+                "user",
+                block,
+                when,
+                origin="import",
+            )
 
 
 def _notes(folder: Path) -> Iterator[Path]:
-    """Markdown files below `folder` in order of name; dot folders, links and vaults are left out."""
+    """Markdown files below `folder` in order of name; dot folders, links and vaults are
+    left out.
+    """
     for place, folders, files in os.walk(folder):
         if SETTINGS in files:
             folders.clear()
@@ -355,19 +513,29 @@ def _notes(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             note = Path(place, name)
-            if note.suffix.lower() in _NOTE_SUFFIXES and not name.startswith(".") and not note.is_symlink():
+            if (
+                note.suffix.lower() in _NOTE_SUFFIXES
+                and not name.startswith(".")
+                and not note.is_symlink()
+            ):
                 yield note
 
 
 def _front_matter(text: str) -> tuple[str, str]:
     """The lines between the fences at the start, and the rest."""
-    match = re.match(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    match = re.match(
+        r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", text, re.DOTALL | re.MULTILINE
+    )
     return (match[1], text[match.end() :]) if match else ("", text)
 
 
 def _dated(front: str, stem: str, zone: tzinfo) -> datetime | None:
     """The time the front matter or else the file's name gives."""
-    keys = dict(re.findall(r"^(date|created|created_at):[ \t]*[\"']?([^\"'#\n]+)", front, re.MULTILINE))
+    keys = dict(
+        re.findall(
+            r"^(date|created|created_at):[ \t]*[\"']?([^\"'#\n]+)", front, re.MULTILINE
+        )
+    )
     for key in ("date", "created", "created_at"):
         if when := _when(keys.get(key, "").strip(), zone):
             return when
@@ -405,7 +573,11 @@ def _list(value: Any) -> list[Any]:
 
 
 def _string(value: Any) -> str:
-    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+    return (
+        str(value)
+        if isinstance(value, (str, int)) and not isinstance(value, bool)
+        else ""
+    )
 
 
 def _first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
@@ -423,13 +595,20 @@ def _role(value: Any) -> str:
 def _words(content: Any) -> str:
     """The text of a string, of a list of strings and of blocks that have a text."""
     parts = content if isinstance(content, list) else [content]
-    texts = (part if isinstance(part, str) else _object(part).get("text") for part in parts)
-    return "\n\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+    texts = (
+        part if isinstance(part, str) else _object(part).get("text") for part in parts
+    )
+    return "\n\n".join(
+        text.strip() for text in texts if isinstance(text, str) and text.strip()
+    )
 
 
 def _made_id(*parts: str) -> str:
     """The id of a turn that has none: what was said, by whom, where and when."""
-    return "import-" + sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return (
+        "import-"
+        + sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    )
 
 
 def _modified(path: Path, zone: tzinfo) -> datetime:
@@ -437,8 +616,12 @@ def _modified(path: Path, zone: tzinfo) -> datetime:
 
 
 def _when(value: Any, zone: tzinfo) -> datetime | None:
-    """An aware time from ISO 8601 or from seconds, milliseconds or microseconds since 1970; None if it is neither."""
-    if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{9,16}(?:\.\d+)?\s*", value):
+    """An aware time from ISO 8601 or from seconds, milliseconds or microseconds since
+    1970; None if it is neither.
+    """
+    if isinstance(value, str) and not re.fullmatch(
+        r"\s*-?\d{9,16}(?:\.\d+)?\s*", value
+    ):
         try:
             when = datetime.fromisoformat(value.strip())
         except ValueError:
@@ -448,7 +631,13 @@ def _when(value: Any, zone: tzinfo) -> datetime | None:
         return None
     try:
         seconds = float(value)
-        scale = 1e6 if abs(seconds) >= _MICROSECONDS_FROM else 1e3 if abs(seconds) >= _MILLISECONDS_FROM else 1
+        scale = (
+            1e6
+            if abs(seconds) >= _MICROSECONDS_FROM
+            else 1e3
+            if abs(seconds) >= _MILLISECONDS_FROM
+            else 1
+        )
         return datetime.fromtimestamp(seconds / scale, UTC).astimezone(zone)
     except (ValueError, OverflowError, OSError):
         return None
@@ -456,12 +645,18 @@ def _when(value: Any, zone: tzinfo) -> datetime | None:
 
 def _spoken_date(text: str, zone: tzinfo) -> datetime | None:
     """A time as LoCoMo writes it: `1:56 pm on 8 May, 2023`."""
-    match = re.fullmatch(r"(\d{1,2}):(\d\d) ([ap])m on (\d{1,2}) (\w+), (\d{4})", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(
+        r"(\d{1,2}):(\d\d) ([ap])m on (\d{1,2}) (\w+), (\d{4})",
+        text.strip(),
+        re.IGNORECASE,
+    )
     if not match or match[5][:3].lower() not in _MONTHS:
         return None
     hour = int(match[1]) % 12 + (12 if match[3].lower() == "p" else 0)
     month = _MONTHS.index(match[5][:3].lower()) + 1
     try:
-        return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=zone)
+        return datetime(
+            int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=zone
+        )
     except ValueError:
         return None

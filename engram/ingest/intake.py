@@ -1,4 +1,5 @@
-"""The front half of the path: turn → redact → journal (then acknowledge) → signals → backlog.
+"""The front half of the path: turn → redact → journal (then acknowledge) → signals →
+backlog.
 
 The back half, from a batch to files, is `note_writer.py`.
 """
@@ -20,7 +21,13 @@ from engram.core.language.secrets import redact
 from engram.core.language.triggers import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
-from engram.errors import BadRequestError, BusyError, ConflictError, StorageError, UnavailableError
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    StorageError,
+    UnavailableError,
+)
 from engram.ingest.queue import RESTARTED, Batch, TurnQueue
 from engram.vault import sessions
 from engram.vault.formats import plain_text
@@ -34,14 +41,20 @@ if TYPE_CHECKING:
     from engram.vault.journal import Journal
 
 SESSION = "main"
-TURN_KEYS = frozenset(("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin"))
+TURN_KEYS = frozenset(
+    ("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin")
+)
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
-"""Moments outside are refused: reckoning with them, to the end of a year or in another zone, leaves the calendar."""
+"""Moments outside are refused: reckoning with them, to the end of a year or in another
+zone, leaves the calendar.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a request: unit keys in the order given, and how many were new and known."""
+    """What became of a request: unit keys in the order given, and how many were new and
+    known.
+    """
 
     keys: tuple[str, ...]
     stored: int
@@ -49,33 +62,54 @@ class Accepted:
 
 
 def turn_from(
-    raw: Mapping[str, Any], now: datetime, settings: Settings, fresh_id: str = "", standing: str = "chat"
+    raw: Mapping[str, Any],
+    now: datetime,
+    settings: Settings,
+    fresh_id: str = "",
+    standing: str = "chat",
 ) -> Turn:
-    """One turn of a request, checked and redacted (`X11`); BadRequestError says which field and why.
+    """One turn of a request, checked and redacted (`X11`); BadRequestError says which
+    field and why.
 
-    `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an offset it is local to the
-    vault's zone.
-    `standing` is who hands it in; a turn may claim a lesser one, never a higher one (`X17`).
+    `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an
+    offset it is local to the vault's zone. `standing` is who hands it in; a turn may
+    claim a lesser one, never a higher one (`X17`).
     """
     if unknown := sorted(set(raw) - TURN_KEYS):
-        raise BadRequestError(f"a turn has no {unknown[0]!r}", fix=f"Its keys are {', '.join(sorted(TURN_KEYS))}.")
+        raise BadRequestError(
+            f"a turn has no {unknown[0]!r}",
+            fix=f"Its keys are {', '.join(sorted(TURN_KEYS))}.",
+        )
     text, place = raw.get("text"), f"turn {raw['id']!r}" if raw.get("id") else ""
     if not isinstance(text, str) or not text.strip():
-        raise BadRequestError("there are no words in it", where=place, fix="Give the text that was said.")
+        raise BadRequestError(
+            "there are no words in it", where=place, fix="Give the text that was said."
+        )
     most = settings.policy.journal.turn_bytes
     if len(text.encode("utf-8", "surrogatepass")) > most:
-        raise BadRequestError(f"a turn may have {most} bytes", where=place, fix="Split it.")
+        raise BadRequestError(
+            f"a turn may have {most} bytes", where=place, fix="Split it."
+        )
     role = raw.get("role") or "user"
     if role not in ROLES:
-        raise BadRequestError(f"there is no role {role!r}", fix=f"Use one of: {', '.join(ROLES)}.")
+        raise BadRequestError(
+            f"there is no role {role!r}", fix=f"Use one of: {', '.join(ROLES)}."
+        )
     for name in ("id", "session", "speaker", "persona", "origin"):
         if not isinstance(raw.get(name) or "", str) or len(raw.get(name) or "") > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
-    said_at = now if raw.get("occurred_at") is None else moment(raw["occurred_at"], settings.zone, "occurred_at")
+    said_at = (
+        now
+        if raw.get("occurred_at") is None
+        else moment(raw["occurred_at"], settings.zone, "occurred_at")
+    )
     words = redact(plain_text(text), settings.redact).text
     given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
-    names = {key: name_from(name, settings) if name else "" for key, name in given.items()}
-    if names["id"] != _plain_name(given["id"]):  # two ids must not become one by what was taken out
+    names = {
+        key: name_from(name, settings) if name else "" for key, name in given.items()
+    }
+    # two ids must not become one by what was taken out
+    if names["id"] != _plain_name(given["id"]):
         names["id"] += f" {content_hash(words)[:12]}"
     return Turn(
         id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
@@ -90,7 +124,9 @@ def turn_from(
 
 
 def name_from(text: str, settings: Settings) -> str:
-    """The name of a session, speaker, persona or turn as it is kept: on one line and redacted (`X11`)."""
+    """The name of a session, speaker, persona or turn as it is kept: on one line and
+    redacted (`X11`).
+    """
     return redact(_plain_name(text), settings.redact).text
 
 
@@ -98,10 +134,14 @@ def _plain_name(text: str) -> str:
     return " ".join(plain_text(text).split())
 
 
-def moment(value: object, zone: tzinfo, name: str = "time", *, end: bool = False) -> datetime:
-    """The moment that `value` writes (ISO 8601, or epoch seconds), local to `zone` where it has no offset.
+def moment(
+    value: object, zone: tzinfo, name: str = "time", *, end: bool = False
+) -> datetime:
+    """The moment that `value` writes (ISO 8601, or epoch seconds), local to `zone`
+    where it has no offset.
 
-    With `end` a mere date means its last moment. BadRequestError for what is none of 1900 to 9989.
+    With `end` a mere date means its last moment. BadRequestError for what is none of
+    1900 to 9989.
     """
     found = None
     with suppress(ValueError, TypeError, OverflowError, OSError):
@@ -119,8 +159,12 @@ def moment(value: object, zone: tzinfo, name: str = "time", *, end: bool = False
 
 
 def unread() -> UnavailableError:
-    """Why turns are not taken while the catalogue is begun anew: only it knows which of them are in the vault."""
-    return UnavailableError("the vault is still being read", fix="Nothing was stored; send the turns again.")
+    """Why turns are not taken while the catalogue is begun anew: only it knows which of
+    them are in the vault.
+    """
+    return UnavailableError(
+        "the vault is still being read", fix="Nothing was stored; send the turns again."
+    )
 
 
 @dataclass(slots=True)
@@ -136,12 +180,15 @@ class _Place:
 
 
 class Intake:
-    """Turns on their way in: known ids, their places, the journal; then the backlog, as far as it is durable.
+    """Turns on their way in: known ids, their places, the journal; then the backlog, as
+    far as it is durable.
 
     `accept` may be called from any thread; the rest belongs to the writer.
     """
 
-    def __init__(self, journal: Journal, index: Index, settings: Settings, faults: dict[str, str]) -> None:
+    def __init__(
+        self, journal: Journal, index: Index, settings: Settings, faults: dict[str, str]
+    ) -> None:
         self.journal = journal
         self.index = index
         self.settings = settings
@@ -149,26 +196,35 @@ class Intake:
         self.patterns = table(settings.patterns)
         self.queue = TurnQueue(settings.policy)
         self._lock = threading.Lock()
-        self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}  # session → id → not in the vault yet
-        self._ahead: Counter[str] = Counter()  # how many of them belong to a session file
-        self._places: dict[tuple[str, str | None], list[_Place]] = {}  # looked up; those last asked for stand last
+        # session → id → not in the vault yet
+        self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}
+        # how many of them belong to a session file
+        self._ahead: Counter[str] = Counter()
+        # looked up; those last asked for stand last
+        self._places: dict[tuple[str, str | None], list[_Place]] = {}
 
-    # -- the front half ---------------------------------------------------------------------------
+    # -- the front half ----------------------------------------------------------------
 
     def accept(self, turns: Sequence[Turn], now: datetime) -> Accepted:
-        """Store the new ones of `turns` durably, then answer (`X18`: the next recall finds them).
+        """Store the new ones of `turns` durably, then answer (`X18`: the next recall
+        finds them).
 
-        The same `(session, id)` with the same text is one turn; with another text ConflictError. BusyError
-        when too much waits, BadRequestError when it could never be taken, UnavailableError when the catalogue
-        began anew meanwhile, StorageError when the disk refused. After a fault nothing of it was stored.
+        The same `(session, id)` with the same text is one turn; with another text
+        ConflictError. BusyError when too much waits, BadRequestError when it could
+        never be taken, UnavailableError when the catalogue began anew meanwhile,
+        StorageError when the disk refused. After a fault nothing of it was stored.
         """
         ticket: Future[None] = Future()
         with self._lock:
             known = self.index.known
             keys, fresh, awaited, conflicts = self._sort(turns)
             self._admit(len(fresh), conflicts)
-            placed = {(turn.session, turn.id): self._hold(self._place(turn), ticket) for turn in fresh}
-            if placed and not (known and known == self.index.known):  # what was looked up was not the whole truth
+            placed = {
+                (turn.session, turn.id): self._hold(self._place(turn), ticket)
+                for turn in fresh
+            }
+            # what was looked up was not the whole truth
+            if placed and not (known and known == self.index.known):
                 self._let_go(placed.values())
                 self._places.clear()
                 raise unread()
@@ -176,13 +232,20 @@ class Intake:
         for other in awaited:
             other.result()
         return Accepted(
-            tuple(key or placed[turn.session, turn.id].key for key, turn in zip(keys, turns, strict=True)),
+            tuple(
+                key or placed[turn.session, turn.id].key
+                for key, turn in zip(keys, turns, strict=True)
+            ),
             len(fresh),
             len(turns) - len(fresh),
         )
 
-    def _sort(self, turns: Sequence[Turn]) -> tuple[list[str], list[Turn], list[Future[None]], list[str]]:
-        """Unit keys of known turns ('' for others), the new turns, commits to wait for, conflicting ids."""
+    def _sort(
+        self, turns: Sequence[Turn]
+    ) -> tuple[list[str], list[Turn], list[Future[None]], list[str]]:
+        """Unit keys of known turns ('' for others), the new turns, commits to wait for,
+        conflicting ids.
+        """
         keys: list[str] = []
         fresh: dict[tuple[str, str], Turn] = {}
         awaited: list[Future[None]] = []
@@ -195,7 +258,9 @@ class Intake:
                 filed, commit = pending
                 known, key = filed.turn, filed.key
                 awaited.append(commit)
-            elif known is None and (filed_before := self.index.turn(turn.session, turn.id)):
+            elif known is None and (
+                filed_before := self.index.turn(turn.session, turn.id)
+            ):
                 known, key = filed_before.turn, filed_before.key
             keys.append(key)
             if known is None:
@@ -205,7 +270,9 @@ class Intake:
         return keys, list(fresh.values()), awaited, conflicts
 
     def _admit(self, number: int, conflicts: Sequence[str]) -> None:
-        """Refuse a request with conflicts, or with more new turns than there is room for, now or ever."""
+        """Refuse a request with conflicts, or with more new turns than there is room
+        for, now or ever.
+        """
         if conflicts:
             raise ConflictError(
                 "the same id came with another text",
@@ -215,14 +282,22 @@ class Intake:
         most = self.settings.policy.journal.queue_turns
         if number > most:
             raise BadRequestError(
-                f"one request may bring {most} new turns", fix="Nothing was stored; send fewer at once."
+                f"one request may bring {most} new turns",
+                fix="Nothing was stored; send fewer at once.",
             )
         if number > most - self._ahead.total():
-            raise BusyError("too many turns wait to be filed", retry_after=2, fix="Nothing was stored; try again.")
+            raise BusyError(
+                "too many turns wait to be filed",
+                retry_after=2,
+                fix="Nothing was stored; try again.",
+            )
 
     def _hold(self, filed: FiledTurn, commit: Future[None]) -> FiledTurn:
         """From now on the turn is known, and its place is taken."""
-        self._pending.setdefault(filed.turn.session, {})[filed.turn.id] = (filed, commit)
+        self._pending.setdefault(filed.turn.session, {})[filed.turn.id] = (
+            filed,
+            commit,
+        )
         self._ahead[filed.note] += 1
         return filed
 
@@ -238,7 +313,9 @@ class Intake:
                 if not held:
                     del self._pending[filed.turn.session]
 
-    def _commit(self, placed: list[FiledTurn], ticket: Future[None], now: datetime) -> None:
+    def _commit(
+        self, placed: list[FiledTurn], ticket: Future[None], now: datetime
+    ) -> None:
         try:
             seqs = self.journal.append(placed) if placed else []
         except BaseException as fault:
@@ -247,19 +324,32 @@ class Intake:
             ticket.set_exception(fault)
             raise
         self.index.add_turns(placed)
-        self.queue.add([self._waiting(seq, filed, now) for seq, filed in zip(seqs, placed, strict=True)])
+        self.queue.add(
+            [
+                self._waiting(seq, filed, now)
+                for seq, filed in zip(seqs, placed, strict=True)
+            ]
+        )
         ticket.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> Waiting:
-        if filed.turn.role != "user":  # what an assistant says of itself is no reason to hurry
+        # what an assistant says of itself is no reason to hurry
+        if filed.turn.role != "user":
             return Waiting(seq, filed, "none", now)
-        return Waiting(seq, filed, scan(filed.turn.text, self.patterns, self.settings.policy.signals).level, now)
+        return Waiting(
+            seq,
+            filed,
+            scan(filed.turn.text, self.patterns, self.settings.policy.signals).level,
+            now,
+        )
 
-    # -- places -----------------------------------------------------------------------------------
+    # -- places ------------------------------------------------------------------------
 
     @contextmanager
     def place(self, turn: Turn) -> Iterator[FiledTurn]:
-        """A place in the vault for a turn that does not go through the journal, kept while it is filed."""
+        """A place in the vault for a turn that does not go through the journal, kept
+        while it is filed.
+        """
         done: Future[None] = Future()
         done.set_result(None)
         with self._lock:
@@ -271,14 +361,20 @@ class Intake:
                 self._let_go([filed])
 
     def _place(self, turn: Turn) -> FiledTurn:
-        """The session file and block of a new turn: the file active within the gap with room, else new (E10, X1)."""
+        """The session file and block of a new turn: the file active within the gap with
+        room, else new (E10, X1).
+        """
         policy = self.settings.policy.buffer
         gap = timedelta(minutes=policy.session_gap_minutes)
         size = len(turn.text.encode())
         places = self._thread(turn.session, turn.persona)
         for place in reversed(places):
             near = place.started - gap <= turn.occurred_at <= place.ended + gap
-            if near and place.turns < policy.session_turns and place.size + size <= policy.session_bytes:
+            if (
+                near
+                and place.turns < policy.session_turns
+                and place.size + size <= policy.session_bytes
+            ):
                 break
         else:
             day = turn.occurred_at.astimezone(self.settings.zone)
@@ -292,12 +388,21 @@ class Intake:
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
     def _thread(self, session: str, persona: str | None) -> list[_Place]:
-        """The places of a conversation: its files, and those that only waiting turns have a claim to."""
+        """The places of a conversation: its files, and those that only waiting turns
+        have a claim to.
+        """
         thread = (session, persona)
         places = self._places.pop(thread, None)
         if places is None:
             found = {
-                stem: _Place(stem, known.started, known.ended, known.turns, known.last_block, self._size(known.path))
+                stem: _Place(
+                    stem,
+                    known.started,
+                    known.ended,
+                    known.turns,
+                    known.last_block,
+                    self._size(known.path),
+                )
                 for known in self.index.conversations(*thread)
                 for stem in [known.path.rpartition("/")[2].removesuffix(".md")]
             }
@@ -305,7 +410,10 @@ class Intake:
                 if filed.turn.persona == persona:
                     said, block = filed.turn.occurred_at, int(filed.block[1:])
                     place = found.setdefault(filed.note, _Place(filed.note, said, said))
-                    place.started, place.ended = min(place.started, said), max(place.ended, said)
+                    place.started, place.ended = (
+                        min(place.started, said),
+                        max(place.ended, said),
+                    )
                     if block > place.block:  # it does not stand in the file yet
                         place.block, place.turns = block, place.turns + 1
                         place.size += len(filed.turn.text.encode())
@@ -324,60 +432,102 @@ class Intake:
     def _stem_taken(self, stem: str) -> bool:
         return stem in self._ahead or self.index.holds(sessions.path(stem))
 
-    # -- the backlog, durably -----------------------------------------------------------------------
+    # -- the backlog, durably ----------------------------------------------------------
 
     def recover(self, now: datetime) -> list[str]:
-        """Take up what the journal holds from before; the problems found in it, in words (X20)."""
+        """Take up what the journal holds from before; the problems found in it, in
+        words (X20).
+        """
         left = self.journal.replay()
         done: Future[None] = Future()
         done.set_result(None)
-        held = {seq: Waiting(seq, filed, "none", now, left_over=True) for seq, filed in left.turns}
+        held = {
+            seq: Waiting(seq, filed, "none", now, left_over=True)
+            for seq, filed in left.turns
+        }
         free = held.keys() - {seq for park in left.parked for seq in park.seqs}
         self.queue.add((held[seq] for seq in sorted(free)), RESTARTED)
         latest = now + timedelta(seconds=self.settings.policy.model.retry_most_seconds)
         for park in left.parked:
-            batch = Batch(tuple(held[seq] for seq in park.seqs), RESTARTED, park.attempts, park.filed)
-            until = min(park.retry_at, latest)  # a time far away is one that a wrong clock wrote
+            batch = Batch(
+                tuple(held[seq] for seq in park.seqs),
+                RESTARTED,
+                park.attempts,
+                park.filed,
+            )
+            # a time far away is one that a wrong clock wrote
+            until = min(park.retry_at, latest)
             self.queue.put(batch, "parked", until=until, reason=park.reason)
         for letter in left.dead:
-            items = tuple(Waiting(seq, filed, "none", now) for seq, filed in letter.turns)
-            self.queue.put(Batch(items, RESTARTED, letter.attempts, filed=True), "dead", reason=letter.reason)
+            items = tuple(
+                Waiting(seq, filed, "none", now) for seq, filed in letter.turns
+            )
+            self.queue.put(
+                Batch(items, RESTARTED, letter.attempts, filed=True),
+                "dead",
+                reason=letter.reason,
+            )
         with self._lock:
             for _, filed in left.turns:
                 self._hold(filed, done)
         filed_before = {seq for park in left.parked if park.filed for seq in park.seqs}
-        self.index.add_turns([filed for seq, filed in left.turns if seq not in filed_before])
+        self.index.add_turns(
+            [filed for seq, filed in left.turns if seq not in filed_before]
+        )
         return [problem.message for problem in left.problems]
 
     def counted(self, batch: Batch, now: datetime) -> Batch:
-        """The batch with a restart counted as a try, durably: a turn that kills the process must not do so for ever."""
+        """The batch with a restart counted as a try, durably: a turn that kills the
+        process must not do so for ever.
+        """
         if not any(item.left_over for item in batch.waiting):
             return batch
         items = tuple(replace(item, left_over=False) for item in batch.waiting)
         batch = replace(batch, waiting=items, attempts=batch.attempts + 1)
-        with suppress(StorageError):  # a disk that refuses is no reason to hold the batch back: filing it will tell
-            self.journal.park(batch.seqs, batch.attempts, now, "taken up after a restart", filed=batch.filed)
+        # a disk that refuses is no reason to hold the batch back: filing it will tell
+        with suppress(StorageError):
+            self.journal.park(
+                batch.seqs,
+                batch.attempts,
+                now,
+                "taken up after a restart",
+                filed=batch.filed,
+            )
         self.queue.put(batch, "taken")
         return batch
 
     def placed(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
-        """The batch with its `turns` where their file has them; where a person took a place, all is looked up anew."""
+        """The batch with its `turns` where their file has them; where a person took a
+        place, all is looked up anew.
+        """
         with self._lock:
             for item, filed in zip(batch.waiting, turns, strict=True):
                 session, name = filed.turn.session, filed.turn.id
                 if filed != item.filed and name in self._pending.get(session, {}):
-                    self._pending[session][name] = (filed, self._pending[session][name][1])
+                    self._pending[session][name] = (
+                        filed,
+                        self._pending[session][name][1],
+                    )
                     self._places.pop((session, filed.turn.persona), None)
         pairs = zip(batch.waiting, turns, strict=True)
-        batch = replace(batch, waiting=tuple(replace(item, filed=filed) for item, filed in pairs), filed=True)
+        batch = replace(
+            batch,
+            waiting=tuple(replace(item, filed=filed) for item, filed in pairs),
+            filed=True,
+        )
         self.queue.put(batch, "taken")
         return batch
 
     def still_said(self, batch: Batch) -> list[Batch]:
-        """The batch as its session file says now, without what a person took out; nothing if none is left."""
+        """The batch as its session file says now, without what a person took out;
+        nothing if none is left.
+        """
         if self.index.problems(sessions.path(batch.waiting[0].filed.note)):
             return [batch]  # while the file is not understood, nobody can tell
-        said = [self.index.turn(item.filed.turn.session, item.filed.turn.id) for item in batch.waiting]
+        said = [
+            self.index.turn(item.filed.turn.session, item.filed.turn.id)
+            for item in batch.waiting
+        ]
         pairs = list(zip(batch.waiting, said, strict=True))
         if gone := tuple(item for item, filed in pairs if filed is None):
             self.settled(replace(batch, waiting=gone))
@@ -390,10 +540,16 @@ class Intake:
         self._in_the_vault(batch)
         self.queue.drop(batch)
 
-    def parked(self, batch: Batch, until: datetime, reason: str, *, durable: bool = True) -> None:
-        """The batch waits until `until`; with `durable` its count of tries is kept across a restart."""
+    def parked(
+        self, batch: Batch, until: datetime, reason: str, *, durable: bool = True
+    ) -> None:
+        """The batch waits until `until`; with `durable` its count of tries is kept
+        across a restart.
+        """
         if durable:
-            self.journal.park(batch.seqs, batch.attempts, until, reason, filed=batch.filed)
+            self.journal.park(
+                batch.seqs, batch.attempts, until, reason, filed=batch.filed
+            )
         self.queue.put(batch, "parked", until=until, reason=reason)
 
     def buried(self, batch: Batch, reason: str) -> None:

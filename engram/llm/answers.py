@@ -1,7 +1,9 @@
-"""Questions of consolidation: how a model is asked, how its answer is read, and where answers are kept.
+"""Questions of consolidation: how a model is asked, how its answer is read, and where
+answers are kept.
 
-An answer belongs to its question word for word: asked again, it is read from the file, so that a run repeated
-costs nothing and changes nothing. The file is derived; lost, the questions are asked anew.
+An answer belongs to its question word for word: asked again, it is read from the file,
+so that a run repeated costs nothing and changes nothing. The file is derived; lost, the
+questions are asked anew.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked: a closed JSON schema, and a reading of (reply, material) that trusts nothing.
+    """What is asked: a closed JSON schema, and a reading of (reply, material) that
+    trusts nothing.
 
-    The reading gives the answer, {} where the model has nothing to say, and raises ModelError for what has not
-    the form. `small` says when it is a job for a small model (`B14`): `few` where it shows few statements.
+    The reading gives the answer, {} where the model has nothing to say, and raises
+    ModelError for what has not the form. `small` says when it is a job for a small
+    model (`B14`): `few` where it shows few statements.
     """
 
     schema: Mapping[str, Any]
@@ -42,13 +46,18 @@ TASKS: dict[str, Task] = {}
 
 
 def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
-    """Whether a question is a job for a small model (`B14`): short, or about fewer than 3 statements."""
+    """Whether a question is a job for a small model (`B14`): short, or about fewer than
+    3 statements.
+    """
     size = TASKS[task].small
-    return size == "always" or (size == "few" and len(json.loads(material)["facts"]) < policy.small_statements)
+    return size == "always" or (
+        size == "few" and len(json.loads(material)["facts"]) < policy.small_statements
+    )
 
 
 def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answer:
-    """The model's answer to one question at temperature 0; one without the form is asked for again with the reason.
+    """The model's answer to one question at temperature 0; one without the form is
+    asked for again with the reason.
 
     Raises ModelError.
     """
@@ -76,7 +85,9 @@ def _object(reply: str) -> Mapping[str, Any]:
 
 
 class AnswerCache(dict[str, "Answer"]):
-    """The answers of the past, kept in the file `path`: the latest `most`. Belongs to one thread at a time."""
+    """The answers of the past, kept in the file `path`: the latest `most`. Belongs to
+    one thread at a time.
+    """
 
     def __init__(self, path: Path, most: int) -> None:
         super().__init__()
@@ -99,7 +110,9 @@ class AnswerCache(dict[str, "Answer"]):
         if len(self) > self.most:
             for old in list(self)[: len(self) - self.most // 2]:
                 del self[old]
-            disk.write_derived(self.path, b"".join(_line(*item) for item in self.items()))
+            disk.write_derived(
+                self.path, b"".join(_line(*item) for item in self.items())
+            )
         else:
             disk.append(self.path, _line(key, said))
 

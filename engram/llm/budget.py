@@ -37,8 +37,9 @@ class DailySpend:
 class Budget:
     """The ledger of today, shared by all threads that ask a model.
 
-    `load` gives the mapping that `save` was handed last (or an empty one); a ledger that cannot be read
-    counts as empty. `save` is called after every change, under the lock.
+    `load` gives the mapping that `save` was handed last (or an empty one); a ledger
+    that cannot be read counts as empty. `save` is called after every change, under the
+    lock.
     """
 
     def __init__(
@@ -58,17 +59,28 @@ class Budget:
     def take(self, now: datetime, policy: ModelPolicy, tokens: int) -> None:
         """Reserves one call and the `tokens` of its prompt.
 
-        Raises BudgetSpentError, and reserves nothing, where that would pass the day's calls or tokens.
+        Raises BudgetSpentError, and reserves nothing, where that would pass the day's
+        calls or tokens.
         """
         with self._lock:
             day = self._at(now)
             if day.calls + 1 > policy.calls_per_day:
-                raise _spent(f"{day.calls} of {policy.calls_per_day} model calls", "model.calls_per_day")
+                raise _spent(
+                    f"{day.calls} of {policy.calls_per_day} model calls",
+                    "model.calls_per_day",
+                )
             if day.tokens + tokens > policy.tokens_per_day:
-                raise _spent(f"{day.tokens} of {policy.tokens_per_day} model tokens", "model.tokens_per_day")
-            self._put(replace(day, calls=day.calls + 1, tokens_in=day.tokens_in + tokens))
+                raise _spent(
+                    f"{day.tokens} of {policy.tokens_per_day} model tokens",
+                    "model.tokens_per_day",
+                )
+            self._put(
+                replace(day, calls=day.calls + 1, tokens_in=day.tokens_in + tokens)
+            )
 
-    def settle(self, now: datetime, reserved: int, tokens_in: int, tokens_out: int) -> None:
+    def settle(
+        self, now: datetime, reserved: int, tokens_in: int, tokens_out: int
+    ) -> None:
         """Puts the tokens that were really used in the place of the reserved ones."""
         with self._lock:
             day = self._at(now)
@@ -111,15 +123,22 @@ def ledger(path: Path) -> Budget:
 
 def _spent(what: str, key: str) -> BudgetSpentError:
     return BudgetSpentError(
-        f"Today's budget is spent: {what}", fix=f"The batch waits until tomorrow; raise {key} to go on."
+        f"Today's budget is spent: {what}",
+        fix=f"The batch waits until tomorrow; raise {key} to go on.",
     )
 
 
 def _day_from(saved: Mapping[str, Any]) -> DailySpend:
-    counts = {item.name: saved.get(item.name) for item in fields(DailySpend) if item.name != "date"}
+    counts = {
+        item.name: saved.get(item.name)
+        for item in fields(DailySpend)
+        if item.name != "date"
+    }
     sound = all(type(count) is int and count >= 0 for count in counts.values())
     return (
         DailySpend(**saved)
-        if sound and isinstance(saved.get("date"), str) and len(saved) == len(counts) + 1
+        if sound
+        and isinstance(saved.get("date"), str)
+        and len(saved) == len(counts) + 1
         else DailySpend()
     )

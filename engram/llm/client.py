@@ -1,8 +1,10 @@
-"""A language model: one prompt, one answer, in whichever form of the API its server knows.
+"""A language model: one prompt, one answer, in whichever form of the API its server
+knows.
 
-The ladder of API forms (`forms.py`): Responses API with a JSON schema, on the default address; chat
-completions with a strict schema, with "any JSON object", plain. A server that does not know a form is asked
-in the next one; the form that worked is remembered as long as the `Model` lives.
+The ladder of API forms (`forms.py`): Responses API with a JSON schema, on the default
+address; chat completions with a strict schema, with "any JSON object", plain. A server
+that does not know a form is asked in the next one; the form that worked is remembered
+as long as the `Model` lives.
 """
 
 from __future__ import annotations
@@ -35,18 +37,25 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A language model behind an endpoint, with its budget. May be shared between threads.
+    """A language model behind an endpoint, with its budget. May be shared between
+    threads.
 
     Raises ConfigError at once where the settings cannot work (`Endpoint`).
     """
 
     def __init__(
-        self, settings: ModelSettings, policy: ModelPolicy, spend: Budget, clock: Callable[[], datetime]
+        self,
+        settings: ModelSettings,
+        policy: ModelPolicy,
+        spend: Budget,
+        clock: Callable[[], datetime],
     ) -> None:
         self._endpoint = Endpoint(settings, policy, spend, clock)
         self._settings = settings
         self._policy = policy
-        responses = settings.api == "responses" or (settings.api == "auto" and self._endpoint.is_default)
+        responses = settings.api == "responses" or (
+            settings.api == "auto" and self._endpoint.is_default
+        )
         self._form = LADDER[0] if responses else LADDER[1]
         self._warm = True
 
@@ -65,19 +74,32 @@ class Model:
         """Calls, tokens and failures of today."""
         return self._endpoint.spent
 
-    def complete(self, task: str, system: str, user: str, schema: Mapping[str, Any], temperature: float) -> str:
-        """The model's answer to one prompt, freed of fences and talk; JSON if the model did as asked.
+    def complete(
+        self,
+        task: str,
+        system: str,
+        user: str,
+        schema: Mapping[str, Any],
+        temperature: float,
+    ) -> str:
+        """The model's answer to one prompt, freed of fences and talk; JSON if the model
+        did as asked.
 
-        `task` is one word for the server and for errors; `schema` is a closed JSON schema.
-        Raises ModelError for every fault of the endpoint, BudgetSpentError when the day's budget is spent.
+        `task` is one word for the server and for errors; `schema` is a closed JSON
+        schema. Raises ModelError for every fault of the endpoint, BudgetSpentError when
+        the day's budget is spent.
         """
-        question = ModelRequest(task, encodable(system), encodable(user), schema, temperature)
+        question = ModelRequest(
+            task, encodable(system), encodable(user), schema, temperature
+        )
         while True:
             form, warm = self._form, self._warm
             body = request(form, question, self._settings.name, warm=warm)
             reserved = self._endpoint.estimate(json.dumps(body))
             with self._endpoint.counted(task, reserved):
-                reply = self._endpoint.ask(_creation(form, body), reserved, self._limits)
+                reply = self._endpoint.ask(
+                    _creation(form, body), reserved, self._limits
+                )
                 if reply.status // 100 == 2:
                     return self._text(form, reply, reserved)
                 words = self._endpoint.said(reply)
@@ -91,8 +113,14 @@ class Model:
 
     @property
     def _limits(self) -> Limits:
-        """The bytes are those of the longest text, each character at worst escaped as six, and its frame."""
-        return Limits(self._policy.timeout_seconds, 6 * self._policy.max_reply_chars + 65536, "model.timeout")
+        """The bytes are those of the longest text, each character at worst escaped as
+        six, and its frame.
+        """
+        return Limits(
+            self._policy.timeout_seconds,
+            6 * self._policy.max_reply_chars + 65536,
+            "model.timeout",
+        )
 
     def _text(self, form: ApiForm, reply: Reply, reserved: int) -> str:
         answer = read(form, reply.raw)
@@ -112,10 +140,19 @@ def _creation(form: ApiForm, body: dict[str, Any]) -> Callable[[Any], Awaitable[
 def _accept(answer: ModelResponse, policy: ModelPolicy) -> None:
     """Raises ModelError where the model gave no whole answer."""
     if answer.refusal or answer.finish == "content_filter":
-        raise ModelError("The model refused to answer", retryable=False, fix="Another model may take this text.")
+        raise ModelError(
+            "The model refused to answer",
+            retryable=False,
+            fix="Another model may take this text.",
+        )
     if answer.finish == "length":
-        raise ModelError("The model's answer was cut off", fix="Give the server more room for answers.")
+        raise ModelError(
+            "The model's answer was cut off",
+            fix="Give the server more room for answers.",
+        )
     if not answer.text.strip():
         raise ModelError("The model's answer is empty", fix="It is tried again later.")
     if len(answer.text) > policy.max_reply_chars:
-        raise ModelError("The model's answer is too large", fix="The limit is max_reply_chars.")
+        raise ModelError(
+            "The model's answer is too large", fix="The limit is max_reply_chars."
+        )

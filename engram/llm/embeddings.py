@@ -1,7 +1,8 @@
 """Text as vectors, by any OpenAI-compatible server (rows A1, A6, A14, X24).
 
-A vector is the bytes of 32-bit floats of this machine, of length 1: a dot product is a cosine. A reply is a
-stranger's: as many vectors as texts, in their order, all of one dimension, all numbers finite, or ModelError.
+A vector is the bytes of 32-bit floats of this machine, of length 1: a dot product is a
+cosine. A reply is a stranger's: as many vectors as texts, in their order, all of one
+dimension, all numbers finite, or ModelError.
 """
 
 from __future__ import annotations
@@ -27,49 +28,66 @@ _NUMBER_BYTES = 32
 
 
 class Embedder:
-    """An embedding model behind an endpoint, with its share of the day's budget. May be shared between threads.
+    """An embedding model behind an endpoint, with its share of the day's budget. May be
+    shared between threads.
 
-    The share leaves the rest of the day to the language model, which has no other way to learn. Raises
-    ConfigError at once where the settings cannot work (`Endpoint`).
+    The share leaves the rest of the day to the language model, which has no other way
+    to learn. Raises ConfigError at once where the settings cannot work (`Endpoint`).
     """
 
     def __init__(
-        self, settings: EmbeddingSettings, policy: Policy, spend: Budget, clock: Callable[[], datetime]
+        self,
+        settings: EmbeddingSettings,
+        policy: Policy,
+        spend: Budget,
+        clock: Callable[[], datetime],
     ) -> None:
         share = policy.vectors.budget_share
         model = policy.model
         budget = replace(
-            model, calls_per_day=int(model.calls_per_day * share), tokens_per_day=int(model.tokens_per_day * share)
+            model,
+            calls_per_day=int(model.calls_per_day * share),
+            tokens_per_day=int(model.tokens_per_day * share),
         )
         self._endpoint = Endpoint(settings, budget, spend, clock)
         self._name = settings.name
         self._policy = policy.vectors
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text, in batches, from the beginning of those that are long; no text may be blank.
+        """A vector for each text, in batches, from the beginning of those that are
+        long; no text may be blank.
 
-        Raises ModelError for every fault of the endpoint, BudgetSpentError when the share is spent. `retryable`
-        is False where a text is the reason, as when it is too long for the model.
+        Raises ModelError for every fault of the endpoint, BudgetSpentError when the
+        share is spent. `retryable` is False where a text is the reason, as when it is
+        too long for the model.
         """
         policy, found = self._policy, list[bytes]()
         for first in range(0, len(texts), policy.texts):
-            found += self._batch(texts[first : first + policy.texts], policy.timeout_seconds)
+            found += self._batch(
+                texts[first : first + policy.texts], policy.timeout_seconds
+            )
         if len(set(map(len, found))) > 1:
             raise _misshapen("its vectors differ in length")
         return found
 
     def question(self, text: str) -> bytes:
-        """The vector of a question, soon: somebody waits for the answer. Raises as `embed`."""
+        """The vector of a question, soon: somebody waits for the answer. Raises as
+        `embed`.
+        """
         return self._batch([text], self._policy.question_seconds)[0]
 
     def _batch(self, texts: Sequence[str], seconds: float) -> list[bytes]:
         policy, endpoint = self._policy, self._endpoint
         sent = [encodable(text[: policy.chars]) for text in texts]
-        limits = Limits(seconds, _NUMBER_BYTES * policy.most_dimension * len(sent) + 65536)
+        limits = Limits(
+            seconds, _NUMBER_BYTES * policy.most_dimension * len(sent) + 65536
+        )
         reserved = endpoint.estimate("".join(sent))
         body = {"model": self._name, "input": sent, "encoding_format": "float"}
         with endpoint.counted("embed", reserved):
-            reply = endpoint.ask(lambda client: client.embeddings.create(**body), reserved, limits)
+            reply = endpoint.ask(
+                lambda client: client.embeddings.create(**body), reserved, limits
+            )
             if reply.status // 100 != 2:
                 raise endpoint.refusal(reply)
             vectors, tokens = read(reply.raw, len(sent), policy.most_dimension)
@@ -79,20 +97,30 @@ class Embedder:
 
 
 def read(raw: bytes, count: int, most: int) -> tuple[list[bytes], int | None]:
-    """The `count` vectors of a reply in the order asked for, and the tokens it says they took, if it does.
+    """The `count` vectors of a reply in the order asked for, and the tokens it says
+    they took, if it does.
 
-    Raises ModelError where it is no such reply: another number of vectors, of another length, or longer than
-    `most`, numbers that are none, a vector of nothing but zeros.
+    Raises ModelError where it is no such reply: another number of vectors, of another
+    length, or longer than `most`, numbers that are none, a vector of nothing but zeros.
     """
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        raise ModelError("The endpoint's answer is not JSON", fix="Is the base URL that of a model server?") from None
+        raise ModelError(
+            "The endpoint's answer is not JSON",
+            fix="Is the base URL that of a model server?",
+        ) from None
     items = body.get("data") if isinstance(body, dict) else None
-    if not isinstance(items, list) or len(items) != count or not all(isinstance(item, dict) for item in items):
+    if (
+        not isinstance(items, list)
+        or len(items) != count
+        or not all(isinstance(item, dict) for item in items)
+    ):
         raise _misshapen(f"it does not hold {count} vectors")
     numbers = [item.get("index", place) for place, item in enumerate(items)]
-    if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(count)):
+    if not all(type(number) is int for number in numbers) or sorted(numbers) != list(
+        range(count)
+    ):
         raise _misshapen("its vectors are not numbered")
     placed = dict(zip(numbers, items, strict=True))
     vectors = [_unit(placed[place].get("embedding"), most) for place in range(count)]
@@ -118,4 +146,7 @@ def _unit(numbers: Any, most: int) -> bytes:
 
 
 def _misshapen(why: str) -> ModelError:
-    return ModelError(f"The endpoint's answer is no embedding: {why}", fix="Is this an embedding model?")
+    return ModelError(
+        f"The endpoint's answer is no embedding: {why}",
+        fix="Is this an embedding model?",
+    )

@@ -1,8 +1,9 @@
 """The one place that sends anything to a model's server, through the `openai` package.
 
-The endpoint is a stranger. It gets our key and the request and no other header of ours; it cannot send us
-elsewhere, keep us longer than the timeout, or make us read more than the cap. Every fault of it is a
-`ModelError`, and `retryable` is False only where the batch itself is the reason.
+The endpoint is a stranger. It gets our key and the request and no other header of ours;
+it cannot send us elsewhere, keep us longer than the timeout, or make us read more than
+the cap. Every fault of it is a `ModelError`, and `retryable` is False only where the
+batch itself is the reason.
 """
 
 from __future__ import annotations
@@ -29,17 +30,31 @@ if TYPE_CHECKING:
     from engram.llm.budget import Budget, DailySpend
 
 DEFAULT_URL = "https://api.openai.com/v1"
-_METADATA = {"metadata", "metadata.google.internal", "metadata.goog", "100.100.100.200", "fd00:ec2::254"}
+_METADATA = {
+    "metadata",
+    "metadata.google.internal",
+    "metadata.goog",
+    "100.100.100.200",
+    "fd00:ec2::254",
+}
 _HEADERS = {"host", "connection", "content-type", "content-length"}
-_OURS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "engram"}
+_OURS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "User-Agent": "engram",
+}
 
 
 class RateLimitedError(ModelError):
-    """The endpoint asks us to slow down; `retry_after` are the seconds it named, or None."""
+    """The endpoint asks us to slow down; `retry_after` are the seconds it named, or
+    None.
+    """
 
     status = 429
 
-    def __init__(self, what: str, *, retry_after: float | None, where: str = "", fix: str = "") -> None:
+    def __init__(
+        self, what: str, *, retry_after: float | None, where: str = "", fix: str = ""
+    ) -> None:
         super().__init__(what, where=where, fix=fix)
         self.retry_after = retry_after
 
@@ -55,7 +70,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may take: seconds from the name lookup to the last byte, and bytes of the reply.
+    """What one call may take: seconds from the name lookup to the last byte, and bytes
+    of the reply.
 
     `key` is the setting that holds the seconds, if there is one.
     """
@@ -68,8 +84,8 @@ class Limits:
 class Endpoint:
     """A server and the day's budget. May be shared between threads.
 
-    Raises ConfigError at once where the settings cannot work: no key for the default address, plain http to
-    another machine, a link-local or metadata address.
+    Raises ConfigError at once where the settings cannot work: no key for the default
+    address, plain http to another machine, a link-local or metadata address.
     """
 
     def __init__(
@@ -98,7 +114,8 @@ class Endpoint:
 
     @contextmanager
     def counted(self, task: str, tokens: int) -> Iterator[None]:
-        """One call of `task` in the budget, its prompt estimated as `tokens`; a ModelError inside is a failure.
+        """One call of `task` in the budget, its prompt estimated as `tokens`; a
+        ModelError inside is a failure.
 
         Raises BudgetSpentError, and counts nothing, when the day's budget is spent.
         """
@@ -114,8 +131,12 @@ class Endpoint:
         """The tokens that a call really took, in the place of those it reserved."""
         self._spend.settle(self._clock(), reserved, tokens_in, tokens_out)
 
-    def ask(self, create: Callable[[Any], Awaitable[Any]], reserved: int, limits: Limits) -> Reply:
-        """One request, made by `create` from the client with raw responses; a refusal is a reply too."""
+    def ask(
+        self, create: Callable[[Any], Awaitable[Any]], reserved: int, limits: Limits
+    ) -> Reply:
+        """One request, made by `create` from the client with raw responses; a refusal
+        is a reply too.
+        """
         import openai
 
         try:
@@ -123,17 +144,24 @@ class Endpoint:
         except (TimeoutError, openai.APITimeoutError):
             raise ModelError(
                 f"The model gave no complete answer within {limits.seconds:g} seconds",
-                fix="Is the server busy?" + (f" The limit is {limits.key}." if limits.key else ""),
+                fix="Is the server busy?"
+                + (f" The limit is {limits.key}." if limits.key else ""),
             ) from None
         except openai.OpenAIError as error:
             self.used(reserved)
             if type(error.__cause__).__name__ == "ConnectError":
-                raise ModelError("Cannot connect to the model", fix="Is the server running?") from None
-            raise ModelError("The connection to the model broke off", fix="It is tried again later.") from None
+                raise ModelError(
+                    "Cannot connect to the model", fix="Is the server running?"
+                ) from None
+            raise ModelError(
+                "The connection to the model broke off", fix="It is tried again later."
+            ) from None
         if reply.status // 100 != 2:
             self.used(reserved)
         elif len(reply.raw) > limits.most_bytes:
-            raise ModelError("The model's answer is too large", fix="It was not read to its end.")
+            raise ModelError(
+                "The model's answer is too large", fix="It was not read to its end."
+            )
         return reply
 
     def said(self, reply: Reply) -> str:
@@ -147,7 +175,9 @@ class Endpoint:
             return status_fault(reply.status, words, self._settings.section)
         wait = _retry_after(reply.headers.get("retry-after", ""), self._clock())
         return RateLimitedError(
-            f"The endpoint asks to slow down: {words or 429}", retry_after=wait, fix="It is tried again later."
+            f"The endpoint asks to slow down: {words or 429}",
+            retry_after=wait,
+            fix="It is tried again later.",
         )
 
     def estimate(self, text: str) -> int:
@@ -161,37 +191,62 @@ def encodable(text: str) -> str:
 
 
 def checked_host(settings: ModelSettings | EmbeddingSettings) -> str:
-    """`host` or `host:port` of the endpoint. Raises ConfigError for an address or key that must not be used."""
+    """`host` or `host:port` of the endpoint. Raises ConfigError for an address or key
+    that must not be used.
+    """
     key, name = settings.api_key, f"{settings.section}.base_url"
 
     def bad(what: str, fix: str) -> ConfigError:
         return ConfigError(what, where=settings.section, fix=fix)
 
     if key and not re.fullmatch(r"[!-~]+", key):
-        raise bad("The model's API key holds blanks or characters that no key has", "Copy the key again.")
+        raise bad(
+            "The model's API key holds blanks or characters that no key has",
+            "Copy the key again.",
+        )
     if settings.base_url is None:
         if not key:
-            raise bad("The default model endpoint needs an API key", f"Set a key, or {name} to a local server.")
+            raise bad(
+                "The default model endpoint needs an API key",
+                f"Set a key, or {name} to a local server.",
+            )
         return urlsplit(DEFAULT_URL).netloc
     try:
         url = urlsplit(settings.base_url)
         host, port = url.hostname or "", url.port
     except ValueError:
-        raise bad(f"{name} is not an address", "Example: http://127.0.0.1:11434/v1") from None
+        raise bad(
+            f"{name} is not an address", "Example: http://127.0.0.1:11434/v1"
+        ) from None
     if url.scheme not in {"http", "https"} or not re.fullmatch(r"[a-z0-9.:-]+", host):
         raise bad(f"{name} is not an address", "Example: http://127.0.0.1:11434/v1")
     if url.username or url.password or url.query or url.fragment:
-        raise bad(f"{name} holds more than an address", "A key belongs in the key file or the environment.")
+        raise bad(
+            f"{name} holds more than an address",
+            "A key belongs in the key file or the environment.",
+        )
     address = _address(host)
-    if host.rstrip(".") in _METADATA or (address and (address.is_link_local or str(address) in _METADATA)):
-        raise bad(f"{name} leads to {host}, an address of the machine's own network", "Models are not there.")
-    if url.scheme == "http" and not (address.is_loopback if address else host == "localhost"):
-        raise bad(f"{name} is plain http to {host}", "Use https; plain http is for this machine only (127.0.0.1).")
+    if host.rstrip(".") in _METADATA or (
+        address and (address.is_link_local or str(address) in _METADATA)
+    ):
+        raise bad(
+            f"{name} leads to {host}, an address of the machine's own network",
+            "Models are not there.",
+        )
+    if url.scheme == "http" and not (
+        address.is_loopback if address else host == "localhost"
+    ):
+        raise bad(
+            f"{name} is plain http to {host}",
+            "Use https; plain http is for this machine only (127.0.0.1).",
+        )
     return f"{host}:{port}" if port else host
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that `host` spells, also in the old forms (`0x7f.1`, `2852039166`); None for a name."""
+    """The address that `host` spells, also in the old forms (`0x7f.1`, `2852039166`);
+    None for a name.
+    """
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -203,11 +258,15 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 async def _post(
-    settings: ModelSettings | EmbeddingSettings, create: Callable[[Any], Awaitable[Any]], limits: Limits
+    settings: ModelSettings | EmbeddingSettings,
+    create: Callable[[Any], Awaitable[Any]],
+    limits: Limits,
 ) -> Reply:
-    """One request and its reply, read to the cap; the timeout covers all of it, from the name lookup on.
+    """One request and its reply, read to the cap; the timeout covers all of it, from
+    the name lookup on.
 
-    The transport decides which headers leave the machine, whatever the environment would add.
+    The transport decides which headers leave the machine, whatever the environment
+    would add.
     """
     import asyncio
     import ssl
@@ -215,16 +274,29 @@ async def _post(
     import openai
 
     base_url = settings.base_url or DEFAULT_URL
-    # Plain http asks for no certificates, and to load those of the world takes longer than a question should.
-    verify = True if base_url.lower().startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Plain http asks for no certificates, and to load those of the world takes longer
+    # than a question should.
+    verify = (
+        True
+        if base_url.lower().startswith("https:")
+        else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    )
 
     class Transport(openai.DefaultAsyncHttpxClient):
         async def send(self, request: Any, **options: Any) -> Any:
-            headers = {name: request.headers[name] for name in _HEADERS if name in request.headers} | _OURS
+            headers = {
+                name: request.headers[name]
+                for name in _HEADERS
+                if name in request.headers
+            } | _OURS
             if settings.api_key:
                 headers["Authorization"] = f"Bearer {settings.api_key}"
             bare_request = type(request)(
-                request.method, request.url, headers=headers, content=request.content, extensions=request.extensions
+                request.method,
+                request.url,
+                headers=headers,
+                content=request.content,
+                extensions=request.extensions,
             )
             response = await super().send(bare_request, **options | {"stream": True})
             raw = bytearray()
@@ -234,9 +306,13 @@ async def _post(
                     break
             await response.aclose()
             kept = {
-                name: response.headers[name] for name in ("content-type", "retry-after") if name in response.headers
+                name: response.headers[name]
+                for name in ("content-type", "retry-after")
+                if name in response.headers
             }
-            return type(response)(response.status_code, headers=kept, content=bytes(raw), request=request)
+            return type(response)(
+                response.status_code, headers=kept, content=bytes(raw), request=request
+            )
 
     async with (
         asyncio.timeout(limits.seconds),
@@ -245,7 +321,9 @@ async def _post(
             base_url=base_url,
             max_retries=0,
             timeout=limits.seconds,
-            http_client=Transport(trust_env=False, follow_redirects=False, verify=verify),
+            http_client=Transport(
+                trust_env=False, follow_redirects=False, verify=verify
+            ),
         ) as client,
     ):
         try:
@@ -256,7 +334,9 @@ async def _post(
 
 
 def _run(start: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
-    """Runs a coroutine to its end, also for a caller whose thread has an event loop already."""
+    """Runs a coroutine to its end, also for a caller whose thread has an event loop
+    already.
+    """
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -271,9 +351,15 @@ def _run(start: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
 
 
 def _retry_after(value: str, now: datetime) -> float | None:
-    """Seconds from a `Retry-After` header, which holds seconds or a date; None where it holds neither."""
+    """Seconds from a `Retry-After` header, which holds seconds or a date; None where it
+    holds neither.
+    """
     try:
-        seconds = float(value) if value.strip()[:1].isdigit() else (parsedate_to_datetime(value) - now).total_seconds()
+        seconds = (
+            float(value)
+            if value.strip()[:1].isdigit()
+            else (parsedate_to_datetime(value) - now).total_seconds()
+        )
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, seconds)

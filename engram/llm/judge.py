@@ -1,7 +1,8 @@
-"""The one verdict of the write ladder: is a new statement the same as, against, or beside what is known (row A9).
+"""The one verdict of the write ladder: is a new statement the same as, against, or
+beside what is known (row A9).
 
-The answer can only name one of the statements that were shown. What cannot be read, or names none of them, is
-independent, the answer that changes nothing.
+The answer can only name one of the statements that were shown. What cannot be read, or
+names none of them, is independent, the answer that changes nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ RELATIONS: tuple[RelationKind, ...] = get_args(RelationKind)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"relation": {"type": "string", "enum": list(RELATIONS)}, "index": {"type": "integer"}},
+    "properties": {
+        "relation": {"type": "string", "enum": list(RELATIONS)},
+        "index": {"type": "integer"},
+    },
     "required": ["relation", "index"],
     "additionalProperties": False,
 }
@@ -33,11 +37,15 @@ _NUMBER = re.compile(r"[\s\"'(\[#*]*([0-9]{1,3})\s*(?:[.):,;-].*)?", re.DOTALL)
 _NONE = re.compile(r"\W*(?:none|independent)\b.*", re.IGNORECASE | re.DOTALL)
 
 
-def judge(model: Model, text: str, candidates: Sequence[str], policy: LadderPolicy) -> Judgement:
-    """What `text` is to the numbered `candidates` (`A9`): one question at temperature 0, none without candidates.
+def judge(
+    model: Model, text: str, candidates: Sequence[str], policy: LadderPolicy
+) -> Judgement:
+    """What `text` is to the numbered `candidates` (`A9`): one question at temperature
+    0, none without candidates.
 
-    An answer that a model refuses, or that cannot be read, is independent with a warning. Raises ModelError only
-    for what may work later: the endpoint failed, hangs, or the day's budget is spent.
+    An answer that a model refuses, or that cannot be read, is independent with a
+    warning. Raises ModelError only for what may work later: the endpoint failed, hangs,
+    or the day's budget is spent.
     """
     if not candidates:
         return Judgement("independent")
@@ -54,7 +62,10 @@ def judge(model: Model, text: str, candidates: Sequence[str], policy: LadderPoli
 def prompt(text: str, candidates: Sequence[str]) -> tuple[str, str]:
     """System text and question; every statement is a JSON string on a line of its own."""
     parts = sections("judge")
-    known = "\n".join(f"{number}. {quoted(candidate)}" for number, candidate in enumerate(candidates, 1))
+    known = "\n".join(
+        f"{number}. {quoted(candidate)}"
+        for number, candidate in enumerate(candidates, 1)
+    )
     before, _, after = parts["user"].partition("{{new}}")
     return parts["system"], before + quoted(text) + after.replace("{{known}}", known)
 
@@ -62,8 +73,9 @@ def prompt(text: str, candidates: Sequence[str]) -> tuple[str, str]:
 def read_judgement(reply: str, candidates: int) -> Judgement:
     """The verdict in a reply about so many candidates; it trusts nothing (`A9`).
 
-    `{"relation": …, "index": …}`; a bare number, `2` or `2. because …`, means that it contradicts that one;
-    `NONE` means none. Everything else is independent, with a warning that says what was wrong.
+    `{"relation": …, "index": …}`; a bare number, `2` or `2. because …`, means that it
+    contradicts that one; `NONE` means none. Everything else is independent, with a
+    warning that says what was wrong.
     """
     relation, index = _read(reply)
     if relation == "independent":
@@ -71,7 +83,9 @@ def read_judgement(reply: str, candidates: int) -> Judgement:
     if relation is None or index is None:
         return Judgement("independent", warning="the verdict cannot be read")
     if not 1 <= index <= candidates:
-        return Judgement("independent", warning="the verdict names no statement that was shown")
+        return Judgement(
+            "independent", warning="the verdict names no statement that was shown"
+        )
     return Judgement(relation, index)
 
 
@@ -92,7 +106,11 @@ def _relation(value: object) -> RelationKind | None:
     if not isinstance(value, str):
         return None
     word = value.strip().casefold()
-    return "independent" if word == "none" else next((known for known in RELATIONS if known == word), None)
+    return (
+        "independent"
+        if word == "none"
+        else next((known for known in RELATIONS if known == word), None)
+    )
 
 
 def _index(value: object) -> int | None:

@@ -1,4 +1,6 @@
-"""The words that are sent to a model: prompt files by section, and texts that cannot break out of their line."""
+"""The words that are sent to a model: prompt files by section, and texts that cannot
+break out of their line.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,20 @@ _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
 @cache
 def sections(name: str) -> Mapping[str, str]:
     """The parts of the prompt file `name`, each under its heading `# part`."""
-    raw = files("engram.llm").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    raw = (
+        files("engram.llm")
+        .joinpath("prompts", f"{name}.md")
+        .read_text(encoding="utf-8")
+    )
     parts = re.split(r"^# (\w+)\n", raw, flags=re.MULTILINE)
-    return {heading: part.strip() for heading, part in zip(parts[1::2], parts[2::2], strict=True)}
+    return {
+        heading: part.strip()
+        for heading, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 def quoted(text: str) -> str:
-    """`text` as a JSON string on one line, so that it ends where it ends and nothing in it opens a new line."""
+    """`text` as a JSON string on one line, so that it ends where it ends and nothing in
+    it opens a new line.
+    """
     return json.dumps(text, ensure_ascii=False).translate(_BREAKS)

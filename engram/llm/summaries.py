@@ -1,7 +1,9 @@
-"""A conversation in short, by a model: what is asked, and a reading that trusts nothing (rows A27, E9–E12).
+"""A conversation in short, by a model: what is asked, and a reading that trusts nothing
+(rows A27, E9–E12).
 
-What a model says of a talk is shown to people and to other models: so it is cut to its length, stands on one
-line, runs nowhere, and what reads like an instruction is left out. Nobody is named whom the talk does not name.
+What a model says of a talk is shown to people and to other models: so it is cut to its
+length, stands on one line, runs nowhere, and what reads like an instruction is left
+out. Nobody is named whom the talk does not name.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ SECTIONS = ("profile", "projects", "people", "open_loops")
 
 @dataclass(frozen=True, slots=True)
 class ReplyShape:
-    """The parts of an answer: texts with their greatest length, lists with that of an item.
+    """The parts of an answer: texts with their greatest length, lists with that of an
+    item.
 
     `wanted` is the part that must say something.
     """
@@ -41,13 +44,22 @@ class ReplyShape:
     def schema(self) -> dict[str, Any]:
         """The closed JSON schema of it."""
         lists = {"type": "array", "items": {"type": "string"}}
-        parts = {name: {"type": "string"} for name in self.texts} | dict.fromkeys(self.lists, lists)
-        return {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+        parts = {name: {"type": "string"} for name in self.texts} | dict.fromkeys(
+            self.lists, lists
+        )
+        return {
+            "type": "object",
+            "properties": parts,
+            "required": list(parts),
+            "additionalProperties": False,
+        }
 
     def read(self, said: Any, material: Any) -> Mapping[str, Any]:
-        """The answer in `said` about `material`. Raises ModelError where it has not the form.
+        """The answer in `said` about `material`. Raises ModelError where it has not the
+        form.
 
-        A missing part, or one that says nothing, is empty; an item that is no text is left out.
+        A missing part, or one that says nothing, is empty; an item that is no text is
+        left out.
         """
         found: dict[str, Any] = {}
         for name, chars in self.texts.items():
@@ -60,7 +72,11 @@ class ReplyShape:
             if not isinstance(value, list):
                 raise ModelError(f"{name} is no list")
             lines = (_line(item, chars) for item in value if isinstance(item, str))
-            kept = dict.fromkeys(line for line in lines if line and (name != "people" or _named(line, material)))
+            kept = dict.fromkeys(
+                line
+                for line in lines
+                if line and (name != "people" or _named(line, material))
+            )
             found[name] = list(kept)[: self.items]
         if self.wanted and not found[self.wanted]:
             raise ModelError(f"{self.wanted} says nothing")
@@ -68,7 +84,9 @@ class ReplyShape:
 
 
 def _line(text: str, chars: int) -> str:
-    """One inert line of at most so many characters; '' for what reads like an instruction, or says NONE."""
+    """One inert line of at most so many characters; '' for what reads like an
+    instruction, or says NONE.
+    """
     plain = " ".join(plain_text(text).split())
     if plain.strip(".").casefold() in {"none", "n/a", "null"} or instruction(plain):
         return ""
@@ -89,7 +107,16 @@ SESSION = ReplyShape(
     _LIMITS.items,
     wanted="one_liner",
 )
-SPINE = ReplyShape({}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items)
+SPINE = ReplyShape(
+    {}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items
+)
 
-for _name, _form in (("rolling", ROLLING), ("session", SESSION), ("episode", EPISODE), ("spine", SPINE)):
-    TASKS[_name] = Task(_form.schema, _form.read, small="never" if _name == "spine" else "always")
+for _name, _form in (
+    ("rolling", ROLLING),
+    ("session", SESSION),
+    ("episode", EPISODE),
+    ("spine", SPINE),
+):
+    TASKS[_name] = Task(
+        _form.schema, _form.read, small="never" if _name == "spine" else "always"
+    )

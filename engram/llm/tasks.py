@@ -1,8 +1,9 @@
-"""What a model is asked to do: a prompt, a schema, and a reading of the reply that trusts nothing.
+"""What a model is asked to do: a prompt, a schema, and a reading of the reply that
+trusts nothing.
 
-A task either gives a validated record or raises ModelError. The raw reply never becomes a memory: where row
-A4 would keep an unreadable reply whole, we ask once more and then say that the model failed, so that the
-batch waits and no chatter is filed as fact.
+A task either gives a validated record or raises ModelError. The raw reply never becomes
+a memory: where row A4 would keep an unreadable reply whole, we ask once more and then
+say that the model failed, so that the batch waits and no chatter is filed as fact.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from unicodedata import category, east_asian_width
 from engram.core.entities import LIFETIMES, OWNER, is_owner, key, label
 from engram.core.language.dates import resolve
 from engram.core.policy import ImportancePolicy
-from engram.core.records import CATEGORIES, ENTITY_TYPES, Candidate, Extraction, Relation
+from engram.core.records import (
+    CATEGORIES,
+    ENTITY_TYPES,
+    Candidate,
+    Extraction,
+    Relation,
+)
 from engram.core.text import content_hash
 from engram.errors import ModelError
 
@@ -63,16 +70,27 @@ _RELATION = {
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     """An object with exactly these properties, the only kind that strict servers take."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 SCHEMA = _closed(
     {
         name: {"type": "array", "items": _closed(item)}
-        for name, item in (("facts", _FACT), ("entities", _ENTITY), ("relations", _RELATION))
+        for name, item in (
+            ("facts", _FACT),
+            ("entities", _ENTITY),
+            ("relations", _RELATION),
+        )
     }
 )
-"""Evidence stands before the statement: a model that has just quoted states what it quoted."""
+"""Evidence stands before the statement: a model that has just quoted states what it
+quoted.
+"""
 
 _IMPORTANCE = ImportancePolicy()
 _FIX = "It is tried again later; another model may keep to the form."
@@ -88,18 +106,23 @@ def extract(
 ) -> Extraction:
     """The facts a model finds in a batch of turns of one conversation (`C3`, `X17`).
 
-    A batch whose user turns hold fewer than `policy.min_chars` characters is not asked about; a CJK sign counts
-    as `importance.sign_width` (`X13`). An answer that cannot be read is asked for again, `model_policy.re_asks`
-    times, with the reason. Raises ModelError; an empty Extraction means that there was nothing worth remembering.
+    A batch whose user turns hold fewer than `policy.min_chars` characters is not asked
+    about; a CJK sign counts as `importance.sign_width` (`X13`). An answer that cannot
+    be read is asked for again, `model_policy.re_asks` times, with the reason. Raises
+    ModelError; an empty Extraction means that there was nothing worth remembering.
     """
     shown = [turn for turn in turns if turn.role != "system"]
-    said = sum(_width(turn.text.strip(), importance) for turn in shown if turn.role == "user")
+    said = sum(
+        _width(turn.text.strip(), importance) for turn in shown if turn.role == "user"
+    )
     if said < max(policy.min_chars, 1):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
     system, user, again = _extraction_prompt(shown, policy, model_policy)
     question, re_asks = user, model_policy.re_asks
     while True:
-        reply = model.complete("extract", system, question, SCHEMA, model_policy.temperature)
+        reply = model.complete(
+            "extract", system, question, SCHEMA, model_policy.temperature
+        )
         try:
             return read_facts(reply, shown, policy, model_policy)
         except ModelError as error:
@@ -111,19 +134,28 @@ def extract(
 
 
 def _width(text: str, importance: ImportancePolicy) -> float:
-    """The characters of `text`, of which one that stands for a word or a syllable counts several times."""
+    """The characters of `text`, of which one that stands for a word or a syllable
+    counts several times.
+    """
     signs = sum(sign.isalpha() and east_asian_width(sign) == "W" for sign in text)
     return len(text) + signs * (importance.sign_width - 1)
 
 
-def read_facts(reply: str, turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy) -> Extraction:
-    """The candidates in a reply about `turns`, which the model knows as t1, t2, …, with what it says of entities.
+def read_facts(
+    reply: str,
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+) -> Extraction:
+    """The candidates in a reply about `turns`, which the model knows as t1, t2, …, with
+    what it says of entities.
 
-    Dropped and counted: what has not the form, names a turn that is not there, is empty or too long, repeats
-    another fact of the reply or the prompt's example, or comes after `policy.max_facts`. A fact whose quote is
-    not in its turn is kept with the quote '': it must go to a person's review, never among the facts (`X17`).
-    Any further field, such as an insight, is ignored (`A5`). Raises ModelError where the reply has not the
-    form at all, or proposes facts of which none has it.
+    Dropped and counted: what has not the form, names a turn that is not there, is empty
+    or too long, repeats another fact of the reply or the prompt's example, or comes
+    after `policy.max_facts`. A fact whose quote is not in its turn is kept with the
+    quote '': it must go to a person's review, never among the facts (`X17`). Any
+    further field, such as an insight, is ignored (`A5`). Raises ModelError where the
+    reply has not the form at all, or proposes facts of which none has it.
     """
     body = _body(reply)
     items = body["facts"]
@@ -143,17 +175,20 @@ def read_facts(reply: str, turns: Sequence[Turn], policy: ExtractionPolicy, mode
             seen.add(content_hash(found.text))
             kept.append(found)
     if items and dropped["malformed"] == len(items):
-        raise ModelError("No fact of the answer has the form that was asked for", fix=_FIX)
+        raise ModelError(
+            "No fact of the answer has the form that was asked for", fix=_FIX
+        )
     relations = _relations(body.get("relations"), turns, dropped, policy, model_policy)
     types = _types(body.get("entities"), dropped, model_policy)
     return Extraction(tuple(kept), EXTRACTOR, dict(dropped), relations, types)
 
 
 def span(text: str, quote: str) -> str:
-    """The stretch of `text` that `quote` repeats, letter by letter as it stands there, or '' (`X17`).
+    """The stretch of `text` that `quote` repeats, letter by letter as it stands there,
+    or '' (`X17`).
 
-    Case, blanks and the kind of quotation mark or dash do not count, nor do marks around the whole quote:
-    `"i  LIKE tea…"` finds `I like tea` in `Well, I like tea`.
+    Case, blanks and the kind of quotation mark or dash do not count, nor do marks
+    around the whole quote: `"i  LIKE tea…"` finds `I like tea` in `Well, I like tea`.
     """
     folded, places = _folded(text)
     wanted = _folded(quote)[0].strip()
@@ -168,7 +203,9 @@ def _body(reply: str) -> dict[str, Any]:
     try:
         body = json.loads(reply)
     except ValueError as error:
-        raise ModelError(f"The answer is not JSON ({str(error)[:80]})", fix=_FIX) from None
+        raise ModelError(
+            f"The answer is not JSON ({str(error)[:80]})", fix=_FIX
+        ) from None
     except RecursionError:
         raise ModelError("The answer is not JSON (nested too deep)", fix=_FIX) from None
     if not isinstance(body, dict) or not isinstance(body.get("facts"), list):
@@ -177,7 +214,10 @@ def _body(reply: str) -> dict[str, Any]:
 
 
 def _candidate(
-    item: Any, turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy
+    item: Any,
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
 ) -> Candidate | str:
     """The fact in one item of a reply, or the reason why there is none."""
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
@@ -216,9 +256,11 @@ def _relations(
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
 ) -> tuple[Relation, ...]:
-    """The relations in a reply (`B1`), each once; what is refused is counted in `dropped`.
+    """The relations in a reply (`B1`), each once; what is refused is counted in
+    `dropped`.
 
-    Stricter than with facts: no person reviews a relation, so one without evidence is dropped (`X17`).
+    Stricter than with facts: no person reviews a relation, so one without evidence is
+    dropped (`X17`).
     """
     kept: dict[tuple[str, str, str, bool], Relation] = {}
     for item in items if isinstance(items, list) else ():
@@ -228,16 +270,28 @@ def _relations(
         elif len(kept) == policy.max_relations:
             dropped["relation: over the limit"] += 1
         else:
-            kept.setdefault((key(found.subject), found.type, key(found.object), found.ended), found)
+            kept.setdefault(
+                (key(found.subject), found.type, key(found.object), found.ended), found
+            )
     return tuple(kept.values())
 
 
-def _relation(item: Any, turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy) -> Relation | str:
+def _relation(
+    item: Any,
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+) -> Relation | str:
     """The relation in one item, or the reason why there is none."""
     if not isinstance(item, dict):
         return "malformed"
-    subject, kind, other = (_line(item.get(name)) for name in ("subject", "relation", "object"))
-    if not (subject and other and label(kind)) or max(map(len, (subject, kind, other))) > model_policy.name_chars:
+    subject, kind, other = (
+        _line(item.get(name)) for name in ("subject", "relation", "object")
+    )
+    if (
+        not (subject and other and label(kind))
+        or max(map(len, (subject, kind, other))) > model_policy.name_chars
+    ):
         return "malformed"
     if key(subject) == key(other) or (is_owner(subject) and is_owner(other)):
         return "to itself"
@@ -260,11 +314,18 @@ def _relation(item: Any, turns: Sequence[Turn], policy: ExtractionPolicy, model_
     )
 
 
-def _types(items: object, dropped: Counter[str], model_policy: ModelPolicy) -> dict[str, str]:
-    """The types of entities by their names (`B1`); the first word on a name counts, an unknown type is dropped."""
+def _types(
+    items: object, dropped: Counter[str], model_policy: ModelPolicy
+) -> dict[str, str]:
+    """The types of entities by their names (`B1`); the first word on a name counts, an
+    unknown type is dropped.
+    """
     types: dict[str, str] = {}
     for item in items if isinstance(items, list) else ():
-        names = _about([item.get("name")] if isinstance(item, dict) else [], model_policy.name_chars)
+        names = _about(
+            [item.get("name")] if isinstance(item, dict) else [],
+            model_policy.name_chars,
+        )
         kind = _one_of(ENTITY_TYPES, item.get("type")) if isinstance(item, dict) else ""
         if names and kind:
             types.setdefault(names[0], kind)
@@ -281,13 +342,17 @@ def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
 
 
 def _when(words: str, shown: str, turn: Turn) -> Interval | None:
-    """The time the words stand for, reckoned here and only where the turn really says them (`X14`)."""
+    """The time the words stand for, reckoned here and only where the turn really says
+    them (`X14`).
+    """
     found = resolve(span(shown, words), turn.occurred_at)
     return found[0] if found else None
 
 
 def _share(value: object) -> float | None:
-    """A number on the scale 0–1, or None (`A3`); above 1 it is read as 1–10: 7 → 0.7, 15 → 1, −3 → 0."""
+    """A number on the scale 0–1, or None (`A3`); above 1 it is read as 1–10: 7 → 0.7,
+    15 → 1, −3 → 0.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if value > 10:
@@ -299,7 +364,11 @@ def _share(value: object) -> float | None:
 
 def _level(value: object) -> int | None:
     """A level from 1 to 5, or None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5
+        else None
+    )
 
 
 def _one_of(known: Sequence[str], value: object) -> str:
@@ -309,12 +378,16 @@ def _one_of(known: Sequence[str], value: object) -> str:
 
 
 def _about(value: object, most_chars: int) -> tuple[str, ...]:
-    """The names in a list but for words that only say the owner: an empty `about` means the owner."""
+    """The names in a list but for words that only say the owner: an empty `about` means
+    the owner.
+    """
     return tuple(name for name in _names(value, most_chars) if not is_owner(name))
 
 
 def _names(value: object, most_chars: int) -> tuple[str, ...]:
-    """The names in a list, each once whatever its case; what is no name, or too long for one, is left out."""
+    """The names in a list, each once whatever its case; what is no name, or too long
+    for one, is left out.
+    """
     kept: dict[str, str] = {}
     for name in map(_line, value if isinstance(value, list) else ()):
         if 0 < len(name) <= most_chars:
@@ -323,17 +396,26 @@ def _names(value: object, most_chars: int) -> tuple[str, ...]:
 
 
 def _tags(value: object, most_chars: int) -> tuple[str, ...]:
-    """The tags in a list, in the form of the vault: lower case, no `#`, hyphens for blanks."""
-    tags = ("-".join(name.casefold().lstrip("#").split()) for name in _names(value, most_chars))
+    """The tags in a list, in the form of the vault: lower case, no `#`, hyphens for
+    blanks.
+    """
+    tags = (
+        "-".join(name.casefold().lstrip("#").split())
+        for name in _names(value, most_chars)
+    )
     return tuple(dict.fromkeys(filter(None, tags)))
 
 
 def _line(value: object) -> str:
-    """A text on one line, without control characters and lone surrogates; '' for anything else."""
+    """A text on one line, without control characters and lone surrogates; '' for
+    anything else.
+    """
     if not isinstance(value, str):
         return ""
     clean = value.encode("utf-8", "ignore").decode("utf-8")
-    return " ".join("".join(" " if category(char) == "Cc" else char for char in clean).split())
+    return " ".join(
+        "".join(" " if category(char) == "Cc" else char for char in clean).split()
+    )
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
@@ -355,22 +437,39 @@ def _folded(text: str) -> tuple[str, list[int]]:
 @cache
 def _sections(name: str) -> Mapping[str, str]:
     """The parts of a prompt file, each under its heading `# name`."""
-    raw = files("engram.llm").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+    raw = (
+        files("engram.llm")
+        .joinpath("prompts", f"{name}.md")
+        .read_text(encoding="utf-8")
+    )
     parts = re.split(r"^# (\w+)\n", raw, flags=re.MULTILINE)
-    return {heading: part.strip() for heading, part in zip(parts[1::2], parts[2::2], strict=True)}
+    return {
+        heading: part.strip()
+        for heading, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 @cache
 def _examples() -> frozenset[str]:
     """The hashes of the statements in the prompt's own example."""
-    lines = [line for line in _sections("extract")["system"].splitlines() if line.startswith("{")]
-    return frozenset(content_hash(fact["text"]) for line in lines for fact in json.loads(line)["facts"])
+    lines = [
+        line
+        for line in _sections("extract")["system"].splitlines()
+        if line.startswith("{")
+    ]
+    return frozenset(
+        content_hash(fact["text"])
+        for line in lines
+        for fact in json.loads(line)["facts"]
+    )
 
 
 def _extraction_prompt(
     turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy
 ) -> tuple[str, str, str]:
-    """System text, question, and the words of a second asking. The conversation is put in last."""
+    """System text, question, and the words of a second asking. The conversation is put
+    in last.
+    """
     sections = _sections("extract")
     system = sections["system"]
     limits = {
@@ -381,16 +480,22 @@ def _extraction_prompt(
     }
     for name, limit in limits.items():
         system = system.replace(name, str(limit))
-    talk = "\n".join(_shown(place, turn, policy, model_policy) for place, turn in enumerate(turns, 1))
+    talk = "\n".join(
+        _shown(place, turn, policy, model_policy) for place, turn in enumerate(turns, 1)
+    )
     mark = hashlib.sha256(talk.encode("utf-8", "replace")).hexdigest()[:12]
     user = sections["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
     return system, user, sections["again"]
 
 
-def _shown(place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy) -> str:
-    """A turn as the model sees it; lines after the first are set in, so that none can pose as a turn.
+def _shown(
+    place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy
+) -> str:
+    """A turn as the model sees it; lines after the first are set in, so that none can
+    pose as a turn.
 
-    The mark around the conversation is a hash of it, so that no text can hold the mark that closes it.
+    The mark around the conversation is a hash of it, so that no text can hold the mark
+    that closes it.
     """
     when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
     speaker = (_line(turn.speaker) or turn.role)[: model_policy.name_chars]

@@ -1,4 +1,6 @@
-"""Notes that consolidation makes: memories concluded from others, and questions to a person (rows A23, X8, X9)."""
+"""Notes that consolidation makes: memories concluded from others, and questions to a
+person (rows A23, X8, X9).
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,25 @@ class NoteDrafts:
         self.note_writer = note_writer
 
     def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
-        """A new memory with the path of its note; `taken` are paths that are planned for others."""
+        """A new memory with the path of its note; `taken` are paths that are planned
+        for others.
+        """
         return replace(fact, path=self.note_writer.path_of(fact, taken))
 
     def note(self, fact: Fact, why: str) -> Create:
         """The note of a new memory."""
         zone = self.note_writer.settings.zone
-        return Create(fact.path, facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source), why)
+        return Create(
+            fact.path,
+            facts.fact_keys(fact, zone),
+            facts.fact_body(fact.text, fact.source),
+            why,
+        )
 
     def case(self, case: NewCase, now: datetime) -> Create | None:
-        """The note that asks about two memories; None where it was asked or decided before."""
+        """The note that asks about two memories; None where it was asked or decided
+        before.
+        """
         zone = self.note_writer.settings.zone
         if self.note_writer.told("decide", reviews.case_id(case.new.id, case.old.id)):
             return None

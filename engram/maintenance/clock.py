@@ -1,7 +1,9 @@
-"""The watch on the clock: whether the time it shows may be believed (design of the vault).
+"""The watch on the clock: whether the time it shows may be believed (design of the
+vault).
 
-Fading, expiry and the archive believe the clock on the wall. A clock that was set wrong would put a whole vault
-away in one night, so it is compared with one that nobody can set.
+Fading, expiry and the archive believe the clock on the wall. A clock that was set wrong
+would put a whole vault away in one night, so it is compared with one that nobody can
+set.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ def boottime() -> float:
 
 
 class ClockGuard:
-    """Readings of the two clocks, the last day of them, in a file of the state folder. Belongs to the one writer.
+    """Readings of the two clocks, the last day of them, in a file of the state folder.
+    Belongs to the one writer.
 
-    A doubt stands in `faults`. The file may be lost: then a jump from before is not known.
+    A doubt stands in `faults`. The file may be lost: then a jump from before is not
+    known.
     """
 
     def __init__(
@@ -56,7 +60,12 @@ class ClockGuard:
     def look(self) -> None:
         """Take a reading where the last one is long enough ago."""
         now = self._now()
-        if self._readings and 0 <= now.steady - self._readings[-1].steady < self.policy.lifecycle.clock_look_seconds:
+        if (
+            self._readings
+            and 0
+            <= now.steady - self._readings[-1].steady
+            < self.policy.lifecycle.clock_look_seconds
+        ):
             return
         self._readings.append(now)
         try:
@@ -79,7 +88,9 @@ class ClockGuard:
         return Reading(self.clock(), self.steady())
 
     def _keep(self, reading: Reading) -> None:
-        """Add a line; what fell out of the readings leaves the file once it is as much as they are."""
+        """Add a line; what fell out of the readings leaves the file once it is as much
+        as they are.
+        """
         if self._lines >= 2 * self.policy.lifecycle.clock_readings:
             disk.write_derived(self.path, b"".join(map(_line, self._readings)))
             self._lines = len(self._readings)

@@ -1,8 +1,10 @@
-"""Commits: each operation one of its own, in a vault that is a git repository (design of the vault).
+"""Commits: each operation one of its own, in a vault that is a git repository (design
+of the vault).
 
-What is about to be written is noted before it is, so that a process that ends in between loses no commit: what
-is noted goes along with the next. git has its time and no more; while it refuses, or a person is in the middle
-of something, everything else goes on.
+What is about to be written is noted before it is, so that a process that ends in
+between loses no commit: what is noted goes along with the next. git has its time and no
+more; while it refuses, or a person is in the middle of something, everything else goes
+on.
 """
 
 from __future__ import annotations
@@ -28,13 +30,20 @@ LATE = ("late", "what had to wait")
 
 
 class CommitLog:
-    """What the operations of one process did. Belongs to the one writer; what is degraded stands in `faults`.
+    """What the operations of one process did. Belongs to the one writer; what is
+    degraded stands in `faults`.
 
-    `alone` says whether nobody calls `settle` between operations. Without a repository nothing is done; `repository`
-    is there also where commits are switched off.
+    `alone` says whether nobody calls `settle` between operations. Without a repository
+    nothing is done; `repository` is there also where commits are switched off.
     """
 
-    def __init__(self, vault: Vault, settings: Settings, faults: dict[str, str], alone: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        settings: Settings,
+        faults: dict[str, str],
+        alone: Callable[[], bool],
+    ) -> None:
         self.policy = settings.policy.files
         self.repository = Git.of(vault.root, settings.state / WAITING, self.policy)
         self.git = self.repository if settings.git else None
@@ -49,9 +58,15 @@ class CommitLog:
             vault.before = self._before
 
     def away(self) -> str:
-        """Why the files may be those of another time, as in a rebase or at an older commit, or ''."""
+        """Why the files may be those of another time, as in a rebase or at an older
+        commit, or ''.
+        """
         why = self.repository.away() if self.repository else ""
-        return f"the vault's repository is in the middle of something: {why}" if why else ""
+        return (
+            f"the vault's repository is in the middle of something: {why}"
+            if why
+            else ""
+        )
 
     def _before(self, path: str) -> None:
         """A file is about to change."""
@@ -69,12 +84,20 @@ class CommitLog:
         self.done(name, f"{name} {met}")
 
     def filed(self, new: int, session: str) -> None:
-        """A batch was filed that brought so many new memories, or was put off; its turns stand in the session file."""
-        became = f"extract {new} {'memory' if new == 1 else 'memories'}" if new else "file turns"
+        """A batch was filed that brought so many new memories, or was put off; its
+        turns stand in the session file.
+        """
+        became = (
+            f"extract {new} {'memory' if new == 1 else 'memories'}"
+            if new
+            else "file turns"
+        )
         self.done("extract", f"{became} ({PurePosixPath(session).stem})", always=True)
 
     def done(self, op: str, subject: str, *, always: bool = False) -> None:
-        """An operation has ended; what it touched is the next commit. `always`: also what it touched in passing."""
+        """An operation has ended; what it touched is the next commit. `always`: also
+        what it touched in passing.
+        """
         if self._touched or always:
             self._done, self._touched = (op, subject), False
         if self.alone():
@@ -85,10 +108,16 @@ class CommitLog:
         self._touched = False
 
     def settle(self) -> None:
-        """Commit the operation that has ended, or what had to wait, if it is time; never raises EngramError."""
+        """Commit the operation that has ended, or what had to wait, if it is time;
+        never raises EngramError.
+        """
         done, self._done = self._done, None
         now = time.monotonic()
-        if self.git is None or not (done or self._waits) or now < (self._refused if done else self._again):
+        if (
+            self.git is None
+            or not (done or self._waits)
+            or now < (self._refused if done else self._again)
+        ):
             return
         op, subject = done or LATE
         try:
@@ -96,7 +125,9 @@ class CommitLog:
             self._unnoted.clear()
         except EngramError as fault:
             self.faults["git"] = str(fault)
-            self._again = self._refused = time.monotonic() + self.policy.git_rest_refused_seconds
+            self._again = self._refused = (
+                time.monotonic() + self.policy.git_rest_refused_seconds
+            )
             self._waits = True
             return
         while self.git.taken:
@@ -104,7 +135,9 @@ class CommitLog:
         self._again = now + self.policy.git_rest_seconds
         self._waits = self.git.waits()
         if self._waits and (why := self.git.busy()):
-            self.faults["git"] = f"commits wait, for the repository is in the middle of something: {why}"
+            self.faults["git"] = (
+                f"commits wait, for the repository is in the middle of something: {why}"
+            )
         elif self.git.filtered:
             self.faults["git"] = self.git.filtered
         else:

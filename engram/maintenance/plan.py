@@ -1,7 +1,9 @@
-"""What one run of consolidation will do, gathered before anything is written (rows X6, X22, X23).
+"""What one run of consolidation will do, gathered before anything is written (rows X6,
+X22, X23).
 
-Each pass sees what those before it plan, and they begin again until none has anything left to say. What a person
-is at or has decided on is left to them here, so that no pass has to think of it.
+Each pass sees what those before it plan, and they begin again until none has anything
+left to say. What a person is at or has decided on is left to them here, so that no pass
+has to think of it.
 """
 
 from __future__ import annotations
@@ -49,15 +51,21 @@ ROUNDS = 8
 TORN = "what belongs to it has to wait"
 
 OBEDIENT = frozenset({"expire", "ticked", "unite"})
-"""Passes that do what a person's own keys ask for; no other touches what a person edited or confirmed."""
+"""Passes that do what a person's own keys ask for; no other touches what a person
+edited or confirmed.
+"""
 
 ASKED_FOR = frozenset({"ticked"})
-"""Passes that do what a person just asked for in the note itself; no other touches what engram did not write."""
+"""Passes that do what a person just asked for in the note itself; no other touches what
+engram did not write.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that a pass does, with which memory or file, and why; `to` is where a note goes."""
+    """One thing that a pass does, with which memory or file, and why; `to` is where a
+    note goes.
+    """
 
     name: str
     memory: str
@@ -70,10 +78,12 @@ class Action:
 class Report:
     """What a run did, or with `dry_run` would do.
 
-    `put_off` says what waits for another run and why, by path; `left` counts what is a person's, by reason;
-    `failures` are told by the pass or the path that met them; `unasked` counts by task the questions for which no
-    model could be asked; `findings` are what was seen and left as it is. `held` says by pass what is too much to do
-    without asking, and `holding` has it one by one. `frozen` is why nothing was done at all.
+    `put_off` says what waits for another run and why, by path; `left` counts what is a
+    person's, by reason; `failures` are told by the pass or the path that met them;
+    `unasked` counts by task the questions for which no model could be asked; `findings`
+    are what was seen and left as it is. `held` says by pass what is too much to do
+    without asking, and `holding` has it one by one. `frozen` is why nothing was done at
+    all.
     """
 
     run: str
@@ -99,7 +109,8 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWrite:
-    """One file as it is to be: the step, the bytes it replaces and those it puts there, and the change to a note.
+    """One file as it is to be: the step, the bytes it replaces and those it puts there,
+    and the change to a note.
 
     `together` are the keys of what is written with it or not at all.
     """
@@ -115,13 +126,19 @@ class PlannedWrite:
 class RunPlan:
     """A run's changes in the making, on a view of the vault. Nothing is written.
 
-    `ended` and `rewritten` name by memory the pass that ends or rewrites it. The passes of `skip` are not asked; at
-    most `portion` memories are put away, the rest is `later`. `held` says by pass why it was left out. `proposed` are
-    by pass the ends of notes that engram did not write: refused here, for a person has to approve them.
+    `ended` and `rewritten` name by memory the pass that ends or rewrites it. The passes
+    of `skip` are not asked; at most `portion` memories are put away, the rest is
+    `later`. `held` says by pass why it was left out. `proposed` are by pass the ends of
+    notes that engram did not write: refused here, for a person has to approve them.
     """
 
     def __init__(
-        self, view: PassView, now: datetime, vault: Vault, quiet: Callable[[str], str | None], births: NoteDrafts
+        self,
+        view: PassView,
+        now: datetime,
+        vault: Vault,
+        quiet: Callable[[str], str | None],
+        births: NoteDrafts,
     ) -> None:
         self.view = view
         self.now = now
@@ -163,16 +180,20 @@ class RunPlan:
         return RunPlan(self._begun, self.now, self.vault, self.quiet, self.births)
 
     def add(self, name: str, step: Change | FileWrite) -> None:
-        """Plan something that is no pass's idea; a person who is at the note comes first."""
+        """Plan something that is no pass's idea; a person who is at the note comes
+        first.
+        """
         if isinstance(step, FileWrite):
             self._beside_notes(name, step)
         elif not self._refused(name, step.path, step):
             self._put(name, step.path, step)
 
     def plan(self, passes: Sequence[Pass]) -> None:
-        """Ask the passes in order; one that fails stops no other, and is named in `failures`.
+        """Ask the passes in order; one that fails stops no other, and is named in
+        `failures`.
 
-        They are asked again until none has anything new to say, but none that would see what it saw before.
+        They are asked again until none has anything new to say, but none that would see
+        what it saw before.
         """
         asked = [one for one in passes if one.__name__ not in self.skip]
         seen = dict[str, tuple[PassView, frozenset[str]]]()
@@ -184,9 +205,11 @@ class RunPlan:
                 self.view.reads.clear()
                 try:
                     found = one(self.view, self.now)
-                except Exception as fault:  # noqa: BLE001  whatever one pass meets, the others have their turn
+                except Exception as fault:  # noqa: BLE001
                     self.failures[one.__name__] = str(
-                        fault if isinstance(fault, EngramError) else unexpected(one.__name__, fault)
+                        fault
+                        if isinstance(fault, EngramError)
+                        else unexpected(one.__name__, fault)
                     )
                     asked.remove(one)
                 else:
@@ -202,16 +225,22 @@ class RunPlan:
             if isinstance(step, ModelQuestion | Finding | NewCase):
                 self._noted(name, step)
             elif isinstance(step, ChangeGroup | NewMemory):
-                taken += self._bundled(name, step.steps if isinstance(step, ChangeGroup) else (step,))
+                taken += self._bundled(
+                    name, step.steps if isinstance(step, ChangeGroup) else (step,)
+                )
             elif isinstance(step, EdgeUpdate | NewEdge | FileWrite | VectorPrecision):
                 self._beside_notes(name, step)
                 taken.append(step)
             elif isinstance(step, BlockEdit):
                 if not self._held(step.path) and self._may_amend(step.path):
                     self._amended.setdefault(step.path, []).append(step)
-                    self.deeds.append(Action(name, step.path, step.path, step.path, step.why))
+                    self.deeds.append(
+                        Action(name, step.path, step.path, step.path, step.why)
+                    )
                     taken.append(step)
-            elif not self._refused(name, key := self.view.at.get(step.path, step.path), step):
+            elif not self._refused(
+                name, key := self.view.at.get(step.path, step.path), step
+            ):
                 self._put(name, key, step)
                 taken.append(step)
         if taken:
@@ -222,13 +251,17 @@ class RunPlan:
         if isinstance(step, NewCase):
             self._case(name, step)
         elif isinstance(step, Finding):
-            self.told[name, step.memory, step.why] = Action(name, step.memory, step.path, "", step.why)
+            self.told[name, step.memory, step.why] = Action(
+                name, step.memory, step.path, "", step.why
+            )
             if step.refused:
                 self.refused[step.memory, step.refused.action] = step.refused
         elif step.key not in self.view.answers:
             self.questions[step.key] = step
 
-    def _beside_notes(self, name: str, step: EdgeUpdate | NewEdge | FileWrite | VectorPrecision) -> None:
+    def _beside_notes(
+        self, name: str, step: EdgeUpdate | NewEdge | FileWrite | VectorPrecision
+    ) -> None:
         if isinstance(step, VectorPrecision):
             self.stored |= step.stored
             self.deeds.append(Action(name, "", "", "", step.why))
@@ -237,7 +270,15 @@ class RunPlan:
             self.deeds.append(Action(name, "", EDGES, EDGES, step.why))
         else:
             self._marks[step.path] = step
-            self.deeds.append(Action(name, "", step.path, "" if step.content is None else step.path, step.why))
+            self.deeds.append(
+                Action(
+                    name,
+                    "",
+                    step.path,
+                    "" if step.content is None else step.path,
+                    step.why,
+                )
+            )
 
     def _put(self, name: str, key: str, step: Change) -> None:
         to = step.to if isinstance(step, Move) else step.path
@@ -249,8 +290,12 @@ class RunPlan:
         self._changes[key] = _joined(self._changes.get(key), step)
         self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}
 
-    def _bundled(self, name: str, steps: Iterable[Edit | Move | NewMemory]) -> list[Planned]:
-        """Plan all steps of a bundle, or none of them where one is refused; the steps as the view takes them."""
+    def _bundled(
+        self, name: str, steps: Iterable[Edit | Move | NewMemory]
+    ) -> list[Planned]:
+        """Plan all steps of a bundle, or none of them where one is refused; the steps
+        as the view takes them.
+        """
         planned: list[tuple[str, Change, Edit | Move | NewMemory]] = []
         for step in steps:
             if not isinstance(step, NewMemory):
@@ -259,8 +304,15 @@ class RunPlan:
                 return []
             else:
                 fact = self.births.placed(step.fact, self._targets)
-                planned.append((fact.id, self.births.note(fact, step.why), replace(step, fact=fact)))
-        refusals = [self._refused(name, key, change) for key, change, _ in planned]  # each of them is told
+                planned.append(
+                    (
+                        fact.id,
+                        self.births.note(fact, step.why),
+                        replace(step, fact=fact),
+                    )
+                )
+        # each of them is told
+        refusals = [self._refused(name, key, change) for key, change, _ in planned]
         if any(refusals):
             return []
         together = [key for key, *_ in planned]
@@ -277,7 +329,7 @@ class RunPlan:
         if note_of and not self._refused(name, note_of.path, note_of):
             self._put(name, note_of.path, note_of)
 
-    # -- what is left to a person -------------------------------------------------------------------
+    # -- what is left to a person ------------------------------------------------------
 
     def _refused(self, name: str, key: str, step: Change) -> bool:
         """Whether a change to a note is not to be, now or at all (`X23`)."""
@@ -287,13 +339,23 @@ class RunPlan:
             return True
         one = self.view.memories.get(key)
         if one and one.kept and not self._may_touch(name, one):
-            if (name, key) not in self._passed:  # counted once, though it is asked in every round
+            # counted once, though it is asked in every round
+            if (name, key) not in self._passed:
                 self._passed.add((name, key))
                 self.left[one.kept] += 1
-            if isinstance(step, Edit | Move) and one.proposable and name not in PORTIONED and _ends(step):
+            if (
+                isinstance(step, Edit | Move)
+                and one.proposable
+                and name not in PORTIONED
+                and _ends(step)
+            ):
                 self._propose(name, key, step)
             return True
-        if not isinstance(step, Create) and key in self.view.memories and not self._wanted(name, key, step):
+        if (
+            not isinstance(step, Create)
+            and key in self.view.memories
+            and not self._wanted(name, key, step)
+        ):
             return True
         why = self._impossible(key, step)
         if why:
@@ -301,22 +363,31 @@ class RunPlan:
         return bool(why)
 
     def _may_touch(self, name: str, one: MemoryState) -> bool:
-        """Whether a pass may change a memory that is a person's or that engram did not write."""
+        """Whether a pass may change a memory that is a person's or that engram did not
+        write.
+        """
         if one.proposable and one.fact.id in (self.view.approved or ()):
             return True
         return name in (ASKED_FOR if one.foreign else OBEDIENT)
 
     def _propose(self, name: str, key: str, step: Edit | Move) -> None:
-        """Note that a pass would end a memory that engram did not write; a bounded number of them."""
+        """Note that a pass would end a memory that engram did not write; a bounded
+        number of them.
+        """
         proposed = self.proposed.setdefault(name, {})
-        if key in self.view.closed.get(name, ()) or len(proposed) >= self.view.policy.consolidation.proposed:
+        if (
+            key in self.view.closed.get(name, ())
+            or len(proposed) >= self.view.policy.consolidation.proposed
+        ):
             return
         if key not in proposed and not self._impossible(key, step):
             to = step.to if isinstance(step, Move) else step.path
             proposed[key] = Action(name, key, step.path, to, step.why)
 
     def _impossible(self, key: str, step: Change) -> str | None:
-        """Why a change cannot be made now, by a look at the disk and at what else is planned."""
+        """Why a change cannot be made now, by a look at the disk and at what else is
+        planned.
+        """
         why = None
         if key not in self._changes and not isinstance(step, Create):
             if key not in self._checked:
@@ -325,7 +396,9 @@ class RunPlan:
         return why or self._taken(step)
 
     def _wanted(self, name: str, key: str, step: Edit | Move) -> bool:
-        """Whether a memory is among those that this run may touch, and in the portion that it may put away."""
+        """Whether a memory is among those that this run may touch, and in the portion
+        that it may put away.
+        """
         if self.view.approved is not None and key not in self.view.approved:
             return False
         if key in self.view.closed.get(name, ()):
@@ -359,8 +432,11 @@ class RunPlan:
         return self.quiet(step.path)
 
     def _may_amend(self, path: str) -> bool:
-        """Whether a note that is no memory may be told something in: not one that engram neither wrote nor told in."""
-        theirs = path.startswith("entities/") or path == "profile.md"  # what else engram tells in has no other writer
+        """Whether a note that is no memory may be told something in: not one that
+        engram neither wrote nor told in.
+        """
+        # what else engram tells in has no other writer
+        theirs = path.startswith("entities/") or path == "profile.md"
         page = self.view.page(path) if theirs else None
         if page is None or not blocks.is_foreign(page):
             return True
@@ -378,28 +454,46 @@ class RunPlan:
         return bool(why)
 
     def _taken(self, step: Change) -> str | None:
-        """Why a note cannot go where it is to go; never is anything renamed to make room."""
-        target = step.to if isinstance(step, Move) else step.path if isinstance(step, Create) else ""
+        """Why a note cannot go where it is to go; never is anything renamed to make
+        room.
+        """
+        target = (
+            step.to
+            if isinstance(step, Move)
+            else step.path
+            if isinstance(step, Create)
+            else ""
+        )
         if not target:
             return None
         try:
             taken = target in self._targets or self.vault.exists(target)
         except EngramError as fault:
             return fault.what
-        return f"another note has its name in {target.rpartition('/')[0]}" if taken else None
+        return (
+            f"another note has its name in {target.rpartition('/')[0]}"
+            if taken
+            else None
+        )
 
-    # -- the result ---------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------
 
     def writes(self, edges: EdgeStore, most: int) -> list[PlannedWrite]:
-        """The files as they are to be, state before notes; what would change nothing is left out.
+        """The files as they are to be, state before notes; what would change nothing is
+        left out.
 
-        What does not fit into `most` replaced bytes is put off: it could not be taken back.
+        What does not fit into `most` replaced bytes is put off: it could not be taken
+        back.
         """
         found: list[PlannedWrite] = []
         try:
             if self._faded:
-                self._marks[EDGES] = FileWrite(EDGES, edges.anew(self._faded.values()), "")
-            found += [write for mark in self._marks.values() if (write := self._marked(mark))]
+                self._marks[EDGES] = FileWrite(
+                    EDGES, edges.anew(self._faded.values()), ""
+                )
+            found += [
+                write for mark in self._marks.values() if (write := self._marked(mark))
+            ]
         except EngramError as fault:
             self.failures["state"] = str(fault)
         lost: set[str] = set()
@@ -408,20 +502,33 @@ class RunPlan:
                 found += self._told(path, steps)
             except EngramError as fault:
                 self.put_off[path] = fault.what
-        for key, change in sorted(self._changes.items(), key=lambda item: not isinstance(item[1], Create)):
+        for key, change in sorted(
+            self._changes.items(), key=lambda item: not isinstance(item[1], Create)
+        ):
             try:
                 found += self._changed(key, change)
             except EngramError as fault:
                 self.put_off[change.path] = fault.what
                 lost.add(key)
         kept, over = _within(found, most)
-        self.put_off |= {write.step.before or write.step.after: "too much for one run" for write in over}
+        self.put_off |= {
+            write.step.before or write.step.after: "too much for one run"
+            for write in over
+        }
         lost |= {write.key for write in over}
-        while more := {key for key, together in self._bundles.items() if together & lost} - lost:
+        while (
+            more := {key for key, together in self._bundles.items() if together & lost}
+            - lost
+        ):
             lost |= more
-        self.put_off |= {write.step.before or write.step.after: TORN for write in kept if write.key in lost}
+        self.put_off |= {
+            write.step.before or write.step.after: TORN
+            for write in kept
+            if write.key in lost
+        }
         kept = [write for write in kept if write.key not in lost]
-        done = {"", *(write.key for write in kept)}  # how vectors are kept is nothing that is written here
+        # how vectors are kept is nothing that is written here
+        done = {"", *(write.key for write in kept)}
         self.deeds = [deed for deed in self.deeds if (deed.memory or deed.path) in done]
         return kept
 
@@ -429,7 +536,10 @@ class RunPlan:
         there = self.vault.exists(mark.path)
         raw = self.vault.read(mark.path) if there else b""
         new = mark.content or b""
-        before, after = mark.path if there else "", "" if mark.content is None else mark.path
+        before, after = (
+            mark.path if there else "",
+            "" if mark.content is None else mark.path,
+        )
         if (before, raw) == (after, new) or not (before or after):
             return None
         return PlannedWrite(mark.path, _step(before, after, raw, new), raw, new)
@@ -439,21 +549,39 @@ class RunPlan:
         raw = new = self.vault.read(path) if there else b""
         for step in steps:
             new = blocks.amended(new, step, self.view.policy.files)
-        return [] if new == raw else [PlannedWrite(path, _step(path if there else "", path, raw, new), raw, new)]
+        return (
+            []
+            if new == raw
+            else [
+                PlannedWrite(
+                    path, _step(path if there else "", path, raw, new), raw, new
+                )
+            ]
+        )
 
     def _changed(self, key: str, change: Change) -> list[PlannedWrite]:
         together = frozenset(self._bundles.get(key, ()))
         if isinstance(change, Create):
             new = frontmatter.emit(change.keys, change.body)
-            return [PlannedWrite(key, _step("", change.path, b"", new), b"", new, change, together)]
+            return [
+                PlannedWrite(
+                    key, _step("", change.path, b"", new), b"", new, change, together
+                )
+            ]
         raw = self.vault.read(change.path)
         if disk.sha256(raw) != change.sha:
-            raise ConflictError("it changed since it was last looked at", where=change.path)
+            raise ConflictError(
+                "it changed since it was last looked at", where=change.path
+            )
         new = frontmatter.edit(raw, facts.keys_to_write(change), change.body)
         after = change.to if isinstance(change, Move) else change.path
         if (after, new) == (change.path, raw):
             return []
-        return [PlannedWrite(key, _step(change.path, after, raw, new), raw, new, change, together)]
+        return [
+            PlannedWrite(
+                key, _step(change.path, after, raw, new), raw, new, change, together
+            )
+        ]
 
 
 def _ends(step: Edit | Move) -> bool:
@@ -467,7 +595,9 @@ def _step(before: str, after: str, raw: bytes, new: bytes) -> FileStep:
     return FileStep(before, after, was, now, len(new))
 
 
-def _within(found: Iterable[PlannedWrite], most: int) -> tuple[list[PlannedWrite], list[PlannedWrite]]:
+def _within(
+    found: Iterable[PlannedWrite], most: int
+) -> tuple[list[PlannedWrite], list[PlannedWrite]]:
     """What fits into so many bytes, in order, and what would have gone beyond them."""
     kept: list[PlannedWrite] = []
     over: list[PlannedWrite] = []
@@ -484,7 +614,13 @@ def _joined(first: Change | None, then: Change) -> Change:
         return then
     keys = {**first.keys, **then.keys}
     body = first.body if then.body is None else then.body
-    to = then.to if isinstance(then, Move) else first.to if isinstance(first, Move) else first.path
+    to = (
+        then.to
+        if isinstance(then, Move)
+        else first.to
+        if isinstance(first, Move)
+        else first.path
+    )
     if to == first.path:
         return Edit(first.path, first.sha, keys, then.why, body)
     return Move(first.path, first.sha, to, keys, then.why, body)

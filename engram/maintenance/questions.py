@@ -1,7 +1,8 @@
-"""Upkeep: the vault put in order when it is due or asked for, taken back, looked ahead (rows X6, X10, X24).
+"""Upkeep: the vault put in order when it is due or asked for, taken back, looked ahead
+(rows X6, X10, X24).
 
-What reads or writes the vault is done by the writer; models are asked in between, by whoever called, so that
-nothing else waits for them.
+What reads or writes the vault is done by the writer; models are asked in between, by
+whoever called, so that nothing else waits for them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ POINTS = 31
 
 
 class MaintenanceLoop:
-    """The verbs about the vault as a whole. `consolidate` and `tend` may be called from any thread, not the writer's.
+    """The verbs about the vault as a whole. `consolidate` and `tend` may be called from
+    any thread, not the writer's.
 
     `as_writer` has a job done by the one writer and gives its result.
     """
@@ -60,18 +62,25 @@ class MaintenanceLoop:
         self._one = threading.Lock()
         self._talks_after = LONG_AGO
 
-    def consolidate(self, cadence: str, *, dry_run: bool, only: str | None) -> dict[str, Any]:
-        """Make a run, or one pass of it; with `dry_run` say what it would do. A whole one counts as the one due."""
+    def consolidate(
+        self, cadence: str, *, dry_run: bool, only: str | None
+    ) -> dict[str, Any]:
+        """Make a run, or one pass of it; with `dry_run` say what it would do. A whole
+        one counts as the one due.
+        """
         known = next((one for one in CADENCES if one == cadence), None)
         if known is None:
-            raise BadRequestError(f"there is no cadence {cadence!r}", fix=f"Use: {', '.join(CADENCES)}.")
+            raise BadRequestError(
+                f"there is no cadence {cadence!r}", fix=f"Use: {', '.join(CADENCES)}."
+            )
         report = self._made(known, dry_run=dry_run, only=only)
         if not dry_run and only is None:
             self._ran(known, report)
         return report.plain()
 
     def tend(self, *, busy: bool) -> list[Report]:
-        """Make the runs that are due; a light one waits while there are turns to distil. What failed is in `faults`.
+        """Make the runs that are due; a light one waits while there are turns to
+        distil. What failed is in `faults`.
 
         Talks wait a while after a model could not tell of them.
         """
@@ -90,38 +99,60 @@ class MaintenanceLoop:
             self.as_writer(partial(self.schedule.ran, cadence, self.clock()))
 
     def next_due(self) -> datetime:
-        """When a run may become due next by time alone: now, if one is due that was not made.
+        """When a run may become due next by time alone: now, if one is due that was not
+        made.
 
-        The daemon need not know, it looks every minute; a simulation skips the minutes in between.
+        The daemon need not know, it looks every minute; a simulation skips the minutes
+        in between.
         """
         now = self.clock()
         if self._due():
             return now
-        times = [self.schedule.next(now), self.schedule.rested(now), self.order.snapshot.talks.next_over(now)]
+        times = [
+            self.schedule.next(now),
+            self.schedule.rested(now),
+            self.order.snapshot.talks.next_over(now),
+        ]
         times += [self._talks_after] if self._talks_after > now else []
         return min(filter(None, times))
 
     def _due(self) -> list[tuple[Cadence, str]]:
         now = self.clock()
-        ready = now >= self._talks_after and self.order.index.known and not self.order.frozen()
-        self.schedule.events["talk"] = len(self.order.snapshot.talks.due(now)) if ready else 0
+        ready = (
+            now >= self._talks_after
+            and self.order.index.known
+            and not self.order.frozen()
+        )
+        self.schedule.events["talk"] = (
+            len(self.order.snapshot.talks.due(now)) if ready else 0
+        )
         return self.schedule.due(now)
 
-    def _made(self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None) -> Report:
-        """A run, one at a time. Its questions are answered first, as far as there is a model and a budget.
+    def _made(
+        self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None
+    ) -> Report:
+        """A run, one at a time. Its questions are answered first, as far as there is a
+        model and a budget.
 
-        Each is asked once: what no answer could be read to is told, and left to the next run.
+        Each is asked once: what no answer could be read to is told, and left to the
+        next run.
         """
         with self._one:
             fault, asked, policy = "", set[str](), self.settings.policy.consolidation
             for _ in range(policy.rounds if self.settings.model else 0):
-                open_asks: Sequence[ModelQuestion] = self.as_writer(lambda: self.order.questions(cadence, only))
-                asks = [ask for ask in open_asks if ask.key not in asked][: policy.questions]
+                open_asks: Sequence[ModelQuestion] = self.as_writer(
+                    lambda: self.order.questions(cadence, only)
+                )
+                asks = [ask for ask in open_asks if ask.key not in asked][
+                    : policy.questions
+                ]
                 if not asks or fault not in {"", UNREAD}:
                     break
                 asked |= {ask.key for ask in asks}
                 fault = self._barred() or self._answered(asks) or fault
-            report: Report = self.as_writer(lambda: self.order.run(cadence, dry_run=dry_run, only=only))
+            report: Report = self.as_writer(
+                lambda: self.order.run(cadence, dry_run=dry_run, only=only)
+            )
             if fault not in {"", UNREAD} and cadence == "talk":
                 rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
                 self._talks_after = self.clock() + rest
@@ -131,22 +162,34 @@ class MaintenanceLoop:
     def _barred(self) -> str:
         """Why a model is not asked now, or '' (rows C22, X24)."""
         policy = self.settings.policy
-        left = max(0, policy.model.tokens_per_day - self.extractor.spend.today(self.clock()).tokens)
-        return actions.ruling("summarize_node", Eligibility(), policy.actions, tokens=left)[1]
+        left = max(
+            0,
+            policy.model.tokens_per_day
+            - self.extractor.spend.today(self.clock()).tokens,
+        )
+        return actions.ruling(
+            "summarize_node", Eligibility(), policy.actions, tokens=left
+        )[1]
 
     def _answered(self, asks: Sequence[ModelQuestion]) -> str:
         """Have the questions answered; why it ended before the last one, or ''."""
-        from engram.llm import merges, portraits, summaries  # noqa: F401  from here on their questions are known
+        from engram.llm import merges, portraits, summaries  # noqa: F401
         from engram.llm.answers import answer, is_small
 
         failed, unread, policy = 0, False, self.settings.policy.model
         for ask in asks:
             try:
-                model = self.extractor.model(small=is_small(ask.task, ask.material, policy))
+                model = self.extractor.model(
+                    small=is_small(ask.task, ask.material, policy)
+                )
                 said = answer(model, ask.task, ask.material, policy)
             except ModelError as fault:
                 if not fault.retryable:  # it will never have the form
-                    self.as_writer(partial(self.order.snapshot.failed.__setitem__, ask.key, fault.what))
+                    self.as_writer(
+                        partial(
+                            self.order.snapshot.failed.__setitem__, ask.key, fault.what
+                        )
+                    )
                     unread = True
                     continue
                 failed += 1
@@ -154,31 +197,47 @@ class MaintenanceLoop:
                     return str(fault)
                 continue
             self.as_writer(partial(self.order.snapshot.answers.keep, ask.key, said))
-        return "some questions were not answered" if failed else UNREAD if unread else ""
+        return (
+            "some questions were not answered" if failed else UNREAD if unread else ""
+        )
 
     def _told(self, report: Report, fault: str) -> None:
         """What is degraded after a run stands in the faults until one succeeds."""
-        words = "; ".join([*(f"{name}: {what}" for name, what in report.failures.items()), *filter(None, [fault])])
-        faults, name = self.order.note_writer.faults, "talks" if report.cadence == "talk" else "consolidation"
+        words = "; ".join(
+            [
+                *(f"{name}: {what}" for name, what in report.failures.items()),
+                *filter(None, [fault]),
+            ]
+        )
+        faults, name = (
+            self.order.note_writer.faults,
+            "talks" if report.cadence == "talk" else "consolidation",
+        )
         if words:
             faults[name] = words
         else:
             faults.pop(name, None)
 
     def retell(self) -> None:
-        """What is told of a memory that a person took back goes with it, and not only in the night (`B13`).
+        """What is told of a memory that a person took back goes with it, and not only
+        in the night (`B13`).
 
-        Never raises EngramError: what they asked for is done, and the next run tries this again.
+        Never raises EngramError: what they asked for is done, and the next run tries
+        this again.
         """
         try:
             failures = self.order.run("light", only="cleanup").failures
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:
-            self.order.note_writer.faults["consolidation"] = "; ".join(failures.values())
+            self.order.note_writer.faults["consolidation"] = "; ".join(
+                failures.values()
+            )
 
     def runs(self, last: int) -> dict[str, Any]:
-        """The latest runs, the last one first: what each did, and whether it can be taken back."""
+        """The latest runs, the last one first: what each did, and whether it can be
+        taken back.
+        """
         kept = set(self.order.history.runs())
         rows = []
         for line in reversed(self.order.snapshot.read(RUNS).splitlines()):
@@ -191,24 +250,40 @@ class MaintenanceLoop:
                 break
         return {"runs": rows}
 
-    def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002  the argument's name is shown to people
+    def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
         """Take a run back (X6)."""
         return self.order.undo(id, dry_run=dry_run).plain()
 
     def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
-        """Give up what nobody can rely on any more: a person asks for it, and can take it back (`A24`)."""
-        least = self.settings.policy.lifecycle.prune_confidence if threshold is None else threshold
+        """Give up what nobody can rely on any more: a person asks for it, and can take
+        it back (`A24`).
+        """
+        least = (
+            self.settings.policy.lifecycle.prune_confidence
+            if threshold is None
+            else threshold
+        )
         return self.order.prune(least, dry_run=dry_run).plain()
 
     def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
-        """Remove for good what was put aside in `.trash/`, or with `dry_run` list it; nothing else does (C16, X8)."""
+        """Remove for good what was put aside in `.trash/`, or with `dry_run` list it;
+        nothing else does (C16, X8).
+        """
         if not trash:
-            raise BadRequestError("nothing was named that is to be purged", fix="Use --trash to empty `.trash/`.")
+            raise BadRequestError(
+                "nothing was named that is to be purged",
+                fix="Use --trash to empty `.trash/`.",
+            )
         return purged(self.order.note_writer, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
-        """What will become of memories that nobody touches, with `curve` how they fade until then (X10)."""
-        return {"days": days, "coming": self.order.forecast(days, POINTS if curve else 0)}
+        """What will become of memories that nobody touches, with `curve` how they fade
+        until then (X10).
+        """
+        return {
+            "days": days,
+            "coming": self.order.forecast(days, POINTS if curve else 0),
+        }
 
 
 def _at_once(job: Callable[[], T]) -> T:

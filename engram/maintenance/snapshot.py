@@ -1,4 +1,6 @@
-"""What the passes of consolidation are shown of the vault (row X23; design of the model §5)."""
+"""What the passes of consolidation are shown of the vault (row X23; design of the model
+§5).
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,26 @@ _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
 class Snapshot(VaultReader):
-    """Looks at one vault for the passes. Belongs to the one writer; `answers` are what a model said before."""
+    """Looks at one vault for the passes. Belongs to the one writer; `answers` are what
+    a model said before.
+    """
 
-    def __init__(self, note_writer: NoteWriter, usage_tracker: UsageTracker, entity_writer: EntityWriter) -> None:
+    def __init__(
+        self,
+        note_writer: NoteWriter,
+        usage_tracker: UsageTracker,
+        entity_writer: EntityWriter,
+    ) -> None:
         super().__init__()
         self.note_writer = note_writer
-        self.around = NeighbourCache(NeighbourSearch(note_writer.index, note_writer.settings))
-        self.vault, self.index, self.settings = note_writer.vault, note_writer.index, note_writer.settings
+        self.around = NeighbourCache(
+            NeighbourSearch(note_writer.index, note_writer.settings)
+        )
+        self.vault, self.index, self.settings = (
+            note_writer.vault,
+            note_writer.index,
+            note_writer.settings,
+        )
         self.usage_tracker = usage_tracker
         self.entity_writer = entity_writer
         self.edges = entity_writer.edges
@@ -52,10 +67,13 @@ class Snapshot(VaultReader):
         self._voices: dict[str, trust.Voice] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
-        self.answers = AnswerCache(self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers)
+        self.answers = AnswerCache(
+            self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers
+        )
 
     def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
-        """What the passes see at `now`: by day and night without what only fading asks for, whose source a memory has.
+        """What the passes see at `now`: by day and night without what only fading asks
+        for, whose source a memory has.
 
         A talk that goes on needs no memories but promises.
         """
@@ -63,15 +81,21 @@ class Snapshot(VaultReader):
         telling = cadence in {"talk", "nightly"}
         talks = self.talks.view(now) if telling else ()
         gap = self.settings.policy.buffer.session_gap_minutes
-        few = cadence == "talk" and not any(over(talk.stand, now, gap) for talk in talks)
+        few = cadence == "talk" and not any(
+            over(talk.stand, now, gap) for talk in talks
+        )
         few = few and SPINE not in self.talks.due(now)
         facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         if not few:
             self.around.follow(facts)
-        self.usage_tracker.meet(facts, self.note_writer.births(), now, self.settings.zone)
+        self.usage_tracker.meet(
+            facts, self.note_writer.births(), now, self.settings.zone
+        )
         self.edges.refresh()
         self._entities = self.entity_writer.known()
-        self._pages = {path: known for path, known in self._pages.items() if path in self._entities}
+        self._pages = {
+            path: known for path, known in self._pages.items() if path in self._entities
+        }
         self._voices = {}
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
         return PassView(
@@ -86,7 +110,9 @@ class Snapshot(VaultReader):
             whole=whole,
             buried=self.index.tombstones,
             forgotten=self.index.forgotten,
-            feedback=self.usage_tracker.feedback(self.read(ACTIONS), now) if whole else {},
+            feedback=self.usage_tracker.feedback(self.read(ACTIONS), now)
+            if whole
+            else {},
             roots=self.settings.drift_roots,
             talks=talks,
             messages=self.talks.messages() if telling else {},
@@ -109,9 +135,11 @@ class Snapshot(VaultReader):
         return trust.trust(self.said_by(fact), self.settings.policy.trust)
 
     def disk(self, path: str) -> bytes | None:
-        """What stands at `path` below one of the roots that the user named; None where nothing does (`D10`).
+        """What stands at `path` below one of the roots that the user named; None where
+        nothing does (`D10`).
 
-        b'' for a folder, for what may not or cannot be read, and for what no root that is there covers.
+        b'' for a folder, for what may not or cannot be read, and for what no root that
+        is there covers.
         """
         for root in map(Path, self.settings.drift_roots):
             if not path.startswith(f"{root}/") or not root.is_dir():
@@ -127,23 +155,35 @@ class Snapshot(VaultReader):
 
     def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[MemoryState]:
         if whole:  # in order, as they lie on the disk
-            keys = sorted({key for fact in facts for key in (fact.source, *fact.also) if key})
+            keys = sorted(
+                {key for fact in facts for key in (fact.source, *fact.also) if key}
+            )
             for start in range(0, len(keys), _CHUNK):
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
-        believed = {one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES}
+        believed = {
+            one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES
+        }
         barred = {one: trust.bars("core", one) for one in trust.CLASSES}
         births = self.note_writer.births()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
             kept = self.note_writer.kept(fact) or (FOREIGN if foreign else None)
             yield MemoryState(
-                fact, self.usage_tracker.of(fact.id), believed[source], barred[source], kept, source, foreign
+                fact,
+                self.usage_tracker.of(fact.id),
+                believed[source],
+                barred[source],
+                kept,
+                source,
+                foreign,
             )
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
         rest = self.settings.policy.files.quiet_seconds
-        return lambda path: None if self.vault.rests(path, now, rest) else "somebody is at it"
+        return lambda path: (
+            None if self.vault.rests(path, now, rest) else "somebody is at it"
+        )
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
@@ -152,10 +192,12 @@ class Snapshot(VaultReader):
         except NotFoundError:
             return b""
 
-    # -- notes that are no memories -----------------------------------------------------------------
+    # -- notes that are no memories ----------------------------------------------------
 
     def page(self, path: str) -> Page | None:
-        """The note at `path` as passes know it; None where there is none, or one that cannot be read."""
+        """The note at `path` as passes know it; None where there is none, or one that
+        cannot be read.
+        """
         entity = self._entities.get(path)
         if entity is None:
             return self._page(path)
@@ -177,15 +219,23 @@ class Snapshot(VaultReader):
 
     def _files(self, found: Iterable[Path]) -> list[str]:
         """The paths of those that are files under a name that can be told."""
-        paths = (path.relative_to(self.settings.vault).as_posix() for path in found if path.is_file())
+        paths = (
+            path.relative_to(self.settings.vault).as_posix()
+            for path in found
+            if path.is_file()
+        )
         return sorted(filter(is_text, paths))
 
     def linking(self, name: str) -> list[str]:
-        """The paths of the notes, other than memories and entities, that link to the note of this name.
+        """The paths of the notes, other than memories and entities, that link to the
+        note of this name.
 
         It looks into every file, which is asked for only where a note is to go.
         """
-        link = re.compile(rf"\[\[(?:[^\]|#\n]*/)?{re.escape(name)}(?:\.md)?[ \t]*[\]|#]", re.IGNORECASE)
+        link = re.compile(
+            rf"\[\[(?:[^\]|#\n]*/)?{re.escape(name)}(?:\.md)?[ \t]*[\]|#]",
+            re.IGNORECASE,
+        )
         found = []
         for path in sorted(self.settings.vault.rglob("*.md")):
             below = path.relative_to(self.settings.vault).as_posix()
@@ -203,8 +253,13 @@ class Snapshot(VaultReader):
         return self.said_by(fact) in trust.OUTSIDE
 
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:
-        """The source class of a memory, as far as its turns were asked for already, unless it is to `ask`."""
+        """The source class of a memory, as far as its turns were asked for already,
+        unless it is to `ask`.
+        """
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)
-        return trust.said_by(fact, [self._voices[key].source_class for key in keys if key in self._voices])
+        return trust.said_by(
+            fact,
+            [self._voices[key].source_class for key in keys if key in self._voices],
+        )

@@ -30,20 +30,33 @@ FIXES = {
     "sync-conflict": "Keep one of the two files and delete the other.",
 }
 BATCHES: Mapping[State, tuple[str, str]] = {
-    "stuck": ("stuck", "It is kept and tried again by itself once the fault is mended."),
-    "parked": ("parked", "It is kept and tried again by itself; `engram flush` tries at once."),
-    "dead": ("dead-letter", "The rules have read it; `engram flush` asks the model again and says why it fails."),
+    "stuck": (
+        "stuck",
+        "It is kept and tried again by itself once the fault is mended.",
+    ),
+    "parked": (
+        "parked",
+        "It is kept and tried again by itself; `engram flush` tries at once.",
+    ),
+    "dead": (
+        "dead-letter",
+        "The rules have read it; `engram flush` asks the model again and says why it fails.",
+    ),
 }
 """The code of a batch that is held up, and what to do."""
 
 
 def findings(
-    settings: Settings, problems: Iterable[Problem], queue: TurnQueue, faults: Mapping[str, str]
+    settings: Settings,
+    problems: Iterable[Problem],
+    queue: TurnQueue,
+    faults: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Each problem with its level and code, where it is, and what to do about it; nothing when all is well.
+    """Each problem with its level and code, where it is, and what to do about it;
+    nothing when all is well.
 
-    `problems` are those of the notes that were read; what cannot even be looked at is looked for here. `faults` are
-    what is degraded now, by name.
+    `problems` are those of the notes that were read; what cannot even be looked at is
+    looked for here. `faults` are what is degraded now, by name.
     """
     read = list(problems)
     unread = unreadable(settings.vault, read)
@@ -58,27 +71,52 @@ def findings(
         }
         for problem in (*read, *unread)
     ]
-    found += [{"level": "error", "code": code, "what": what} for code, what in faults.items()]
+    found += [
+        {"level": "error", "code": code, "what": what} for code, what in faults.items()
+    ]
     if settings.place and (told := settings.place.told()):
-        found.append({"level": NOTICE, "code": "place", "where": str(settings.vault), "what": told, "fix": STATE})
+        found.append(
+            {
+                "level": NOTICE,
+                "code": "place",
+                "where": str(settings.vault),
+                "what": told,
+                "fix": STATE,
+            }
+        )
     if settings.vault.stat().st_mode & 0o077:
-        found.append({"level": "warning", "code": "mode", "where": str(settings.vault), "what": LAX})
+        found.append(
+            {
+                "level": "warning",
+                "code": "mode",
+                "where": str(settings.vault),
+                "what": LAX,
+            }
+        )
     turns: Counter[tuple[str, State, str]] = Counter()
     for state, batch, why in queue.held_up:
-        turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(batch.waiting)
+        turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(
+            batch.waiting
+        )
     for (where, state, why), number in turns.items():
         (code, fix), what = BATCHES[state], f"{number} turn{'s' * (number > 1)}: {why}"
-        found.append({"level": "warning", "code": code, "where": where, "what": what, "fix": fix})
+        found.append(
+            {"level": "warning", "code": code, "where": where, "what": what, "fix": fix}
+        )
     return found
 
 
 def unreadable(vault: Path, told: Collection[Problem]) -> Iterator[Problem]:
-    """What the catalogue passes over, or believes as it was: links out, strange names, what no right allows to read.
+    """What the catalogue passes over, or believes as it was: links out, strange names,
+    what no right allows to read.
 
-    What is `told` already is left out. A change of rights leaves a file's stat alone, so that no scan tells of it.
+    What is `told` already is left out. A change of rights leaves a file's stat alone,
+    so that no scan tells of it.
     """
     seen = walk(str(vault))
-    yield from [problem for problem in dict.fromkeys(seen.problems) if problem not in told]
+    yield from [
+        problem for problem in dict.fromkeys(seen.problems) if problem not in told
+    ]
     for path in sorted(seen.files.keys() - {problem.path for problem in told}):
         if not os.access(vault / path, os.R_OK):
             yield Problem("unreadable", "the file cannot be read", path)

@@ -1,7 +1,9 @@
-"""The review queue and what people say of memories: cases, decisions, corrections (rows X8, X9).
+"""The review queue and what people say of memories: cases, decisions, corrections (rows
+X8, X9).
 
-The notes are the queue: a case is open as long as its note waits. A decision is carried out so that its last
-step closes the case; cut short before, the tick still stands and it is carried out again.
+The notes are the queue: a case is open as long as its note waits. A decision is carried
+out so that its last step closes the case; cut short before, the tick still stands and
+it is carried out again.
 """
 
 from __future__ import annotations
@@ -44,10 +46,12 @@ _TICK = re.compile(rb"\[[xX]\]")
 
 @dataclass(frozen=True, slots=True)
 class ReviewCase:
-    """A note that waits: a doubtful memory, a conflict of two (the newer first), a held run, or a file to be mended.
+    """A note that waits: a doubtful memory, a conflict of two (the newer first), a held
+    run, or a file to be mended.
 
-    `choices` are the answers it takes, `decision` the one that is ticked, `fault` why the ticks say nothing.
-    `holds` is the pass that is held. `evidence` holds the words in question, one for each memory, as far as known.
+    `choices` are the answers it takes, `decision` the one that is ticked, `fault` why
+    the ticks say nothing. `holds` is the pass that is held. `evidence` holds the words
+    in question, one for each memory, as far as known.
     """
 
     id: str
@@ -64,7 +68,9 @@ class ReviewCase:
 
 
 class ReviewQueue:
-    """What waits for a person, and the carrying out of their word. Changes belong to the one writer."""
+    """What waits for a person, and the carrying out of their word. Changes belong to
+    the one writer.
+    """
 
     def __init__(
         self,
@@ -80,14 +86,22 @@ class ReviewQueue:
         self.settings = settings
         self.settle = settle
 
-    # -- the queue --------------------------------------------------------------------------------
+    # -- the queue ---------------------------------------------------------------------
 
-    def open_cases(self, paths: Collection[Path | str] | None = None, *, ticked: bool = False) -> list[ReviewCase]:
-        """Every note that waits, or those at and below `paths`, with `ticked` only such with a ticked box; by path."""
+    def open_cases(
+        self, paths: Collection[Path | str] | None = None, *, ticked: bool = False
+    ) -> list[ReviewCase]:
+        """Every note that waits, or those at and below `paths`, with `ticked` only such
+        with a ticked box; by path.
+        """
         cases = []
         for path in self._waiting(paths):
             try:
-                case = self._case(path) if not ticked or _TICK.search(self.vault.read(path)) else None
+                case = (
+                    self._case(path)
+                    if not ticked or _TICK.search(self.vault.read(path))
+                    else None
+                )
             except EngramError:  # gone, or no file any more: the next scan tells
                 continue
             cases += [case] if case else []
@@ -97,7 +111,9 @@ class ReviewQueue:
         """The cases at and below `paths` in which a person ticked an answer."""
         return [case for case in self.open_cases(paths, ticked=True) if case.decision]
 
-    def obey(self, paths: Collection[Path | str] | None, now: datetime) -> dict[str, str]:
+    def obey(
+        self, paths: Collection[Path | str] | None, now: datetime
+    ) -> dict[str, str]:
         """Carry out what is ticked; what could not be, by path, holds nothing else up."""
         faults = {}
         for case in self.ticked(paths):
@@ -109,15 +125,27 @@ class ReviewQueue:
         return faults
 
     def find(self, name: str) -> ReviewCase:
-        """The case with this id or path, or the only one whose id begins so; NotFoundError, ConflictError."""
+        """The case with this id or path, or the only one whose id begins so;
+        NotFoundError, ConflictError.
+        """
         cases = self.open_cases()
         exact = [case for case in cases if name in {case.id, case.path}]
-        found = exact or [case for case in cases if name and case.id.startswith(name.upper())]
+        found = exact or [
+            case for case in cases if name and case.id.startswith(name.upper())
+        ]
         if not found:
-            raise NotFoundError("there is no such case", where=name, fix="`engram review` lists what waits.")
+            raise NotFoundError(
+                "there is no such case",
+                where=name,
+                fix="`engram review` lists what waits.",
+            )
         if len(found) > 1:
             ids = ", ".join(case.id for case in found)
-            raise ConflictError("several cases begin like this", where=name, fix=f"Give more of the id: {ids}.")
+            raise ConflictError(
+                "several cases begin like this",
+                where=name,
+                fix=f"Give more of the id: {ids}.",
+            )
         return found[0]
 
     def listed(self, name: str | None = None) -> dict[str, Any]:
@@ -127,26 +155,43 @@ class ReviewQueue:
         came = formatting.provenance(self.index, memories, self.settings.policy.trust)
         return {"cases": [_plain(case, came) for case in cases]}
 
-    # -- decisions --------------------------------------------------------------------------------
+    # -- decisions ---------------------------------------------------------------------
 
     def answer(self, name: str, decision: str, now: datetime) -> dict[str, Any]:
-        """Decide the case `name`; `approve` and `reject` are its first and its last answer."""
+        """Decide the case `name`; `approve` and `reject` are its first and its last
+        answer.
+        """
         case = self.find(name)
         if case.choices:
-            decision = {"approve": case.choices[0], "reject": case.choices[-1]}.get(decision, decision)
+            decision = {"approve": case.choices[0], "reject": case.choices[-1]}.get(
+                decision, decision
+            )
         self.decide(case, decision, now)
-        return {"id": case.id, "decision": decision, "memories": [fact.id for fact in case.memories]}
+        return {
+            "id": case.id,
+            "decision": decision,
+            "memories": [fact.id for fact in case.memories],
+        }
 
-    def decide(self, case: ReviewCase, decision: str, now: datetime, by: str = "user") -> None:
+    def decide(
+        self, case: ReviewCase, decision: str, now: datetime, by: str = "user"
+    ) -> None:
         """Carry out a decision; one that is carried out already changes nothing.
 
-        Raises BadRequestError (no answer to this case), ConflictError (a person was faster; nothing is lost).
+        Raises BadRequestError (no answer to this case), ConflictError (a person was
+        faster; nothing is lost).
         """
         if not case.choices:
-            raise BadRequestError("this is settled by hand", where=case.path, fix="Mend or delete one of the files.")
+            raise BadRequestError(
+                "this is settled by hand",
+                where=case.path,
+                fix="Mend or delete one of the files.",
+            )
         if decision not in case.choices:
             fix = f"Use one of: {', '.join(case.choices)}."
-            raise BadRequestError(f"{decision!r} is no answer to this case", where=case.id, fix=fix)
+            raise BadRequestError(
+                f"{decision!r} is no answer to this case", where=case.id, fix=fix
+            )
         fresh = self._case(case.path) if self.vault.exists(case.path) else None
         if fresh is None or fresh.id != case.id:
             return
@@ -161,17 +206,21 @@ class ReviewQueue:
         self.note_writer.seed()
 
     def _keep(self, fact: Fact, now: datetime, by: str) -> None:
-        """It is a memory like others from now on, also where it had been removed before."""
+        """It is a memory like others from now on, also where it had been removed
+        before.
+        """
         fact = self.joined(fact, now, by) or fact
         self._lift([fact], now)
         row = deed(now, "keep", fact.id, "kept in review") | {"by": by}
         self.note_writer.write([self._believed(fact, {}, now)], [row])
 
     def joined(self, fact: Fact, now: datetime, by: str = "user") -> Fact | None:
-        """Of what is to be believed again, and was said anew meanwhile, no second memory is made (`C5`).
+        """Of what is to be believed again, and was said anew meanwhile, no second
+        memory is made (`C5`).
 
-        The one that states the same takes its place and gains its evidence; None where there is none, or where its
-        note cannot be changed, as when a person broke its front matter: it holds the other one up no longer.
+        The one that states the same takes its place and gains its evidence; None where
+        there is none, or where its note cannot be changed, as when a person broke its
+        front matter: it holds the other one up no longer.
         """
         known = self.note_writer.twin(fact.text, fact.persona, now)
         if known is None:
@@ -180,10 +229,18 @@ class ReviewQueue:
         also = dedup.united(known, fact).also
         keys = _above(known, fact)
         if also != known.also:
-            keys["source"] = facts.fact_keys(replace(known, also=also), self.settings.zone)["source"]
-        changes = [Edit(known.path, known.sha, keys, KNOWN), self._ended(fact, known, KNOWN, now)]
+            keys["source"] = facts.fact_keys(
+                replace(known, also=also), self.settings.zone
+            )["source"]
+        changes = [
+            Edit(known.path, known.sha, keys, KNOWN),
+            self._ended(fact, known, KNOWN, now),
+        ]
         try:
-            self.note_writer.write(changes, [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}])
+            self.note_writer.write(
+                changes,
+                [deed(now, "supersede", fact.id, KNOWN) | {"met": known.id, "by": by}],
+            )
         except ConflictError:
             return None
         return self.index.fact(known.id)
@@ -193,29 +250,46 @@ class ReviewQueue:
         (fact,) = case.memories
         why = "dropped in review"
         self._bury([fact], now, why, turns=any(case.evidence))
-        self.note_writer.write([self._trashed(case, now, why)], [deed(now, "drop", fact.id, why) | {"by": by}])
+        self.note_writer.write(
+            [self._trashed(case, now, why)],
+            [deed(now, "drop", fact.id, why) | {"by": by}],
+        )
 
     def _settle(self, case: ReviewCase, decision: str, now: datetime, by: str) -> None:
-        """A held run is carried out or let be; only then the note goes, so that a run cut short is made again."""
+        """A held run is carried out or let be; only then the note goes, so that a run
+        cut short is made again.
+        """
         if self.settle is None:
-            raise ConflictError("nothing can be carried out here", where=case.path, fix="Start engram on this vault.")
+            raise ConflictError(
+                "nothing can be carried out here",
+                where=case.path,
+                fix="Start engram on this vault.",
+            )
         self.settle(case.holds, decision == "apply")
         row = deed(now, "decide", case.id, f"{case.holds}: {decision}") | {"by": by}
         self.note_writer.write([self._trashed(case, now, "decided")], [row])
 
     def _choose(self, case: ReviewCase, decision: str, now: datetime, by: str) -> None:
-        """One of two memories ends, or neither; the note that asked goes last, so that all is done by then.
+        """One of two memories ends, or neither; the note that asked goes last, so that
+        all is done by then.
 
-        The row of the action log that names the case is why nobody asks about this pair again.
+        The row of the action log that names the case is why nobody asks about this pair
+        again.
         """
         changes: list[Change] = []
         rows = [deed(now, "decide", case.id, decision) | {"by": by}]
         if decision == "both" or len(case.memories) < 2:
-            waiting = [self.joined(fact, now, by) or fact for fact in case.memories if fact.status == "review"]
+            waiting = [
+                self.joined(fact, now, by) or fact
+                for fact in case.memories
+                if fact.status == "review"
+            ]
             changes = [self._believed(fact, {}, now) for fact in waiting]
             self._lift(waiting, now)
         else:
-            winner, loser = case.memories if decision == "newer" else reversed(case.memories)
+            winner, loser = (
+                case.memories if decision == "newer" else reversed(case.memories)
+            )
             if winner.status != "active":
                 winner = self.joined(winner, now, by) or winner
             self._lift([winner], now)
@@ -223,30 +297,47 @@ class ReviewQueue:
                 self._bury([loser], now, YOU)
             changes = [self._believed(winner, _above(winner, loser), now)]
             if loser.status != "forgotten":
-                changes.append(self._ended(loser, winner, SUPERSEDED, now, over=decision == "newer"))
-            rows.append(deed(now, "supersede", loser.id, YOU) | {"met": winner.id, "by": by})
+                changes.append(
+                    self._ended(
+                        loser, winner, SUPERSEDED, now, over=decision == "newer"
+                    )
+                )
+            rows.append(
+                deed(now, "supersede", loser.id, YOU) | {"met": winner.id, "by": by}
+            )
         known = any(
-            row.get("action") == "decide" and row.get("reason") == decision for row in self.vault.actions(case.id)
+            row.get("action") == "decide" and row.get("reason") == decision
+            for row in self.vault.actions(case.id)
         )
         self.note_writer.write(changes, [] if known else rows)
         self.note_writer.write([self._trashed(case, now, "decided")], [])
 
-    # -- corrections ------------------------------------------------------------------------------
+    # -- corrections -------------------------------------------------------------------
 
-    def correct(self, fact: Fact, text: str, now: datetime, source: str = "") -> dict[str, Any]:
-        """Replace what `fact` says: the old statement ends and does not come back, the new one takes its place (`X8`).
+    def correct(
+        self, fact: Fact, text: str, now: datetime, source: str = ""
+    ) -> dict[str, Any]:
+        """Replace what `fact` says: the old statement ends and does not come back, the
+        new one takes its place (`X8`).
 
-        `source` is the key of the turn in which the person said so. Confidence is at least
-        `review.corrected`; category, names, tags, importance, pin and persona stay.
+        `source` is the key of the turn in which the person said so. Confidence is at
+        least `review.corrected`; category, names, tags, importance, pin and persona
+        stay.
         """
         text = redact(text.strip(), self.settings.redact).text
         digest = content_hash(text)
         if not text or digest == content_hash(fact.text):
-            raise BadRequestError("the text corrects nothing", where=fact.id, fix="Say what is true instead.")
+            raise BadRequestError(
+                "the text corrects nothing",
+                where=fact.id,
+                fix="Say what is true instead.",
+            )
         twin = self.index.active_twin(digest, fact.persona, now)
         if fact.status not in BELIEVED and not (twin and twin in fact.superseded_by):
             raise ConflictError(
-                f"the memory is {fact.status}", where=fact.id, fix="Restore it first, or remember anew."
+                f"the memory is {fact.status}",
+                where=fact.id,
+                fix="Restore it first, or remember anew.",
             )
         self._bury([fact], now, CORRECTED)
         new = self._correction(fact, text, now, source)
@@ -254,7 +345,9 @@ class ReviewQueue:
             new_id = twin
         else:
             self._lift([new], now)
-            self.note_writer.keep(new, deed(now, "store", new.id, f"corrects {fact.id}"))
+            self.note_writer.keep(
+                new, deed(now, "store", new.id, f"corrects {fact.id}")
+            )
             new_id = new.id
         if fact.status in BELIEVED:
             try:
@@ -269,16 +362,26 @@ class ReviewQueue:
     def confirm(self, fact: Fact, now: datetime) -> dict[str, Any]:
         """A person says that it is so; a speculation no longer ends by itself (`C17`)."""
         keys: dict[str, object] = {"verification": "user_confirmed"}
-        return self._verify(fact, "confirm", keys | self.note_writer.confirmed(fact), now)
+        return self._verify(
+            fact, "confirm", keys | self.note_writer.confirmed(fact), now
+        )
 
     def dispute(self, fact: Fact, now: datetime) -> dict[str, Any]:
         """A person doubts it; it stays, and ranks lower."""
         return self._verify(fact, "dispute", {"verification": "disputed"}, now)
 
-    def _verify(self, fact: Fact, action: str, keys: Mapping[str, object], now: datetime) -> dict[str, Any]:
+    def _verify(
+        self, fact: Fact, action: str, keys: Mapping[str, object], now: datetime
+    ) -> dict[str, Any]:
         if fact.status == "review":
-            raise ConflictError("the memory waits in review", where=fact.id, fix="Decide it with `engram review`.")
-        self.note_writer.write([Edit(fact.path, fact.sha, keys, action)], [deed(now, action, fact.id, YOU)])
+            raise ConflictError(
+                "the memory waits in review",
+                where=fact.id,
+                fix="Decide it with `engram review`.",
+            )
+        self.note_writer.write(
+            [Edit(fact.path, fact.sha, keys, action)], [deed(now, action, fact.id, YOU)]
+        )
         return {"id": fact.id, "path": fact.path, "verification": keys["verification"]}
 
     def _correction(self, fact: Fact, text: str, now: datetime, source: str) -> Fact:
@@ -300,17 +403,29 @@ class ReviewQueue:
             verification="user_confirmed",
         )
 
-    # -- changes ----------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------
 
-    def _believed(self, fact: Fact, keys: Mapping[str, object], now: datetime) -> Change:
-        """The change that makes a memory an active one that a person vouches for, in `facts/`."""
-        ended: dict[str, object] = {"status": "active", "end_reason": None, "verification": "user_confirmed"}
+    def _believed(
+        self, fact: Fact, keys: Mapping[str, object], now: datetime
+    ) -> Change:
+        """The change that makes a memory an active one that a person vouches for, in
+        `facts/`.
+        """
+        ended: dict[str, object] = {
+            "status": "active",
+            "end_reason": None,
+            "verification": "user_confirmed",
+        }
         if fact.status == "superseded":
             ended["valid_until"] = None
         return self._patched(fact, {**ended, **keys}, self._home(fact, now), YOU)
 
-    def _ended(self, fact: Fact, winner: Fact, why: str, now: datetime, *, over: bool = False) -> Change:
-        """The change that makes `winner` the successor of a memory, which was true until then if it is `over`."""
+    def _ended(
+        self, fact: Fact, winner: Fact, why: str, now: datetime, *, over: bool = False
+    ) -> Change:
+        """The change that makes `winner` the successor of a memory, which was true
+        until then if it is `over`.
+        """
         keys: dict[str, object] = {
             "status": "superseded",
             "superseded_by": [*_others(fact.superseded_by, winner), winner.id],
@@ -321,9 +436,13 @@ class ReviewQueue:
         if over and (fact.valid_until is None or fact.valid_until > until):
             keys["valid_until"] = time_text(until, self.settings.zone)
         waits = fact.path.startswith(f"{reviews.FOLDER}/")
-        return self._patched(fact, keys, self._home(fact, now) if waits else fact.path, why)
+        return self._patched(
+            fact, keys, self._home(fact, now) if waits else fact.path, why
+        )
 
-    def _patched(self, fact: Fact, keys: Mapping[str, object], to: str, why: str) -> Change:
+    def _patched(
+        self, fact: Fact, keys: Mapping[str, object], to: str, why: str
+    ) -> Change:
         """The keys and, where the note asked something, the body without it."""
         body = self._read(fact.path)[0].body
         left = reviews.settled(body) if reviews.asks(body) else None
@@ -334,86 +453,155 @@ class ReviewQueue:
     def _trashed(self, case: ReviewCase, now: datetime, why: str) -> Move:
         """The note put aside with every byte."""
         day = f"{now.astimezone(self.settings.zone):%Y-%m-%d}"
-        return Move(case.path, case.sha, self._free(f".trash/{day}", case.path), {}, why)
+        return Move(
+            case.path, case.sha, self._free(f".trash/{day}", case.path), {}, why
+        )
 
     def _home(self, fact: Fact, now: datetime) -> str:
-        """Where an active memory belongs: where it is, or in the folder of its day under its old name."""
+        """Where an active memory belongs: where it is, or in the folder of its day
+        under its old name.
+        """
         if fact.path.startswith("facts/"):
             return fact.path
-        return self._free(f"facts/{(fact.created or now).astimezone(self.settings.zone):%Y-%m-%d}", fact.path)
+        return self._free(
+            f"facts/{(fact.created or now).astimezone(self.settings.zone):%Y-%m-%d}",
+            fact.path,
+        )
 
     def _free(self, folder: str, path: str) -> str:
         stem = f"{folder}/{PurePosixPath(path).stem}"
         return unused(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
 
-    def _bury(self, gone: Sequence[Fact], now: datetime, why: str, *, turns: bool = True) -> None:
+    def _bury(
+        self, gone: Sequence[Fact], now: datetime, why: str, *, turns: bool = True
+    ) -> None:
         """Tombstones for statements, and for the turns that say them (`X8`)."""
-        stones = [_stone(fact, now, why) | ({} if turns else {"turn": ""}) for fact in gone]
+        stones = [
+            _stone(fact, now, why) | ({} if turns else {"turn": ""}) for fact in gone
+        ]
         self.vault.bury(stones)
         self.index.take_tombstones(self.vault)
 
     def _lift(self, back: Sequence[Fact], now: datetime) -> None:
         """Take tombstones back, where there are any."""
-        buried = [fact for fact in back if {content_hash(fact.text), fact.source} & self.index.tombstones]
+        buried = [
+            fact
+            for fact in back
+            if {content_hash(fact.text), fact.source} & self.index.tombstones
+        ]
         if buried:
-            self.vault.bury([_stone(fact, now, YOU) | {"restored": True} for fact in buried])
+            self.vault.bury(
+                [_stone(fact, now, YOU) | {"restored": True} for fact in buried]
+            )
             self.index.take_tombstones(self.vault)
 
-    # -- notes ------------------------------------------------------------------------------------
+    # -- notes -------------------------------------------------------------------------
 
     def _waiting(self, paths: Collection[Path | str] | None) -> Iterator[str]:
-        """The paths of notes that may wait: those in `review/`, and facts that a cut move left elsewhere."""
+        """The paths of notes that may wait: those in `review/`, and facts that a cut
+        move left elsewhere.
+        """
         waiting = self.vault.notes(reviews.FOLDER)
         if paths is None:
-            rows = self.index.catalog.rows.ask("SELECT path FROM unit WHERE kind = 'fact' AND status = 'review'")
+            rows = self.index.catalog.rows.ask(
+                "SELECT path FROM unit WHERE kind = 'fact' AND status = 'review'"
+            )
             yield from sorted({*waiting, *(path for (path,) in rows)})
             return
         root = f"{self.settings.vault}/"
         asked = sorted({str(path).removeprefix(root) for path in paths})
-        yield from [path for path in waiting if any(path == one or path.startswith(f"{one}/") for one in asked)]
-        yield from [one for one in asked if one.startswith("facts/") and one.endswith(".md")]
+        yield from [
+            path
+            for path in waiting
+            if any(path == one or path.startswith(f"{one}/") for one in asked)
+        ]
+        yield from [
+            one for one in asked if one.startswith("facts/") and one.endswith(".md")
+        ]
 
     def _case(self, path: str) -> ReviewCase | None:
         """The case in the note at `path`; None if it waits for nobody."""
         read, sha = self._read(path)
         fact, faults = facts.fact_from(read, path, sha, self.settings.zone)
         if fact is None:
-            return ReviewCase(path, path, sha, faults[0].message)  # whose words they are is not known
+            # whose words they are is not known
+            return ReviewCase(path, path, sha, faults[0].message)
         if fact.status != "review":
             return None
-        ticks = "; ".join(fault.message for fault in faults if fault.code == "two-ticks")
+        ticks = "; ".join(
+            fault.message for fault in faults if fault.code == "two-ticks"
+        )
         memories: tuple[Fact, ...] = (fact,)
-        words: tuple[str, ...] = (reviews.quoted(read.body) if reviews.asks(read.body) else self._words(fact),)
+        words: tuple[str, ...] = (
+            reviews.quoted(read.body) if reviews.asks(read.body) else self._words(fact),
+        )
         choices: tuple[str, ...] = reviews.DOUBT
         holds = str(read.keys.get("holds") or "") if fact.kind == reviews.KIND else ""
         if holds:
             decision = None if ticks else reviews.decision(read.body)
             decision = decision if decision in reviews.HOLD else None
             why = fact.end_reason
-            return ReviewCase(fact.id, path, sha, why, reviews.HOLD, (), (), decision, ticks, read.body, holds)
+            return ReviewCase(
+                fact.id,
+                path,
+                sha,
+                why,
+                reviews.HOLD,
+                (),
+                (),
+                decision,
+                ticks,
+                read.body,
+                holds,
+            )
         if fact.kind == reviews.KIND:
             choices = reviews.CONFLICT
             pair = read.keys.get("pair")
             named = [str(one) for one in (pair if isinstance(pair, list) else [])]
             memories = tuple(one for one in map(self._known, named) if one)
             words = tuple(map(self._words, memories))
-            if any(self._is_to_come(one) for one in {*named} - {fact.id for fact in memories}):
+            if any(
+                self._is_to_come(one)
+                for one in {*named} - {fact.id for fact in memories}
+            ):
                 ticks = ticks or "one of the two is not written yet"
         elif not self._is_memory(fact, read):
-            return ReviewCase(fact.id, path, sha, fact.end_reason or "a copy of another note", text=fact.text)
+            return ReviewCase(
+                fact.id,
+                path,
+                sha,
+                fact.end_reason or "a copy of another note",
+                text=fact.text,
+            )
         decision = reviews.decision(read.body)
         decision = decision if decision in choices and not ticks else None
-        return ReviewCase(fact.id, path, sha, fact.end_reason, choices, memories, words, decision, ticks)
+        return ReviewCase(
+            fact.id,
+            path,
+            sha,
+            fact.end_reason,
+            choices,
+            memories,
+            words,
+            decision,
+            ticks,
+        )
 
     def _is_memory(self, fact: Fact, read: Note) -> bool:
-        """Whether a note is a memory that waits, and no question about two files nor a copy of another note."""
+        """Whether a note is a memory that waits, and no question about two files nor a
+        copy of another note.
+        """
         holder = self.index.fact(fact.id)
         if holder and holder.path != fact.path and self.vault.exists(holder.path):
             return False
-        return reviews.asks(read.body) or not PurePosixPath(fact.path).name.startswith("conflict-")
+        return reviews.asks(read.body) or not PurePosixPath(fact.path).name.startswith(
+            "conflict-"
+        )
 
     def _known(self, fact_id: str) -> Fact | None:
-        """The memory as its note says now; None if it was deleted, NotFoundError while it may only have moved."""
+        """The memory as its note says now; None if it was deleted, NotFoundError while
+        it may only have moved.
+        """
         known = self.index.fact(fact_id)
         if known is None:
             return None
@@ -421,8 +609,12 @@ class ReviewQueue:
         return facts.fact_from(read, known.path, sha, self.settings.zone)[0]
 
     def _is_to_come(self, memory: str) -> bool:
-        """Whether a memory that is not there is still to be written, and not one that a person removed."""
-        return not any(row.get("action") == "forget" for row in self.vault.actions(memory))
+        """Whether a memory that is not there is still to be written, and not one that a
+        person removed.
+        """
+        return not any(
+            row.get("action") == "forget" for row in self.vault.actions(memory)
+        )
 
     def _words(self, fact: Fact) -> str:
         """What was said, from which a memory came."""
@@ -445,12 +637,20 @@ def _above(winner: Fact, loser: Fact) -> dict[str, object]:
 
 def _others(names: Sequence[str], fact: Fact) -> list[str]:
     """The ids or links that do not mean `fact`."""
-    return [name for name in names if name not in {fact.id, PurePosixPath(fact.path).stem}]
+    return [
+        name for name in names if name not in {fact.id, PurePosixPath(fact.path).stem}
+    ]
 
 
 def _stone(fact: Fact, now: datetime, why: str) -> dict[str, object]:
     at = now.isoformat(timespec="seconds")
-    return {"at": at, "hash": content_hash(fact.text), "turn": fact.source, "memory": fact.id, "reason": why}
+    return {
+        "at": at,
+        "hash": content_hash(fact.text),
+        "turn": fact.source,
+        "memory": fact.id,
+        "reason": why,
+    }
 
 
 def _plain(case: ReviewCase, came: Mapping[str, trust.Provenance]) -> dict[str, Any]:

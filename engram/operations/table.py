@@ -15,7 +15,8 @@ Kind = Literal["text", "int", "float", "bool", "time", "list", "turns"]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument. `positional` arguments come first on the command line; times are ISO 8601.
+    """One argument. `positional` arguments come first on the command line; times are
+    ISO 8601.
 
     A number is `least` to `most`.
     """
@@ -37,12 +38,16 @@ class Param:
     @property
     def meaning(self) -> str:
         """What it is for, with the range of a number."""
-        return f"{self.help}, {self.least} to {self.most}" if self.is_number else self.help
+        return (
+            f"{self.help}, {self.least} to {self.most}" if self.is_number else self.help
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A verb with its HTTP form. `writes` sends it through the one writer; `{id}` in the path is a param."""
+    """A verb with its HTTP form. `writes` sends it through the one writer; `{id}` in
+    the path is a param.
+    """
 
     name: str
     method: str
@@ -52,7 +57,13 @@ class Operation:
     writes: bool = False
 
 
-_ID = Param("id", "text", "a memory's id, an unambiguous prefix of it, or its path", required=True, positional=True)
+_ID = Param(
+    "id",
+    "text",
+    "a memory's id, an unambiguous prefix of it, or its path",
+    required=True,
+    positional=True,
+)
 _ANY_ID = Param(
     "id",
     "text",
@@ -69,7 +80,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "take turns of a conversation; acknowledged when they are on disk",
         (
             Param(
-                "turns", "turns", "objects with text; id, session, role, speaker, persona, occurred_at", required=True
+                "turns",
+                "turns",
+                "objects with text; id, session, role, speaker, persona, occurred_at",
+                required=True,
             ),
         ),
     ),
@@ -99,14 +113,30 @@ OPERATIONS: tuple[Operation, ...] = (
                 least=1,
                 most=60000,
             ),
-            Param("preset", "text", "scorer: balanced, belief (importance, use) or entity (what is new and frequent)"),
+            Param(
+                "preset",
+                "text",
+                "scorer: balanced, belief (importance, use) or entity (what is new and frequent)",
+            ),
             Param("session", "text", "the conversation that asks"),
             Param("persona", "text", "whose memories besides everybody's"),
             Param("as_of", "time", "answer from what was believed then"),
-            Param("now", "time", "the time of the question, for words like 'last week'"),
+            Param(
+                "now", "time", "the time of the question, for words like 'last week'"
+            ),
             Param("kinds", "list", "only these kinds: fact, turn, note"),
-            Param("archive", "bool", "archived memories too, not only where the others are too few", default=False),
-            Param("explain", "bool", "show the parts of each score and what was filtered", default=False),
+            Param(
+                "archive",
+                "bool",
+                "archived memories too, not only where the others are too few",
+                default=False,
+            ),
+            Param(
+                "explain",
+                "bool",
+                "show the parts of each score and what was filtered",
+                default=False,
+            ),
         ),
     ),
     Operation(
@@ -127,7 +157,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/todos",
         "what was promised: open, fulfilled, expired; habits, what was left open, what goes wrong",
         (
-            Param("stage", "text", "open, fulfilled, expired, habit, thread, friction or all", default="open"),
+            Param(
+                "stage",
+                "text",
+                "open, fulfilled, expired, habit, thread, friction or all",
+                default="open",
+            ),
             Param("persona", "text", "whose promises besides everybody's"),
         ),
     ),
@@ -138,7 +173,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "say what became of a promise",
         (
             _ID,
-            Param("stage", "text", "fulfilled, expired, or open again", positional=True, default="fulfilled"),
+            Param(
+                "stage",
+                "text",
+                "fulfilled, expired, or open again",
+                positional=True,
+                default="fulfilled",
+            ),
         ),
         writes=True,
     ),
@@ -159,9 +200,19 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         writes=True,
     ),
-    Operation("show", "GET", "/v1/memories/{id}", "one memory with everything known of it", (_ID,)),
     Operation(
-        "why", "GET", "/v1/memories/{id}/why", "the turns a memory came from, its stage and each decision on it", (_ID,)
+        "show",
+        "GET",
+        "/v1/memories/{id}",
+        "one memory with everything known of it",
+        (_ID,),
+    ),
+    Operation(
+        "why",
+        "GET",
+        "/v1/memories/{id}/why",
+        "the turns a memory came from, its stage and each decision on it",
+        (_ID,),
     ),
     Operation(
         "update",
@@ -172,7 +223,11 @@ OPERATIONS: tuple[Operation, ...] = (
             _ANY_ID,
             Param("pinned", "bool", "pin or unpin"),
             Param("status", "text", "active: bring it back"),
-            Param("layer", "text", "up or down: let it last, or let it pass like an episode"),
+            Param(
+                "layer",
+                "text",
+                "up or down: let it last, or let it pass like an episode",
+            ),
         ),
         writes=True,
     ),
@@ -189,7 +244,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/v1/memories/{id}/correct",
         "replace what a memory says; the old statement does not come back",
-        (_ID, Param("text", "text", "what is true instead", required=True, positional=True)),
+        (
+            _ID,
+            Param(
+                "text", "text", "what is true instead", required=True, positional=True
+            ),
+        ),
         writes=True,
     ),
     Operation(
@@ -213,7 +273,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/v1/review",
         "what waits for you: doubtful memories and conflicts, with their evidence and the answers they take",
-        (Param("id", "text", "only this case: its id, an unambiguous prefix of it, or its path"),),
+        (
+            Param(
+                "id",
+                "text",
+                "only this case: its id, an unambiguous prefix of it, or its path",
+            ),
+        ),
     ),
     Operation(
         "decide",
@@ -244,9 +310,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/consolidate",
         "put the vault in order now: what has faded, ended or doubled",
         (
-            Param("cadence", "text", "talk, light, nightly or weekly", default="nightly"),
+            Param(
+                "cadence", "text", "talk, light, nightly or weekly", default="nightly"
+            ),
             Param("only", "text", "only this pass"),
-            Param("dry_run", "bool", "say what it would do, change nothing", default=False),
+            Param(
+                "dry_run", "bool", "say what it would do, change nothing", default=False
+            ),
         ),
     ),
     Operation(
@@ -262,8 +332,16 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/runs/{id}/undo",
         "take a run of consolidation back, byte for byte; what was edited since stays",
         (
-            Param("id", "text", "the run's id, or an unambiguous prefix of it", required=True, positional=True),
-            Param("dry_run", "bool", "say what it would do, change nothing", default=False),
+            Param(
+                "id",
+                "text",
+                "the run's id, or an unambiguous prefix of it",
+                required=True,
+                positional=True,
+            ),
+            Param(
+                "dry_run", "bool", "say what it would do, change nothing", default=False
+            ),
         ),
         writes=True,
     ),
@@ -274,9 +352,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "give up memories that nothing protects and hardly anybody could still believe; a run that can be undone",
         (
             Param(
-                "threshold", "float", "effective confidence below which one is pruned; 0.05 if absent", least=0, most=1
+                "threshold",
+                "float",
+                "effective confidence below which one is pruned; 0.05 if absent",
+                least=0,
+                most=1,
             ),
-            Param("dry_run", "bool", "say what it would do, change nothing", default=False),
+            Param(
+                "dry_run", "bool", "say what it would do, change nothing", default=False
+            ),
         ),
         writes=True,
     ),
@@ -287,7 +371,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "remove for good what was put aside in `.trash/`; no `undo` brings it back",
         (
             Param("trash", "bool", "empty the trash; has to be given", default=False),
-            Param("dry_run", "bool", "list what would be removed, change nothing", default=False),
+            Param(
+                "dry_run",
+                "bool",
+                "list what would be removed, change nothing",
+                default=False,
+            ),
         ),
         writes=True,
     ),
@@ -298,19 +387,40 @@ OPERATIONS: tuple[Operation, ...] = (
         "what will go stale, end or be archived if nobody touches it, and why",
         (
             Param("days", "int", "how far ahead", default=30, least=1, most=3650),
-            Param("curve", "bool", "with the curve of what each will be worth", default=False),
+            Param(
+                "curve",
+                "bool",
+                "with the curve of what each will be worth",
+                default=False,
+            ),
         ),
         writes=True,
     ),
-    Operation("reindex", "POST", "/v1/reindex", "rebuild every derived store from the vault", writes=True),
+    Operation(
+        "reindex",
+        "POST",
+        "/v1/reindex",
+        "rebuild every derived store from the vault",
+        writes=True,
+    ),
     Operation(
         "doctor",
         "POST",
         "/v1/doctor",
         "check vault, journal and index, and say what to do",
         (
-            Param("accept_deletions", "bool", "believe that many vanished notes were deleted", default=False),
-            Param("calibrate", "bool", "find out what the embedding model's numbers mean on this vault", default=False),
+            Param(
+                "accept_deletions",
+                "bool",
+                "believe that many vanished notes were deleted",
+                default=False,
+            ),
+            Param(
+                "calibrate",
+                "bool",
+                "find out what the embedding model's numbers mean on this vault",
+                default=False,
+            ),
         ),
         writes=True,
     ),
@@ -324,12 +434,15 @@ def named(name: str) -> Operation:
     """The operation of this name; BadRequestError where there is none."""
     operation = BY_NAME.get(name)
     if operation is None:
-        raise BadRequestError(f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}.")
+        raise BadRequestError(
+            f"there is no operation {name!r}", fix=f"Use one of: {', '.join(BY_NAME)}."
+        )
     return operation
 
 
 def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """`given` with defaults filled in; BadRequestError names every missing, unknown or ill-typed argument.
+    """`given` with defaults filled in; BadRequestError names every missing, unknown or
+    ill-typed argument.
 
     Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD.
     """
@@ -348,13 +461,21 @@ def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
         else:
             result[param.name] = _clean(value)
     if faults:
-        raise BadRequestError("; ".join(faults), where=name, fix=f"It takes: {', '.join(known) or 'nothing'}.")
+        raise BadRequestError(
+            "; ".join(faults),
+            where=name,
+            fix=f"It takes: {', '.join(known) or 'nothing'}.",
+        )
     return result
 
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return (
+            value
+            if value.isascii()
+            else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
@@ -366,13 +487,17 @@ def _misfit(param: Param) -> str:
     if not param.is_number:
         return f"argument {param.name!r} is not of kind {param.kind}"
     number = "a whole number" if param.kind == "int" else "a number"
-    return f"argument {param.name!r} must be {number} from {param.least} to {param.most}"
+    return (
+        f"argument {param.name!r} must be {number} from {param.least} to {param.most}"
+    )
 
 
 def _fits(param: Param, value: Any) -> bool:
     kind = param.kind
     if param.is_number:
-        number = isinstance(value, int if kind == "int" else (int, float)) and not isinstance(value, bool)
+        number = isinstance(
+            value, int if kind == "int" else (int, float)
+        ) and not isinstance(value, bool)
         return number and bool(param.least <= value <= param.most)
     if kind == "bool":
         return isinstance(value, bool)

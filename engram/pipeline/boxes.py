@@ -1,12 +1,15 @@
-"""Filed memories → boxes → traces: the notes that show what a stretch of conversation taught (rows C31, C32).
+"""Filed memories → boxes → traces: the notes that show what a stretch of conversation
+taught (rows C31, C32).
 
-Order of commit: what was decided (`state/open-boxes.jsonl`) → box note → trace note. A crash leaves
+Order of commit: what was decided (`state/open-boxes.jsonl`) → box note → trace note. A
+crash leaves
 - before the first: nothing; filing the batch again does the same;
 - behind the first: a sealed box that still wants its notes, which the next call writes;
-- behind the notes: the same once more, with nothing left to change.
-That the notes stand is written down with the next decision. `state/traces.json` grows with the vault, so it is
-written only before boxes leave the state: at any time it is whole together with the sealed boxes there.
-A memory that is handed in again is known by its box: those of this process, and the latest ones in the state.
+- behind the notes: the same once more, with nothing left to change. That the notes
+  stand is written down with the next decision. `state/traces.json` grows with the
+  vault, so it is written only before boxes leave the state: at any time it is whole
+  together with the sealed boxes there. A memory that is handed in again is known by its
+  box: those of this process, and the latest ones in the state.
 """
 
 from __future__ import annotations
@@ -31,22 +34,29 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
     Stretch = tuple[Sequence[Fact], datetime]
-    """Memories of a few turns, and when the last of these was said: silence is measured in the conversation's time."""
+    """Memories of a few turns, and when the last of these was said: silence is measured
+    in the conversation's time.
+    """
 
 FAULT = "boxes"
 
 
 class BoxWriter:
-    """Keeps the boxes. Belongs to the one writer and wants a catalogue that is up to date; see also `faults`."""
+    """Keeps the boxes. Belongs to the one writer and wants a catalogue that is up to
+    date; see also `faults`.
+    """
 
-    def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]
+    ) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
         self.policy = settings.policy.boxes
         self.faults = faults
         self._again: datetime | None = None
-        self._lost = False  # whether state is gone, and with it some of the latest boxes of the traces
+        # whether state is gone, and with it some of the latest boxes of the traces
+        self._lost = False
         self._begin(self._load())
 
     def _begin(self, held: list[OpenBox]) -> None:
@@ -63,7 +73,7 @@ class BoxWriter:
         if (held := self._load()) != self._stored:
             self._begin(held)
 
-    # -- what may be asked ------------------------------------------------------------------------------
+    # -- what may be asked -------------------------------------------------------------
 
     def add(
         self,
@@ -73,43 +83,66 @@ class BoxWriter:
         now: datetime,
         people: Collection[str] = (),
     ) -> list[Box]:
-        """Put what a batch taught into the open box of its conversation; the boxes that this closed (`C31`).
+        """Put what a batch taught into the open box of its conversation; the boxes that
+        this closed (`C31`).
 
-        `people` are the owner and the speakers. Memories that are in a box already are left out. Raises
-        StorageError, and nothing has happened, where the decision cannot be written down.
+        `people` are the owner and the speakers. Memories that are in a box already are
+        left out. Raises StorageError, and nothing has happened, where the decision
+        cannot be written down.
         """
         known, closed = set(self._known[session, persona]), []
-        before = next((held for held in self._open() if _thread(held) == (session, persona)), None)
+        before = next(
+            (held for held in self._open() if _thread(held) == (session, persona)), None
+        )
         box = before.box if before else None
         for memories, said in stretches:
             fresh = [memory for memory in memories if memory.id not in known]
             known.update(memory.id for memory in fresh)
-            new = boxes.batch(session, persona, fresh, boxes.topics(fresh, people, self.policy), said)
+            new = boxes.batch(
+                session, persona, fresh, boxes.topics(fresh, people, self.policy), said
+            )
             box, sealed = boxes.append(box, new, self.policy)
             closed += [sealed] if sealed else []
         if closed or box != (before.box if before else None):
             rest = [held for held in self._held if held is not before]
-            self._decide(rest, [OpenBox(box, now)] if box else [], [OpenBox(sealed, now) for sealed in closed])
+            self._decide(
+                rest,
+                [OpenBox(box, now)] if box else [],
+                [OpenBox(sealed, now) for sealed in closed],
+            )
         self._file(now)
         return closed
 
     def seal_due(self, now: datetime) -> None:
-        """Close the boxes nothing was added to for `gap_minutes`, and write what could not be written before."""
+        """Close the boxes nothing was added to for `gap_minutes`, and write what could
+        not be written before.
+        """
         gap = timedelta(minutes=self.policy.gap_minutes)
-        self._seal([held for held in self._open() if now - held.touched >= gap], "time_gap", now)
+        self._seal(
+            [held for held in self._open() if now - held.touched >= gap],
+            "time_gap",
+            now,
+        )
 
     def flush(self, now: datetime, session: str | None = None) -> None:
         """Close all open boxes, or those of one session."""
-        self._seal([held for held in self._open() if session in {None, held.box.session}], "flush", now)
+        self._seal(
+            [held for held in self._open() if session in {None, held.box.session}],
+            "flush",
+            now,
+        )
 
     def next_due(self) -> datetime | None:
         """When `seal_due` will have something to do."""
         gap = timedelta(minutes=self.policy.gap_minutes)
         dues = [held.touched + gap for held in self._open()]
-        return min(dues + [self._again or held.touched for held in self._owed()], default=None)
+        return min(
+            dues + [self._again or held.touched for held in self._owed()], default=None
+        )
 
     def save(self) -> None:
-        """Write down what so far is only known here: the traces, and that notes stand; forget all but the latest boxes.
+        """Write down what so far is only known here: the traces, and that notes stand;
+        forget all but the latest boxes.
 
         Raises StorageError; then it is done with a later call.
         """
@@ -119,7 +152,7 @@ class BoxWriter:
             self._keep([held for held in self._held if held not in old])
             self._unsaved = False
 
-    # -- decisions --------------------------------------------------------------------------------------
+    # -- decisions ---------------------------------------------------------------------
 
     def _open(self) -> list[OpenBox]:
         return [held for held in self._held if not _is_sealed(held)]
@@ -131,16 +164,24 @@ class BoxWriter:
     def _seal(self, ended: Sequence[OpenBox], why: str, now: datetime) -> None:
         if ended:
             rest = [held for held in self._held if held not in ended]
-            sealed = [replace(held, box=boxes.seal(held.box, why, now, self.policy)) for held in ended]
+            sealed = [
+                replace(held, box=boxes.seal(held.box, why, now, self.policy))
+                for held in ended
+            ]
             self._decide(rest, [], sealed)
         self._file(now)
 
-    def _decide(self, rest: list[OpenBox], opened: list[OpenBox], sealed: list[OpenBox]) -> None:
-        """Write down what is open and what is sealed from now on, and for which trace; only then believe it.
+    def _decide(
+        self, rest: list[OpenBox], opened: list[OpenBox], sealed: list[OpenBox]
+    ) -> None:
+        """Write down what is open and what is sealed from now on, and for which trace;
+        only then believe it.
 
         A box whose memories are all deleted by now leaves nothing behind.
         """
-        sealed = [held for held in sealed if any(map(self.index.fact, held.box.memories))]
+        sealed = [
+            held for held in sealed if any(map(self.index.fact, held.box.memories))
+        ]
         traces, woven = dict(self._woven()) if sealed else {}, []
         for held in sealed:
             trace_id = boxes.weave(held.box, traces, self.policy)
@@ -153,12 +194,16 @@ class BoxWriter:
             self._known[_thread(held)].update(held.box.memories)
 
     def _threaded(self, trace: Trace | None, trace_id: str, box: Box) -> Trace:
-        return boxes.threaded(trace, trace_id, forms.box_name(box, self.settings.zone), box)
+        return boxes.threaded(
+            trace, trace_id, forms.box_name(box, self.settings.zone), box
+        )
 
-    # -- files ------------------------------------------------------------------------------------------
+    # -- files -------------------------------------------------------------------------
 
     def _file(self, now: datetime) -> None:
-        """Write the notes of sealed boxes; one that a person edits, or the disk refuses, is put off."""
+        """Write the notes of sealed boxes; one that a person edits, or the disk
+        refuses, is put off.
+        """
         filed, faults = [], []
         rest = self.settings.policy.files.quiet_seconds
         for held in self._owed():
@@ -180,7 +225,9 @@ class BoxWriter:
         self._again = now + pause if self._owed() else None
 
     def _write(self, held: OpenBox, now: datetime) -> bool:
-        """Bring the box's and the trace's note to what they should say; False while a person is at one of them."""
+        """Bring the box's and the trace's note to what they should say; False while a
+        person is at one of them.
+        """
         zone, box, trace = self.settings.zone, held.box, self._woven()[held.trace]
         places = forms.box_path(forms.box_name(box, zone)), forms.trace_path(trace)
         quiet = self.settings.policy.files.quiet_seconds
@@ -189,7 +236,11 @@ class BoxWriter:
         known = (self.index.fact(memory) for memory in box.memories)
         stems = [PurePosixPath(fact.path).stem for fact in known if fact]
         for path, new, again in (
-            (places[0], forms.box_note(box, stems, trace, zone), lambda raw: forms.box_again(raw, box, stems, trace)),
+            (
+                places[0],
+                forms.box_note(box, stems, trace, zone),
+                lambda raw: forms.box_again(raw, box, stems, trace),
+            ),
             (
                 places[1],
                 forms.trace_note(trace, zone, self.policy),
@@ -204,16 +255,24 @@ class BoxWriter:
 
     def _settle(self, filed: Collection[OpenBox]) -> None:
         """The notes stand."""
-        self._held = [replace(held, filed=True) if held in filed else held for held in self._held]
+        self._held = [
+            replace(held, filed=True) if held in filed else held for held in self._held
+        ]
         self._unsaved = True
         if sum(held.filed for held in self._held) > 2 * self.policy.kept:
             self.save()
 
     def _keep(self, held: list[OpenBox]) -> None:
-        """Write down what the boxes are from now on: the changed ones behind the others, or all where one is gone."""
-        stays = {one.box.id for one in held}.issuperset(one.box.id for one in self._stored)
+        """Write down what the boxes are from now on: the changed ones behind the
+        others, or all where one is gone.
+        """
+        stays = {one.box.id for one in held}.issuperset(
+            one.box.id for one in self._stored
+        )
         if stays and self.vault.exists(OPEN):
-            self.vault.append(OPEN, forms.held_text(one for one in held if one not in self._stored))
+            self.vault.append(
+                OPEN, forms.held_text(one for one in held if one not in self._stored)
+            )
         else:
             self._put(OPEN, forms.held_text(held))
         self._held = self._stored = held
@@ -224,10 +283,12 @@ class BoxWriter:
         else:
             self.vault.create(path, raw)
 
-    # -- state ------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------
 
     def _load(self) -> list[OpenBox]:
-        """What the state holds; a disk that refuses to be read raises, for what is there is not lost."""
+        """What the state holds; a disk that refuses to be read raises, for what is
+        there is not lost.
+        """
         try:
             held, sound = forms.held_from(self.vault.read(OPEN))
         except NotFoundError:
@@ -235,21 +296,30 @@ class BoxWriter:
         else:
             if not sound:
                 fix = "What it said is left out; the notes stand."
-                self.faults[FAULT] = str(StorageError("a line is damaged", where=OPEN, fix=fix))
+                self.faults[FAULT] = str(
+                    StorageError("a line is damaged", where=OPEN, fix=fix)
+                )
         self._lost = not sound
         return list(held)
 
     def _woven(self) -> dict[str, Trace]:
-        """The traces with every box that is sealed; read, or made from the box notes, when first asked for."""
+        """The traces with every box that is sealed; read, or made from the box notes,
+        when first asked for.
+        """
         if self._traces is None:
             try:
-                traces = None if self._lost else forms.traces_from(self.vault.read(TRACES))
+                traces = (
+                    None if self._lost else forms.traces_from(self.vault.read(TRACES))
+                )
             except (NotFoundError, StorageError):
                 traces = None
             if traces is None:
                 traces = forms.rebuilt(self.vault, self.settings.zone)
-            for held in filter(_is_sealed, self._held):  # a copy of the file may be older than they are
-                traces[held.trace] = self._threaded(traces.get(held.trace), held.trace, held.box)
+            # a copy of the file may be older than they are
+            for held in filter(_is_sealed, self._held):
+                traces[held.trace] = self._threaded(
+                    traces.get(held.trace), held.trace, held.box
+                )
             self._traces = traces
         return self._traces
 

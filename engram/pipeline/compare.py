@@ -1,7 +1,9 @@
-"""The middle rungs of the write ladder: what a statement is beside what is known already (rows A7, E5, D3, C12).
+"""The middle rungs of the write ladder: what a statement is beside what is known
+already (rows A7, E5, D3, C12).
 
-Words or vectors find the neighbours, the pure rungs of `core.dedup` give the verdict. Questions may come from
-any thread: a worker asks so that a model can be asked in time, the writer asks again before it writes.
+Words or vectors find the neighbours, the pure rungs of `core.dedup` give the verdict.
+Questions may come from any thread: a worker asks so that a model can be asked in time,
+the writer asks again before it writes.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ STATUSES = ("active", "superseded", "invalidated")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The verdict on a statement, all its neighbours, nearest first, whatever their status, and its importance."""
+    """The verdict on a statement, all its neighbours, nearest first, whatever their
+    status, and its importance.
+    """
 
     verdict: Verdict
     neighbours: tuple[Neighbour, ...]
@@ -45,8 +49,8 @@ class Compared:
 class Comparison:
     """Compares statements with the facts of the index.
 
-    `ref_of` gives the ref of an entity by its name, `judged` the pairs (`pair_of`) of which a model said before
-    that they have nothing to do with each other.
+    `ref_of` gives the ref of an entity by its name, `judged` the pairs (`pair_of`) of
+    which a model said before that they have nothing to do with each other.
     """
 
     def __init__(
@@ -63,40 +67,59 @@ class Comparison:
         self._apart: set[frozenset[str]] | None = None
         self.beside = NeighbourSearch(index, settings)
 
-    def learn(self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]) -> None:
-        """Give statements that are nowhere yet their vectors, so that meaning finds what is near (`A7`).
+    def learn(
+        self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]
+    ) -> None:
+        """Give statements that are nowhere yet their vectors, so that meaning finds
+        what is near (`A7`).
 
-        It takes a call to the embedding model: for a worker, before it asks or files. A model that is away, or
-        whose numbers decide nothing yet, changes nothing (`A6`).
+        It takes a call to the embedding model: for a worker, before it asks or files. A
+        model that is away, or whose numbers decide nothing yet, changes nothing (`A6`).
         """
         meaning = self.index.meaning
         if meaning is None or not self.beside.measures:
             return
-        if fresh := [text for text in dict.fromkeys(texts) if meaning.vector(text) is None]:
+        if fresh := [
+            text for text in dict.fromkeys(texts) if meaning.vector(text) is None
+        ]:
             with suppress(ModelError, ConfigError):
                 self.index.embedded(zip(fresh, embed(fresh), strict=True))
 
-    def weigh(self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None) -> Compared:
-        """What the nearest facts ask for (`A7`, `E5`), and what their nearness does to its importance (`D3`).
+    def weigh(
+        self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None
+    ) -> Compared:
+        """What the nearest facts ask for (`A7`, `E5`), and what their nearness does to
+        its importance (`D3`).
 
-        It is compared with what could be recalled `when` it was said. With a `plan` the facts of the same batch
-        count too, all as they will stand.
+        It is compared with what could be recalled `when` it was said. With a `plan` the
+        facts of the same batch count too, all as they will stand.
         """
         policy = self.settings.policy
         near = self._near(fact, when, plan)
-        active = [one for one in near if hidden(one.fact, when) is None][: policy.ladder.neighbours]
+        active = [one for one in near if hidden(one.fact, when) is None][
+            : policy.ladder.neighbours
+        ]
         verdict = dedup.relate(active, policy.similarity, calibrated=True, model=model)
-        similarities = [one.similarity for one in active if not one.conflict]  # what contradicts is no repetition
+        # what contradicts is no repetition
+        similarities = [one.similarity for one in active if not one.conflict]
         gain = core_importance.surprise(
             similarities, policy.ladder, policy.similarity, novelty=self.beside.measures
         ).gain
-        return Compared(verdict, near, core_importance.surprised(fact.importance, gain, policy.ladder))
+        return Compared(
+            verdict,
+            near,
+            core_importance.surprised(fact.importance, gain, policy.ladder),
+        )
 
     def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
-        """Those of the neighbours that a model has not yet told from this statement, in their words of today (`A9`)."""
+        """Those of the neighbours that a model has not yet told from this statement, in
+        their words of today (`A9`).
+        """
         if self._apart is None:
             self._apart = self._judged()
-        return [near for near in grey if pair_of(text, near.fact.text) not in self._apart]
+        return [
+            near for near in grey if pair_of(text, near.fact.text) not in self._apart
+        ]
 
     def judged(self, text: str, known: str) -> None:
         """A model has told the two statements apart, which the action log says too."""
@@ -106,20 +129,34 @@ class Comparison:
     def ties(self, fact: Fact, plan: WritePlan) -> tuple[Edge, ...]:
         """The links of a new fact to what is similar, but not the same (`A13`).
 
-        The neighbours are those it met when `plan` was made; one that was filed before has met none and looks again.
+        The neighbours are those it met when `plan` was made; one that was filed before
+        has met none and looks again.
         """
         if fact.status != "active":
             return ()
         met = plan.met.get(fact.id)
         met = self._near(fact, plan.now, plan) if met is None else met
-        near = ((one.fact.id, one.similarity) for one in met if plan.seen(one.fact).status == "active")
-        return graph.links(fact.id, near, fact.created or plan.now, self.settings.policy.links)
+        near = (
+            (one.fact.id, one.similarity)
+            for one in met
+            if plan.seen(one.fact).status == "active"
+        )
+        return graph.links(
+            fact.id, near, fact.created or plan.now, self.settings.policy.links
+        )
 
-    def _near(self, fact: Fact, when: datetime, plan: WritePlan | None) -> tuple[Neighbour, ...]:
-        """The facts beside `fact`, nearest first, with what shares its slot marked (`E5`)."""
+    def _near(
+        self, fact: Fact, when: datetime, plan: WritePlan | None
+    ) -> tuple[Neighbour, ...]:
+        """The facts beside `fact`, nearest first, with what shares its slot marked
+        (`E5`).
+        """
         slotted = self._slot(fact)
         near = self.beside.near(fact, when, STATUSES, plan)
-        return tuple(replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact)) for one in near)
+        return tuple(
+            replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact))
+            for one in near
+        )
 
     def _slot(self, fact: Fact) -> str:
         kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")

@@ -1,4 +1,6 @@
-"""Files that would have become a second memory: a review note for each shows the difference (row X9)."""
+"""Files that would have become a second memory: a review note for each shows the
+difference (row X9).
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,14 @@ if TYPE_CHECKING:
 DIFF_LINES = 200
 """Lines of a difference that a person is shown."""
 COMPARED_LINES = 5000
-"""Lines of each file that are compared, for the time it takes grows with their square."""
+"""Lines of each file that are compared, for the time it takes grows with their square.
+"""
 
 
 class ConflictNotes:
-    """What the catalogue could not take in and nobody was asked about yet. Belongs to the one writer."""
+    """What the catalogue could not take in and nobody was asked about yet. Belongs to
+    the one writer.
+    """
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
         self.vault = vault
@@ -38,14 +43,18 @@ class ConflictNotes:
         self._unasked: list[Conflict] = []
 
     def found(self, conflicts: Iterable[Conflict]) -> None:
-        """The catalogue tells of each only once, and the disk may refuse the note: keep them until they are asked."""
+        """The catalogue tells of each only once, and the disk may refuse the note: keep
+        them until they are asked.
+        """
         self._unasked += conflicts
 
     def ask(self, now: datetime) -> None:
         """Write the notes that are missing."""
         while self._unasked:
             conflict = self._unasked[0]
-            digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[:8]
+            digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[
+                :8
+            ]
             path = f"review/conflict-{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
             if not self.vault.exists(path) and self.vault.exists(conflict.path):
                 keys = {
@@ -58,21 +67,41 @@ class ConflictNotes:
                     "importance": 0.5,
                     "end_reason": conflict.why,
                 }
-                self.index.wrote(self.vault.apply([Create(path, keys, self._difference(conflict), conflict.why)]))
+                self.index.wrote(
+                    self.vault.apply(
+                        [Create(path, keys, self._difference(conflict), conflict.why)]
+                    )
+                )
             del self._unasked[0]
 
     def _difference(self, conflict: Conflict) -> str:
-        """What a person needs to see to choose between two files; nothing of it runs when the note is opened."""
+        """What a person needs to see to choose between two files; nothing of it runs
+        when the note is opened.
+        """
         words = f"`{shown(conflict.path)}` was not taken in: {conflict.why}."
-        held = self._lines(other) if (other := conflict.other or self._original(conflict.path)) else []
+        held = (
+            self._lines(other)
+            if (other := conflict.other or self._original(conflict.path))
+            else []
+        )
         if not held:
             return inert(f"{words} Mend the file, or delete it.\n")
-        diff = unified_diff(held, self._lines(conflict.path), shown(other), shown(conflict.path), lineterm="")
+        diff = unified_diff(
+            held,
+            self._lines(conflict.path),
+            shown(other),
+            shown(conflict.path),
+            lineterm="",
+        )
         lines = "\n".join(islice(diff, DIFF_LINES))
-        return inert(f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{lines}\n~~~\n")
+        return inert(
+            f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{lines}\n~~~\n"
+        )
 
     def _lines(self, path: str) -> list[str]:
-        """What stands in a file; nothing if it is gone or cannot be read, which must not hold up other questions."""
+        """What stands in a file; nothing if it is gone or cannot be read, which must
+        not hold up other questions.
+        """
         try:
             raw = self.vault.read(path)
         except EngramError:
@@ -85,5 +114,7 @@ class ConflictNotes:
             raw = self.vault.read(copy)
         except EngramError:
             return ""
-        fact = self.index.fact(str(frontmatter.read(raw, self.settings.policy.files).keys.get("id")))
+        fact = self.index.fact(
+            str(frontmatter.read(raw, self.settings.policy.files).keys.get("id"))
+        )
         return fact.path if fact and fact.path != copy else ""

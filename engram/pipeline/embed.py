@@ -1,6 +1,8 @@
-"""Vectors for what is remembered and for what is asked: the embedding model and the index brought together.
+"""Vectors for what is remembered and for what is asked: the embedding model and the
+index brought together.
 
-Recall never waits for it longer than a question may take, and never fails with it (row A14).
+Recall never waits for it longer than a question may take, and never fails with it (row
+A14).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class EmbeddingWorker:
-    """The embedding model of the settings, from any thread; it and its library are loaded when first needed."""
+    """The embedding model of the settings, from any thread; it and its library are
+    loaded when first needed.
+    """
 
     def __init__(
         self,
@@ -45,14 +49,17 @@ class EmbeddingWorker:
         self._fault = ""
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text, for work that has time. Raises ModelError, ConfigError."""
+        """A vector for each text, for work that has time. Raises ModelError,
+        ConfigError.
+        """
         return self._asked().embed(texts)
 
     def question(self, text: str, seconds: float = math.inf) -> bytes:
-        """The vector of a question. Raises ModelError or ConfigError, within the time a question may take.
+        """The vector of a question. Raises ModelError or ConfigError, within the time a
+        question may take.
 
-        After a fault the model is left alone for a while, so that one that hangs delays one answer, not all; not
-        where somebody had only these `seconds` for it.
+        After a fault the model is left alone for a while, so that one that hangs delays
+        one answer, not all; not where somebody had only these `seconds` for it.
         """
         policy = self._settings.policy.vectors
         longest = min(policy.question_seconds, seconds)
@@ -73,16 +80,20 @@ class EmbeddingWorker:
             if self._embedder is None:
                 from engram.llm.embeddings import Embedder
 
-                self._embedder = Embedder(self._model, self._settings.policy, self._spend, self._clock)
+                self._embedder = Embedder(
+                    self._model, self._settings.policy, self._spend, self._clock
+                )
             return self._embedder
 
 
 def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
-    """Embed up to `limit` units that have no vector; how many texts got one, 0 when nothing is left to do.
+    """Embed up to `limit` units that have no vector; how many texts got one, 0 when
+    nothing is left to do.
 
-    What the model refuses is parted until it is taken: a batch into halves, a text to half its length. A text
-    refused even when it is short is let lie until the next start, if the model takes others. Raises
-    ModelError or ConfigError when it took none.
+    What the model refuses is parted until it is taken: a batch into halves, a text to
+    half its length. A text refused even when it is short is let lie until the next
+    start, if the model takes others. Raises ModelError or ConfigError when it took
+    none.
     """
     policy = index.settings.policy.vectors
     found: list[tuple[str, bytes]] = []
@@ -103,7 +114,9 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
             else:
                 refused[text] = fault
         else:
-            found += [(text, vector) for (text, _), vector in zip(pairs, vectors, strict=True)]
+            found += [
+                (text, vector) for (text, _), vector in zip(pairs, vectors, strict=True)
+            ]
     index.embedded(found)
     if found:
         index.give_up(refused)
@@ -113,17 +126,23 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
 
 
 def calibrate(index: Index) -> dict[str, Any]:
-    """Find out what this model's cosines mean on the user's own facts; see `Meaning.calibrate`.
+    """Find out what this model's cosines mean on the user's own facts; see
+    `Meaning.calibrate`.
 
     Raises BadRequestError where there is no embedding model.
     """
     if index.meaning is None:
-        raise BadRequestError("no embedding model is set", fix="Set embeddings.name in your configuration file.")
+        raise BadRequestError(
+            "no embedding model is set",
+            fix="Set embeddings.name in your configuration file.",
+        )
     return index.meaning.calibrate(index.lexical)
 
 
 def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
-    """What `work` gives, if it gives it in time; a name lookup that hangs is left to itself."""
+    """What `work` gives, if it gives it in time; a name lookup that hangs is left to
+    itself.
+    """
     answers: SimpleQueue[bytes | EngramError] = SimpleQueue()
 
     def run() -> None:
@@ -136,7 +155,9 @@ def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
     try:
         answer = answers.get(timeout=seconds)
     except Empty:
-        raise ModelError(f"The model gave no vector within {seconds:g} seconds") from None
+        raise ModelError(
+            f"The model gave no vector within {seconds:g} seconds"
+        ) from None
     if isinstance(answer, EngramError):
         raise answer
     return answer

@@ -1,8 +1,9 @@
-"""Entity notes and relations: what a filed batch says about who and what there is (rows A13, B1, C13, E2).
+"""Entity notes and relations: what a filed batch says about who and what there is (rows
+A13, B1, C13, E2).
 
-Order of commit: the notes, then the edges. A relation gets its line in a note when it begins and loses it
-when it ends, once: what a person takes out of a note afterwards stays out. Entering a batch twice, as after
-a crash, changes nothing.
+Order of commit: the notes, then the edges. A relation gets its line in a note when it
+begins and loses it when it ends, once: what a person takes out of a note afterwards
+stays out. Entering a batch twice, as after a crash, changes nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engram.core import graph, trust
-from engram.core.entities import ALIAS, COUPLE, OWNER, SINGLE, EntityNames, is_owner, key, kind_of, label, ref
+from engram.core.entities import (
+    ALIAS,
+    COUPLE,
+    OWNER,
+    SINGLE,
+    EntityNames,
+    is_owner,
+    key,
+    kind_of,
+    label,
+    ref,
+)
 from engram.core.records import Create, Edge, Edit, Move, Problem
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import disk, entities, frontmatter
@@ -54,21 +66,29 @@ class EntityWriter:
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self._stats: dict[str, Stat] = {}
         self._unnamed_files: list[Problem] = []  # files whose names are not UTF-8
-        self._promised: dict[str, str] = {}  # how links to names without a note are written, by key
-        self._unnamed: dict[str, list[str]] = {}  # aliases that wait for their note, by its path
-        self._elsewhere: dict[str, str] | None = None  # what else a link may lead to, by name
+        # how links to names without a note are written, by key
+        self._promised: dict[str, str] = {}
+        # aliases that wait for their note, by its path
+        self._unnamed: dict[str, list[str]] = {}
+        # what else a link may lead to, by name
+        self._elsewhere: dict[str, str] | None = None
         self._looked = float("-inf")
 
-    # -- what there is ------------------------------------------------------------------------------
+    # -- what there is -----------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Look at the folder and read what is new or changed there, whoever wrote it; also the edges."""
+        """Look at the folder and read what is new or changed there, whoever wrote it;
+        also the edges.
+        """
         self._looked = float("-inf")  # a look that is refused half-way is no look
         self._elsewhere = None
         self.edges.refresh()
         every = entities.listing(self.settings.vault)
         found = {path: stat for path, stat in every.items() if is_text(path)}
-        self._unnamed_files = [Problem("name", NOT_TEXT, shown(path)) for path in sorted(every.keys() - found.keys())]
+        self._unnamed_files = [
+            Problem("name", NOT_TEXT, shown(path))
+            for path in sorted(every.keys() - found.keys())
+        ]
         for path in self._stats.keys() - found.keys():
             self._forget(path)
         for path, stat in found.items():
@@ -77,16 +97,21 @@ class EntityWriter:
         self._looked = time.monotonic()
 
     def linked(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names by which a memory's `about` links to these entities: an alias becomes the entity's own name.
+        """The names by which a memory's `about` links to these entities: an alias
+        becomes the entity's own name.
 
-        The owner is left out, for an empty `about` means the owner. Each leads to a note once `take` has seen
-        the memory.
+        The owner is left out, for an empty `about` means the owner. Each leads to a
+        note once `take` has seen the memory.
         """
         self._look()
-        return tuple(dict.fromkeys(self._link(name) for name in names if not is_owner(name)))
+        return tuple(
+            dict.fromkeys(self._link(name) for name in names if not is_owner(name))
+        )
 
     def ref_of(self, name: str) -> tuple[str, str]:
-        """Type and ref of the entity of this name (`E2`); guessed where it has no note. Safe from any thread."""
+        """Type and ref of the entity of this name (`E2`); guessed where it has no note.
+        Safe from any thread.
+        """
         entity = self.names.one(name)
         kind = entity.type if entity else kind_of(name)
         return kind, ref(kind, entity.name if entity else name)
@@ -94,7 +119,9 @@ class EntityWriter:
     def faults(self) -> list[Problem]:
         """What is wrong with entity notes."""
         self.refresh()
-        return self._unnamed_files + [one for _, problems in sorted(self.problems.items()) for one in problems]
+        return self._unnamed_files + [
+            one for _, problems in sorted(self.problems.items()) for one in problems
+        ]
 
     def known(self) -> dict[str, Entity]:
         """Every entity by the path of its note, as it is now."""
@@ -112,9 +139,13 @@ class EntityWriter:
         return entity.name if entity else self._promised[key(name)]
 
     def _leads(self, link: str) -> bool:
-        """Whether a link leads somewhere: to an entity, or to a note of the person's own, which is left to them."""
+        """Whether a link leads somewhere: to an entity, or to a note of the person's
+        own, which is left to them.
+        """
         name = entities.folded(link)
-        return name in self._others() or any(entities.folded(one.name) == name for one in self.names.called(link))
+        return name in self._others() or any(
+            entities.folded(one.name) == name for one in self.names.called(link)
+        )
 
     def _others(self) -> dict[str, str]:
         if self._elsewhere is None:
@@ -122,7 +153,9 @@ class EntityWriter:
         return self._elsewhere
 
     def _look(self) -> None:
-        """A look at the whole folder costs too much for every batch of an import; a second is soon enough."""
+        """A look at the whole folder costs too much for every batch of an import; a
+        second is soon enough.
+        """
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self.refresh()
 
@@ -136,12 +169,19 @@ class EntityWriter:
             return
         except EngramError as fault:  # one file holds nothing else up, and no second one of its name is made
             if path not in self._stats:
-                self.names.put(path, entities.entity_from(frontmatter.read(b""), path, "", self.settings.zone)[0])
+                self.names.put(
+                    path,
+                    entities.entity_from(
+                        frontmatter.read(b""), path, "", self.settings.zone
+                    )[0],
+                )
             self._stats[path] = UNKNOWN
             self.problems[path] = (Problem("unreadable", fault.what, path),)
             return
         held = frontmatter.read(raw, self.settings.policy.files)
-        entity, problems = entities.entity_from(held, path, disk.sha256(raw), self.settings.zone)
+        entity, problems = entities.entity_from(
+            held, path, disk.sha256(raw), self.settings.zone
+        )
         self._stats[path] = stat
         if entity.superseded:  # its names are another's
             self.names.drop(path)
@@ -152,7 +192,9 @@ class EntityWriter:
             self.problems[path] = problems
 
     def _bytes(self, path: str) -> bytes:
-        """What stands in a note; whoever is refused once asks again, for what waits does so until the next batch."""
+        """What stands in a note; whoever is refused once asks again, for what waits
+        does so until the next batch.
+        """
         try:
             return self.vault.read(path)
         except NotFoundError:
@@ -165,7 +207,7 @@ class EntityWriter:
         self._stats.pop(path, None)
         self.problems.pop(path, None)
 
-    # -- what a batch says ---------------------------------------------------------------------------
+    # -- what a batch says -------------------------------------------------------------
 
     def take(
         self,
@@ -175,45 +217,94 @@ class EntityWriter:
         now: datetime,
         ties: Iterable[Edge] = (),
     ) -> None:
-        """Enter what the new `facts` are about and how that is related (rows A13, B1, C13, E2).
+        """Enter what the new `facts` are about and how that is related (rows A13, B1,
+        C13, E2).
 
-        Makes a note for every name that has none, so that every link in a fact leads somewhere; relations
-        become edges and lines in notes, `ties` between memories edges that are kept once. A note that a person
-        touched within `quiet_seconds` is left alone and gets its lines with a later batch.
+        Makes a note for every name that has none, so that every link in a fact leads
+        somewhere; relations become edges and lines in notes, `ties` between memories
+        edges that are kept once. A note that a person touched within `quiet_seconds` is
+        left alone and gets its lines with a later batch.
         """
         self._look()
         said = {turn.id: turn.occurred_at for turn in turns}
-        told = [one for one in extraction.relations if one.turn_id in said and label(one.type)]
+        told = [
+            one
+            for one in extraction.relations
+            if one.turn_id in said and label(one.type)
+        ]
         heard = {turn.id: turn for turn in turns}
-        classes = {id(one): trust.source_class(trust.heard(heard[one.turn_id], one.quote)) for one in told}
-        told = [one for one in told if label(one.type) != ALIAS or not (one.ended or classes[id(one)] == "tool")]
-        bonds = sorted((one for one in told if label(one.type) != ALIAS), key=lambda one: said[one.turn_id])
+        classes = {
+            id(one): trust.source_class(trust.heard(heard[one.turn_id], one.quote))
+            for one in told
+        }
+        told = [
+            one
+            for one in told
+            if label(one.type) != ALIAS or not (one.ended or classes[id(one)] == "tool")
+        ]
+        bonds = sorted(
+            (one for one in told if label(one.type) != ALIAS),
+            key=lambda one: said[one.turn_id],
+        )
         since = min(said.values(), default=now)
-        wanted = [(name, fact.created or since) for fact in facts for name in fact.about]
-        wanted += [(name, said[one.turn_id]) for one in bonds if not one.ended for name in (one.subject, one.object)]
+        wanted = [
+            (name, fact.created or since) for fact in facts for name in fact.about
+        ]
+        wanted += [
+            (name, said[one.turn_id])
+            for one in bonds
+            if not one.ended
+            for name in (one.subject, one.object)
+        ]
         types = _types(extraction, turns)
         self._retype(types, now)
         fresh = self._fresh(wanted, types)
         policy = self.settings.policy.trust
-        lines = self._changes(bonds, said, {name: trust.trust(one, policy) for name, one in classes.items()})
+        lines = self._changes(
+            bonds,
+            said,
+            {name: trust.trust(one, policy) for name, one in classes.items()},
+        )
         wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
-        self._create({path: _granted_new(entity, wishes.pop(path, _EntityChange())) for path, entity in fresh.items()})
+        self._create(
+            {
+                path: _granted_new(entity, wishes.pop(path, _EntityChange()))
+                for path, entity in fresh.items()
+            }
+        )
         with disk.FolderSyncs() as pending:
-            waiting = {path for path, wish in wishes.items() if not self._granted(path, wish, now, pending)}
-        self._unnamed = {path: wishes[path].aliases for path in waiting if wishes[path].aliases}
+            waiting = {
+                path
+                for path, wish in wishes.items()
+                if not self._granted(path, wish, now, pending)
+            }
+        self._unnamed = {
+            path: wishes[path].aliases for path in waiting if wishes[path].aliases
+        }
         settled = [self._settled(line, waiting) for line in lines.values()]
         known = (EdgeRow(edge) for edge in ties)
-        self.edges.append([*settled, *(line for line in known if edge_id(line.edge) not in self.edges.lines)])
+        self.edges.append(
+            [
+                *settled,
+                *(line for line in known if edge_id(line.edge) not in self.edges.lines),
+            ]
+        )
 
-    def _fresh(self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]) -> dict[str, Entity]:
-        """The entities of names that nobody has and whose link leads nowhere, by the path their note will have."""
+    def _fresh(
+        self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]
+    ) -> dict[str, Entity]:
+        """The entities of names that nobody has and whose link leads nowhere, by the
+        path their note will have.
+        """
         fresh: dict[str, Entity] = {}
         for name, since in wanted:
             link = self._link(name)
             if self.names.one(name) or is_owner(name) or self._leads(link):
                 continue
             said = name if link == entities.stem(name) else link
-            entity = entities.new_entity(said, kind_of(name, types.get(key(name), "")), since)
+            entity = entities.new_entity(
+                said, kind_of(name, types.get(key(name), "")), since
+            )
             if self.vault.exists(entity.path):  # a person made it a moment ago
                 self._read(entity.path)
             else:
@@ -223,12 +314,19 @@ class EntityWriter:
         return fresh
 
     def _create(self, fresh: Mapping[str, Entity]) -> None:
-        """Make the notes of these entities; where that is refused, nobody knows them before the next look."""
+        """Make the notes of these entities; where that is refused, nobody knows them
+        before the next look.
+        """
         zone = self.settings.zone
         try:
             self._wrote(
                 self.vault.apply(
-                    Create(path, entities.entity_keys(entity, zone), entities.entity_body(entity), "a new name")
+                    Create(
+                        path,
+                        entities.entity_keys(entity, zone),
+                        entities.entity_body(entity),
+                        "a new name",
+                    )
                     for path, entity in fresh.items()
                 )
             )
@@ -239,10 +337,11 @@ class EntityWriter:
             raise
 
     def _retype(self, types: Mapping[str, str], now: datetime) -> None:
-        """Give notes of ours that were concepts, for want of knowing better, the type that is said now (`B1`).
+        """Give notes of ours that were concepts, for want of knowing better, the type
+        that is said now (`B1`).
 
-        Links go by the name, so each moves to the folder of its type. One that is no concept any more, or stands
-        elsewhere, is as a person wants it.
+        Links go by the name, so each moves to the folder of its type. One that is no
+        concept any more, or stands elsewhere, is as a person wants it.
         """
         for name, kind in types.items():
             entity = self.names.one(name)
@@ -250,23 +349,34 @@ class EntityWriter:
                 continue
             self._read(entity.path)
             entity = self.names.one(name)
-            if entity is None or not _is_guessed(entity) or self._is_busy(entity.path, now):
+            if (
+                entity is None
+                or not _is_guessed(entity)
+                or self._is_busy(entity.path, now)
+            ):
                 continue
             to, why = entities.path_of(entity.name, kind), "somebody said what it is"
             with suppress(ConflictError):
-                held = self.vault.apply([Edit(entity.path, entity.sha, {"type": kind}, why)])
+                held = self.vault.apply(
+                    [Edit(entity.path, entity.sha, {"type": kind}, why)]
+                )
                 self._wrote(held)
                 if not self.vault.exists(to):
                     sha = disk.sha256(held[entity.path])
                     self._wrote(self.vault.apply([Move(entity.path, sha, to, {}, why)]))
 
     def _changes(
-        self, bonds: Sequence[Relation], said: Mapping[str, datetime], believed: Mapping[int, float]
+        self,
+        bonds: Sequence[Relation],
+        said: Mapping[str, datetime],
+        believed: Mapping[int, float],
     ) -> dict[str, EdgeRow]:
-        """The edges that the relations open, end or reinforce, and those whose note still waits.
+        """The edges that the relations open, end or reinforce, and those whose note
+        still waits.
 
-        Nobody is believed beyond their trust, and ends what somebody said who is believed more (rows D6, X27);
-        `believed` is that trust, by the relation's identity.
+        Nobody is believed beyond their trust, and ends what somebody said who is
+        believed more (rows D6, X27); `believed` is that trust, by the relation's
+        identity.
         """
         policy = self.settings.policy.links
         changed = self.edges.owed()
@@ -280,34 +390,62 @@ class EntityWriter:
                 continue
             now = self._like(seen, changed)
             rivals = [line.edge for line in now.values()]
-            found = graph.together(rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE)
+            found = graph.together(
+                rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE
+            )
             if any(_ends(now.get(edge_id(edge)), edge, most) for edge in found):
                 continue
             for edge in found:
                 before = now.get(name := edge_id(edge))
-                turned = before is None or before.owed or before.edge.valid_until != edge.valid_until
+                turned = (
+                    before is None
+                    or before.owed
+                    or before.edge.valid_until != edge.valid_until
+                )
                 highest = max(most, before.edge.confidence) if before else most
                 level = before.trust if before else 0.0
                 level = max(level, most) if edge.target == seen.target else level
-                changed[name] = EdgeRow(replace(edge, confidence=min(edge.confidence, highest)), turned, level)
+                changed[name] = EdgeRow(
+                    replace(edge, confidence=min(edge.confidence, highest)),
+                    turned,
+                    level,
+                )
         return changed
 
-    def _over(self, seen: Edge, said: datetime, changed: Mapping[str, EdgeRow], most: float) -> dict[str, EdgeRow]:
-        """The edges that end with a relation; between two who were a couple each that says so, either way."""
+    def _over(
+        self, seen: Edge, said: datetime, changed: Mapping[str, EdgeRow], most: float
+    ) -> dict[str, EdgeRow]:
+        """The edges that end with a relation; between two who were a couple each that
+        says so, either way.
+        """
         ways = [seen]
         if seen.label in COUPLE:
             turned = replace(seen, source=seen.target, target=seen.source)
-            ways = [replace(way, label=one) for way in (seen, turned) for one in sorted(COUPLE)]
+            ways = [
+                replace(way, label=one)
+                for way in (seen, turned)
+                for one in sorted(COUPLE)
+            ]
         ended: dict[str, EdgeRow] = {}
         for way in ways:
-            lines = {name: line for name, line in self._like(way, changed).items() if line.trust <= most}
+            lines = {
+                name: line
+                for name, line in self._like(way, changed).items()
+                if line.trust <= most
+            }
             for edge in graph.over([line.edge for line in lines.values()], way, said):
-                ended[edge_id(edge)] = replace(lines[edge_id(edge)], edge=edge, owed=True)
+                ended[edge_id(edge)] = replace(
+                    lines[edge_id(edge)], edge=edge, owed=True
+                )
         return ended
 
     def _like(self, edge: Edge, changed: Mapping[str, EdgeRow]) -> dict[str, EdgeRow]:
-        """The lines of the same type and label from the same source, as this batch has left them."""
-        return self.edges.like(edge) | {name: line for name, line in changed.items() if kin(line.edge) == kin(edge)}
+        """The lines of the same type and label from the same source, as this batch has
+        left them.
+        """
+        return self.edges.like(edge) | {
+            name: line for name, line in changed.items() if kin(line.edge) == kin(edge)
+        }
 
     def _edge(self, one: Relation) -> Edge:
         source, target = (self._ref(name) for name in (one.subject, one.object))
@@ -327,7 +465,9 @@ class EntityWriter:
             return ref("person", OWNER)
         return ref(entity.type, entity.name) if entity else ref(kind_of(name), name)
 
-    def _wishes(self, lines: Mapping[str, EdgeRow], named: Sequence[Relation]) -> dict[str, _EntityChange]:
+    def _wishes(
+        self, lines: Mapping[str, EdgeRow], named: Sequence[Relation]
+    ) -> dict[str, _EntityChange]:
         """What is asked of the notes, by path. The owner has no note."""
         wishes: defaultdict[str, _EntityChange] = defaultdict(_EntityChange)
         for path, aliases in self._unnamed.items():
@@ -339,17 +479,23 @@ class EntityWriter:
             source, target = self._end(line.edge.source), self._end(line.edge.target)
             if line.owed and source and target:
                 wish = wishes[source.path]
-                (wish.drop if line.edge.valid_until else wish.add).append((line.edge.label, target.name))
+                (wish.drop if line.edge.valid_until else wish.add).append(
+                    (line.edge.label, target.name)
+                )
         return dict(wishes)
 
     def _end(self, end: str) -> Entity | None:
         """The entity at the end of an edge."""
         return self.names.one(end.partition(":")[2])
 
-    # -- the files -----------------------------------------------------------------------------------
+    # -- the files ---------------------------------------------------------------------
 
-    def _granted(self, path: str, wish: _EntityChange, now: datetime, pending: set[Path]) -> bool:
-        """Whether the note says what is wished; False where a person is at it, or it has a fault."""
+    def _granted(
+        self, path: str, wish: _EntityChange, now: datetime, pending: set[Path]
+    ) -> bool:
+        """Whether the note says what is wished; False where a person is at it, or it
+        has a fault.
+        """
         self._read(path)
         if path not in self._stats:
             return True  # gone, and nothing is owed to it any more
@@ -366,13 +512,20 @@ class EntityWriter:
         if self._is_busy(path, now):
             return False
         try:
-            self._wrote(self.vault.apply([Edit(path, disk.sha256(raw), keys, "a relation", body)], pending=pending))
+            self._wrote(
+                self.vault.apply(
+                    [Edit(path, disk.sha256(raw), keys, "a relation", body)],
+                    pending=pending,
+                )
+            )
         except ConflictError:
             return False
         return True
 
     def _is_busy(self, path: str, now: datetime) -> bool:
-        """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be read."""
+        """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be
+        read.
+        """
         rests = self.vault.rests(path, now, self.settings.policy.files.quiet_seconds)
         return self._stats[path] == UNKNOWN or not rests
 
@@ -383,7 +536,9 @@ class EntityWriter:
     def _settled(self, line: EdgeRow, waiting: set[str]) -> EdgeRow:
         """The line, owed as long as its note waits."""
         source = self._end(line.edge.source)
-        return replace(line, owed=line.owed and source is not None and source.path in waiting)
+        return replace(
+            line, owed=line.owed and source is not None and source.path in waiting
+        )
 
 
 def _granted_new(entity: Entity, wish: _EntityChange) -> Entity:
@@ -399,15 +554,30 @@ def _new_names(entity: Entity, wish: _EntityChange) -> list[str]:
 
 def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
     """Whether an edge ends that was said by somebody believed more."""
-    return before is not None and before.trust > most and before.edge.valid_until != edge.valid_until
+    return (
+        before is not None
+        and before.trust > most
+        and before.edge.valid_until != edge.valid_until
+    )
 
 
 def _is_guessed(entity: Entity) -> bool:
-    """Whether a note is a concept as we made it: with an id, and where concepts are put."""
-    return bool(entity.id) and (entity.type, entity.path) == ("concept", entities.path_of(entity.name, "concept"))
+    """Whether a note is a concept as we made it: with an id, and where concepts are
+    put.
+    """
+    return bool(entity.id) and (entity.type, entity.path) == (
+        "concept",
+        entities.path_of(entity.name, "concept"),
+    )
 
 
 def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:
-    """The type of each name, by its key: who speaks is a person, the rest as the extractor says."""
+    """The type of each name, by its key: who speaks is a person, the rest as the
+    extractor says.
+    """
     said = {key(name): kind for name, kind in extraction.types.items()}
-    return {key(turn.speaker): "person" for turn in turns if turn.speaker and turn.role == "user"} | said
+    return {
+        key(turn.speaker): "person"
+        for turn in turns
+        if turn.speaker and turn.role == "user"
+    } | said

@@ -1,4 +1,6 @@
-"""Forgetting at a person's wish: tombstones for what is to be hidden, their lifting and their undoing (A26, X8)."""
+"""Forgetting at a person's wish: tombstones for what is to be hidden, their lifting and
+their undoing (A26, X8).
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,17 @@ if TYPE_CHECKING:
 FORGOTTEN = "the user had it forgotten"
 ANEW = "the user said it again"
 POOL = 100
-"""Facts, and turns, like a statement that are looked at to tell which of them a wish to forget hides."""
+"""Facts, and turns, like a statement that are looked at to tell which of them a wish to
+forget hides.
+"""
 FOUND = ("active", "archived", "superseded", "invalidated")
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a wish to forget hides besides what it names: other facts, and the keys of turns that say it."""
+    """What a wish to forget hides besides what it names: other facts, and the keys of
+    turns that say it.
+    """
 
     facts: tuple[Fact, ...] = ()
     turns: tuple[str, ...] = ()
@@ -48,77 +54,140 @@ class Forgetting:
     """Writes and lifts tombstones. Belongs to the one writer."""
 
     def __init__(self, note_writer: NoteWriter) -> None:
-        self.vault, self.index, self.note_writer = note_writer.vault, note_writer.index, note_writer
+        self.vault, self.index, self.note_writer = (
+            note_writer.vault,
+            note_writer.index,
+            note_writer,
+        )
 
     def entomb(
-        self, gone: Iterable[Fact | FiledTurn], now: datetime, why: str, *, whole: str = "", only: str = ""
+        self,
+        gone: Iterable[Fact | FiledTurn],
+        now: datetime,
+        why: str,
+        *,
+        whole: str = "",
+        only: str = "",
     ) -> None:
         """Set tombstones on facts, or on whole turns (`X8`).
 
-        `whole` is what was asked to be forgotten where these go along with it. `only` "turns" hides no note: a person
-        deleted one, and what other notes say is theirs to decide.
+        `whole` is what was asked to be forgotten where these go along with it. `only`
+        "turns" hides no note: a person deleted one, and what other notes say is theirs
+        to decide.
         """
         at = now.isoformat()
-        more = {name: value for name, value in (("for", whole), ("only", only)) if value}
+        more = {
+            name: value for name, value in (("for", whole), ("only", only)) if value
+        }
         rows = [
             {"at": at, **stone, "reason": why, **more}
             for unit in gone
-            for stone in (self._of_turn(unit) if isinstance(unit, FiledTurn) else self._of_fact(unit))
+            for stone in (
+                self._of_turn(unit)
+                if isinstance(unit, FiledTurn)
+                else self._of_fact(unit)
+            )
         ]
         self._write(rows)
 
     def restore(self, memory: str, now: datetime, why: str) -> list[str]:
-        """Take back every tombstone of `memory` and those set along with it; the ids of what went along."""
+        """Take back every tombstone of `memory` and those set along with it; the ids of
+        what went along.
+        """
         standing: dict[tuple[str, ...], Mapping[str, object]] = {}
         for stone in self.vault.tombstone_rows():
             if memory in {stone.get("memory"), stone.get("for")}:
-                name = tuple(str(stone.get(part) or "") for part in ("memory", "hash", "in", "turn"))
+                name = tuple(
+                    str(stone.get(part) or "")
+                    for part in ("memory", "hash", "in", "turn")
+                )
                 if not stone.get("restored") or stone.get("lifted"):
                     standing[name] = stone
                 else:
                     standing.pop(name, None)
         at = now.isoformat()
         kept = ("hash", "turn", "memory", "in")
-        rows = [{name: one[name] for name in kept if name in one} for one in standing.values()]
-        self._write([{"at": at, **stone, "reason": why, "restored": True} for stone in rows])
-        return list(dict.fromkeys(str(one["memory"]) for one in rows if one["memory"] != memory))
+        rows = [
+            {name: one[name] for name in kept if name in one}
+            for one in standing.values()
+        ]
+        self._write(
+            [{"at": at, **stone, "reason": why, "restored": True} for stone in rows]
+        )
+        return list(
+            dict.fromkeys(str(one["memory"]) for one in rows if one["memory"] != memory)
+        )
 
-    def lift(self, turns: Iterable[FiledTurn], now: datetime, *, asked: bool = False) -> None:
-        """Lift the tombstones on what the user says anew in these turns; with `asked` also at the very same moment."""
+    def lift(
+        self, turns: Iterable[FiledTurn], now: datetime, *, asked: bool = False
+    ) -> None:
+        """Lift the tombstones on what the user says anew in these turns; with `asked`
+        also at the very same moment.
+        """
         if not self.index.forgotten:
             return
         rows: list[dict[str, object]] = []
         log: list[dict[str, object]] = []
         for turn in turns:
             text = own_words(turn.turn.text)
-            for stone in self.index.forgotten.anew(text, hiding.said(turn), asked=asked):
+            for stone in self.index.forgotten.anew(
+                text, hiding.said(turn), asked=asked
+            ):
                 at = max(turn.turn.occurred_at, stone.at).isoformat()
                 named = {"hash": stone.hash, "memory": stone.memory, "in": stone.within}
-                rows.append({"at": at, **named, "reason": ANEW, "restored": True, "lifted": turn.key})
+                rows.append(
+                    {
+                        "at": at,
+                        **named,
+                        "reason": ANEW,
+                        "restored": True,
+                        "lifted": turn.key,
+                    }
+                )
                 log.append(deed(now, "lift", stone.memory, ANEW) | {"turn": turn.key})
         if rows:
             self._write(rows)
             self.note_writer.explain(log)
 
     def barred(self, fact: Fact, heard: FiledTurn) -> bool:
-        """Whether a statement from this turn was forgotten, and these words do not bring it back."""
-        if heard.key in self.index.tombstones and any(one.memory == heard.key for one in self.index.forgotten.stones):
+        """Whether a statement from this turn was forgotten, and these words do not
+        bring it back.
+        """
+        if heard.key in self.index.tombstones and any(
+            one.memory == heard.key for one in self.index.forgotten.stones
+        ):
             return True
         own = trust.source_class(heard.turn) == "user"
-        return self.index.forgotten.hides(fact.text, Spoken(heard.turn.occurred_at, heard.key, own))
+        return self.index.forgotten.hides(
+            fact.text, Spoken(heard.turn.occurred_at, heard.key, own)
+        )
 
     def hidden(self, text: str, named: str, now: datetime) -> Hidden:
-        """What the tombstones hide now besides `named`, of facts and turns that share most words with `text`."""
+        """What the tombstones hide now besides `named`, of facts and turns that share
+        most words with `text`.
+        """
         question = ranking.ask(text, now)
-        wheres = (SearchFilter(("fact",), FOUND, persona=None), SearchFilter(("turn",), persona=None))
-        keys = [one.key for where in wheres for one in self.index.search(question, where, POOL).hits]
+        wheres = (
+            SearchFilter(("fact",), FOUND, persona=None),
+            SearchFilter(("turn",), persona=None),
+        )
+        keys = [
+            one.key
+            for where in wheres
+            for one in self.index.search(question, where, POOL).hits
+        ]
         units = [unit for key, unit in self.index.units(keys).items() if key != named]
         facts = (one for one in units if isinstance(one, Fact))
-        turns = sorted(one.key for one in units if isinstance(one, FiledTurn) and self._cut(one))
-        return Hidden(tuple(one for one in facts if self.index.shown(one) != one), tuple(turns))
+        turns = sorted(
+            one.key for one in units if isinstance(one, FiledTurn) and self._cut(one)
+        )
+        return Hidden(
+            tuple(one for one in facts if self.index.shown(one) != one), tuple(turns)
+        )
 
     def retell(self, turns: Iterable[str]) -> None:
-        """Cut the summaries that engram wrote of the conversations of these turns; a file that refuses is left.
+        """Cut the summaries that engram wrote of the conversations of these turns; a
+        file that refuses is left.
 
         When they are handed out they are cut anyway.
         """
@@ -127,9 +196,13 @@ class Forgetting:
             with suppress(EngramError):
                 raw, told = self.vault.read(sessions.path(name)), self.vault.read(STATE)
                 held = frontmatter.read(raw, self.note_writer.settings.policy.files)
-                keys, body, state = passes_sessions.without(name, held.keys, held.body, told, cut)
+                keys, body, state = passes_sessions.without(
+                    name, held.keys, held.body, told, cut
+                )
                 if keys or body != held.body:
-                    change = Edit(sessions.path(name), sha256(raw), keys, FORGOTTEN, body)
+                    change = Edit(
+                        sessions.path(name), sha256(raw), keys, FORGOTTEN, body
+                    )
                     self.note_writer.write([change], [])
                 if state != told:
                     self.vault.rewrite(STATE, lambda _, state=state: state)  # type: ignore[misc]
@@ -139,12 +212,19 @@ class Forgetting:
 
     def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
         text = own_words(turn.turn.text)
-        yield {"hash": content_hash(text), "turn": turn.key, "memory": turn.key, **row(text)}
+        yield {
+            "hash": content_hash(text),
+            "turn": turn.key,
+            "memory": turn.key,
+            **row(text),
+        }
 
     def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
-        """A tombstone for the statement, and one for each turn behind it in which no sentence says it by its words.
+        """A tombstone for the statement, and one for each turn behind it in which no
+        sentence says it by its words.
 
-        There the sentence that the fact was read in is hidden, or the whole turn where nobody knows which that was.
+        There the sentence that the fact was read in is hidden, or the whole turn where
+        nobody knows which that was.
         """
         known = gists(fact.text)
         named = {"hash": content_hash(fact.text), "memory": fact.id}
@@ -159,11 +239,24 @@ class Forgetting:
             plain = [text[start:end] for start, end in sentences(text)]
             if any(says(one, sentence) for sentence in plain for one in known):
                 continue
-            quotes = [str(one["quote"]) for one in self.vault.actions(fact.id) if one.get("quote")]
-            read = [one for one in plain if any(quote in one or one in quote for quote in quotes)]
+            quotes = [
+                str(one["quote"])
+                for one in self.vault.actions(fact.id)
+                if one.get("quote")
+            ]
+            read = [
+                one
+                for one in plain
+                if any(quote in one or one in quote for quote in quotes)
+            ]
             if read and len(read) < len(plain):
                 more = [one.row() for sentence in read for one in gists(sentence)]
-                yield {**named, "in": key, "cut": [content_hash(one) for one in read], "says": more}
+                yield {
+                    **named,
+                    "in": key,
+                    "cut": [content_hash(one) for one in read],
+                    "says": more,
+                }
             else:
                 yield {**named, "turn": key}
 

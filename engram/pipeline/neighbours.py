@@ -1,7 +1,8 @@
-"""What lies near a memory: found by words or vectors, compared on the nominal scale (rows A7, D3).
+"""What lies near a memory: found by words or vectors, compared on the nominal scale
+(rows A7, D3).
 
-The candidates are those that share words or meaning with it, so the cost is that of one search, however large
-the vault is.
+The candidates are those that share words or meaning with it, so the cost is that of one
+search, however large the vault is.
 """
 
 from __future__ import annotations
@@ -46,9 +47,14 @@ class NeighbourSearch:
         return self.index.meaning is not None and self.index.meaning.scale.calibrated
 
     def near(
-        self, fact: Fact, when: datetime, statuses: Collection[str], plan: WritePlan | None = None
+        self,
+        fact: Fact,
+        when: datetime,
+        statuses: Collection[str],
+        plan: WritePlan | None = None,
     ) -> list[Neighbour]:
-        """The facts that share words or meaning with `fact` and whose persona sees it, nearest first.
+        """The facts that share words or meaning with `fact` and whose persona sees it,
+        nearest first.
 
         With a `plan` its new facts count too, all as they will stand.
         """
@@ -62,22 +68,42 @@ class NeighbourSearch:
             words = similarity.compared(own, self._statement(known.text))
             apart = words.apart or _another_time(fact, known)
             nearness = max(words.similarity, cosines.get(known.id, 0.0))
-            found.append(Neighbour(known, nearness, conflict=words.conflict, apart=apart))
+            found.append(
+                Neighbour(known, nearness, conflict=words.conflict, apart=apart)
+            )
         return sorted(found, key=_nearest)
 
     def _taken_apart(self, text: str) -> ParsedStatement:
-        return similarity.statement(text, self.index.lexical.stems)  # the index may have another one by now
+        # the index may have another one by now
+        return similarity.statement(text, self.index.lexical.stems)
 
-    def _candidates(self, fact: Fact, when: datetime, where: SearchFilter, cosines: Mapping[str, float]) -> list[Fact]:
-        said = replace(ranking.ask(fact.text, when), akin={})  # what says the same says it in its own words
+    def _candidates(
+        self,
+        fact: Fact,
+        when: datetime,
+        where: SearchFilter,
+        cosines: Mapping[str, float],
+    ) -> list[Fact]:
+        # what says the same says it in its own words
+        said = replace(ranking.ask(fact.text, when), akin={})
         found = self.index.search(said, where, self.settings.policy.ladder.pool)
-        units = self.index.units(list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines])))
-        return [unit for unit in units.values() if isinstance(unit, Fact) and unit.id != fact.id]
+        units = self.index.units(
+            list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))
+        )
+        return [
+            unit
+            for unit in units.values()
+            if isinstance(unit, Fact) and unit.id != fact.id
+        ]
 
     def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
-        """What vectors say, on the nominal scale; nothing where the model is not calibrated or knows the text not."""
+        """What vectors say, on the nominal scale; nothing where the model is not
+        calibrated or knows the text not.
+        """
         meaning = self.index.meaning
-        vector = meaning.vector(fact.text) if meaning and meaning.scale.calibrated else None
+        vector = (
+            meaning.vector(fact.text) if meaning and meaning.scale.calibrated else None
+        )
         if meaning is None or vector is None:
             return {}
         near = self.index.similar(vector, where, self.settings.policy.ladder.pool)
@@ -85,10 +111,12 @@ class NeighbourSearch:
 
 
 class NeighbourCache:
-    """What lies near each memory, searched for once and kept as long as the process lives (rows A21, A28).
+    """What lies near each memory, searched for once and kept as long as the process
+    lives (rows A21, A28).
 
-    What is new or says something else is searched for, and from then on is near to what it was found near to; so a
-    night in which nothing is new costs no search. Belongs to the one writer.
+    What is new or says something else is searched for, and from then on is near to what
+    it was found near to; so a night in which nothing is new costs no search. Belongs to
+    the one writer.
     """
 
     def __init__(self, beside: NeighbourSearch) -> None:
@@ -98,9 +126,14 @@ class NeighbourCache:
         self._near: dict[str, tuple[Fact, list[Neighbour]]] = {}
 
     def near(self, fact: Fact) -> list[Neighbour]:
-        """The active facts near to one, nearest first; times in its words are those of when it was told."""
+        """The active facts near to one, nearest first; times in its words are those of
+        when it was told.
+        """
         if fact.id not in self._near:
-            self._near[fact.id] = (fact, self.beside.near(fact, fact.created or LONG_AGO, ("active",)))
+            self._near[fact.id] = (
+                fact,
+                self.beside.near(fact, fact.created or LONG_AGO, ("active",)),
+            )
         return self._near[fact.id][1]
 
     def follow(self, facts: Iterable[Fact]) -> None:
@@ -108,7 +141,11 @@ class NeighbourCache:
         said = {_said(fact): fact for fact in facts if fact.status == "active"}
         new = [fact for key, fact in said.items() if key not in self._said]
         _, measured = self.beside.index.mark
-        kept = list(self._near.values())[-KEPT:] if measured == self._measured and len(new) <= len(self._near) else []
+        kept = (
+            list(self._near.values())[-KEPT:]
+            if measured == self._measured and len(new) <= len(self._near)
+            else []
+        )
         self._said, self._measured = set(said), measured
         self._near = {
             fact.id: (fact, [near for near in some if _said(near.fact) in said])
@@ -118,7 +155,9 @@ class NeighbourCache:
         for fact in new if kept else ():
             for near in self.near(fact):
                 other, some = self._near.get(near.fact.id, (fact, []))
-                if other.persona == fact.persona and all(one.fact.id != fact.id for one in some):
+                if other.persona == fact.persona and all(
+                    one.fact.id != fact.id for one in some
+                ):
                     some.append(replace(near, fact=fact))
                     some.sort(key=_nearest)
 

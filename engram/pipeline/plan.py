@@ -1,6 +1,8 @@
-"""What one batch will do to the vault, gathered before anything is written (rows A8, A10, A11, A12, C9, X8, X9).
+"""What one batch will do to the vault, gathered before anything is written (rows A8,
+A10, A11, A12, C9, X8, X9).
 
-Facts are kept as they will stand, so that a later statement of the batch meets what an earlier one did.
+Facts are kept as they will stand, so that a later statement of the batch meets what an
+earlier one did.
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
 
 class WritePlan:
-    """A batch's changes in the making; in which order they are written, their owner knows (`Climb`).
+    """A batch's changes in the making; in which order they are written, their owner
+    knows (`Climb`).
 
-    `met` are the neighbours of its statements, by id: one search tells of surprise, doubles and ties.
+    `met` are the neighbours of its statements, by id: one search tells of surprise,
+    doubles and ties.
     """
 
-    def __init__(self, settings: Settings, now: datetime, note_writer: NoteWriter) -> None:
+    def __init__(
+        self, settings: Settings, now: datetime, note_writer: NoteWriter
+    ) -> None:
         self.settings = settings
         self.now = now
         self.note_writer = note_writer
@@ -53,15 +59,23 @@ class WritePlan:
         self._cases: dict[str, Create] = {}
         self._artifacts: list[Create] = []
 
-    # -- what stands, once it is written ------------------------------------------------------------
+    # -- what stands, once it is written -----------------------------------------------
 
     def seen(self, fact: Fact) -> Fact:
         """`fact` as this plan leaves it."""
-        return self._new[fact.id][0] if fact.id in self._new else self._known.get(fact.id, fact)
+        return (
+            self._new[fact.id][0]
+            if fact.id in self._new
+            else self._known.get(fact.id, fact)
+        )
 
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with this id, new or known, as this plan leaves it."""
-        known = self._new[fact_id][0] if fact_id in self._new else self.note_writer.index.fact(fact_id)
+        known = (
+            self._new[fact_id][0]
+            if fact_id in self._new
+            else self.note_writer.index.fact(fact_id)
+        )
         return known and self.seen(known)
 
     @property
@@ -74,43 +88,78 @@ class WritePlan:
         return fact.id in self._new
 
     def twin(self, digest: str, persona: str | None, when: datetime) -> str | None:
-        """The id of a fact that states the same, and that this plan leaves active, for words said `when` (`C5`)."""
+        """The id of a fact that states the same, and that this plan leaves active, for
+        words said `when` (`C5`).
+        """
         known = self.note_writer.index.active_twin(digest, persona, when)
         told = [*self.new, *filter(None, [self.fact(known) if known else None])]
-        return next((fact.id for fact in told if fact.status == "active" and content_hash(fact.text) == digest), None)
+        return next(
+            (
+                fact.id
+                for fact in told
+                if fact.status == "active" and content_hash(fact.text) == digest
+            ),
+            None,
+        )
 
     def is_buried(self, digest: str) -> bool:
-        """Whether a person removed or corrected this statement, before or in this batch (`X8`)."""
-        return digest in self.note_writer.index.tombstones or any(stone["hash"] == digest for stone in self.stones)
+        """Whether a person removed or corrected this statement, before or in this batch
+        (`X8`).
+        """
+        return digest in self.note_writer.index.tombstones or any(
+            stone["hash"] == digest for stone in self.stones
+        )
 
     @property
     def asked(self) -> list[Case]:
         """The questions to the person, and the new facts that themselves ask (`X9`)."""
-        doubtful = [(fact.id, fact.path) for fact, _, section in self._new.values() if section]
-        return [*((str(case.keys["id"]), case.path) for case in self._cases.values()), *doubtful]
+        doubtful = [
+            (fact.id, fact.path) for fact, _, section in self._new.values() if section
+        ]
+        return [
+            *((str(case.keys["id"]), case.path) for case in self._cases.values()),
+            *doubtful,
+        ]
 
     @property
     def unsays(self) -> bool:
         """Whether a statement that was active is not any more."""
-        return bool(self._bodies) or any(fact.status != "active" for fact in self._known.values())
+        return bool(self._bodies) or any(
+            fact.status != "active" for fact in self._known.values()
+        )
 
-    # -- planning -----------------------------------------------------------------------------------
+    # -- planning ----------------------------------------------------------------------
 
     def placed(self, fact: Fact) -> Fact:
         """A new fact with the path its note will have."""
-        return replace(fact, path=self.note_writer.path_of(fact, [known.path for known in self.new]))
+        return replace(
+            fact,
+            path=self.note_writer.path_of(fact, [known.path for known in self.new]),
+        )
 
     def add(self, fact: Fact, why: str, quote: str, *, asking: bool) -> None:
-        """A new fact, which has its path, gets its note; with `asking` the note itself asks whether to keep it."""
+        """A new fact, which has its path, gets its note; with `asking` the note itself
+        asks whether to keep it.
+        """
         self._new[fact.id] = (fact, why, reviews.section(why, quote) if asking else "")
         policy = self.settings.policy.ladder
-        if quote and fact.status == "active" and is_artifact(fact.category, fact.confidence, policy):
-            self._artifacts.append(artifacts.artifact(fact, artifact_of(fact.category), quote, self.settings.zone))
+        if (
+            quote
+            and fact.status == "active"
+            and is_artifact(fact.category, fact.confidence, policy)
+        ):
+            self._artifacts.append(
+                artifacts.artifact(
+                    fact, artifact_of(fact.category), quote, self.settings.zone
+                )
+            )
 
     def confirm(self, fact: Fact, new: Fact | None = None) -> None:
-        """A fact seen again loses its speculative expiry; its file is otherwise left alone (`C17`).
+        """A fact seen again loses its speculative expiry; its file is otherwise left
+        alone (`C17`).
 
-        Where the user asked to keep it this time, in the words of `new`, it takes the tag that says so (model §0.1).
+        Where the user asked to keep it this time, in the words of `new`, it takes the
+        tag that says so (model §0.1).
         """
         seen = self.seen(fact)
         keys = self.note_writer.confirmed(seen)
@@ -121,7 +170,9 @@ class WritePlan:
             self._patch(after, keys, "confirmed by a later extraction")
 
     def carry_out(self, effect: Effect, new: Fact, quotes: Mapping[str, str]) -> Fact:
-        """What `effect` does to a known fact beside the statement `new`; `new` as it will stand."""
+        """What `effect` does to a known fact beside the statement `new`; `new` as it
+        will stand.
+        """
         old = self.seen(effect.fact)
         if effect.deed == "confirm":
             self.confirm(old, new)
@@ -136,27 +187,43 @@ class WritePlan:
     def precede(self, young: Fact, old: Fact) -> None:
         """A known fact succeeds an older statement that is heard of only now."""
         names = tuple(dict.fromkeys((*young.supersedes, old.id)))
-        self._patch(replace(young, supersedes=names), {"supersedes": list(names)}, "something older was heard of")
+        self._patch(
+            replace(young, supersedes=names),
+            {"supersedes": list(names)},
+            "something older was heard of",
+        )
 
     def _agree(self, effect: Effect, old: Fact, new: Fact) -> None:
-        """The known fact gains confidence and evidence; rewritten, it says it in the newer words (`A8`, `C17`)."""
+        """The known fact gains confidence and evidence; rewritten, it says it in the
+        newer words (`A8`, `C17`).
+        """
         united = dedup.united(old, new)
         if effect.confidence is not None:
             united = replace(united, confidence=effect.confidence)
         body = self._rewritten(old, new) if effect.deed == "rewrite" else None
         if body is None and not (effect.deed == "rewrite" and old.id in self._new):
-            united = replace(united, text=old.text, about=old.about, tags=_asked(old, new), importance=old.importance)
+            united = replace(
+                united,
+                text=old.text,
+                about=old.about,
+                tags=_asked(old, new),
+                importance=old.importance,
+            )
         keys = facts.fact_keys(united, self.settings.zone)
         kept = ("confidence", "importance", "about", "tags", "source")
         had = facts.fact_keys(old, self.settings.zone)
-        changed = {key: keys[key] for key in kept if key in keys and keys[key] != had.get(key)}
+        changed = {
+            key: keys[key] for key in kept if key in keys and keys[key] != had.get(key)
+        }
         if ended := self.note_writer.confirmed(old):
             changed |= ended
             united = replace(united, expires=None)
         self._patch(united, changed, effect.why, body)
 
     def _rewritten(self, old: Fact, new: Fact) -> str | None:
-        """The body of a known fact in the words of the new one; None where a person put it otherwise, or it is new."""
+        """The body of a known fact in the words of the new one; None where a person put
+        it otherwise, or it is new.
+        """
         if old.id in self._new:
             return None
         body = self._bodies.get(old.id) or self.note_writer.body(old.path)
@@ -164,24 +231,36 @@ class WritePlan:
         return facts.rewritten(body, old.text, new.text, f"{said:%Y-%m-%d}")
 
     def _contradict(self, effect: Effect, old: Fact, new: Fact) -> Fact:
-        """The known fact is weakened, or ends where the new one begins; both are linked (`A10`, `A11`, `X8`)."""
+        """The known fact is weakened, or ends where the new one begins; both are linked
+        (`A10`, `A11`, `X8`).
+        """
         zone = self.settings.zone
         by = tuple(dict.fromkeys((*old.superseded_by, new.id)))
         keys: dict[str, object] = {"superseded_by": list(by)}
         ended = replace(old, superseded_by=by)
         if effect.deed == "weaken":
-            confidence = old.confidence if effect.confidence is None else effect.confidence
+            confidence = (
+                old.confidence if effect.confidence is None else effect.confidence
+            )
             keys["confidence"] = float(confidence)
             ended = replace(ended, confidence=confidence)
         else:
             until = new.valid_from or new.created or self.now
             status = ENDED[effect.deed]
-            keys |= {"status": status, "end_reason": effect.why, "valid_until": time_text(until, zone)}
-            ended = replace(ended, status=status, end_reason=effect.why, valid_until=until)
+            keys |= {
+                "status": status,
+                "end_reason": effect.why,
+                "valid_until": time_text(until, zone),
+            }
+            ended = replace(
+                ended, status=status, end_reason=effect.why, valid_until=until
+            )
             self.retired += 1
         if effect.bury and not self.is_buried(digest := content_hash(old.text)):
             at = self.now.isoformat(timespec="seconds")
-            self.stones.append({"at": at, "hash": digest, "memory": old.id, "reason": effect.why})
+            self.stones.append(
+                {"at": at, "hash": digest, "memory": old.id, "reason": effect.why}
+            )
         self._patch(ended, keys, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
 
@@ -190,10 +269,13 @@ class WritePlan:
         if self.note_writer.told("decide", reviews.case_id(new.id, old.id)):
             return
         case = reviews.conflict(new, old, why, self.now, self.settings.zone, quotes)
-        if not self.note_writer.index.holds(case.path):  # else it was written before the process ended
+        # else it was written before the process ended
+        if not self.note_writer.index.holds(case.path):
             self._cases.setdefault(case.path, case)
 
-    def _patch(self, fact: Fact, keys: Mapping[str, object], why: str, body: str | None = None) -> None:
+    def _patch(
+        self, fact: Fact, keys: Mapping[str, object], why: str, body: str | None = None
+    ) -> None:
         if fact.id in self._new:
             self._new[fact.id] = (fact, *self._new[fact.id][1:])
             return
@@ -208,13 +290,19 @@ class WritePlan:
         """The ids of known facts whose confidence changes."""
         return [name for name, keys in self._keys.items() if "confidence" in keys]
 
-    # -- the result ---------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------
 
     @property
     def marks(self) -> list[Change]:
         """What happens to facts that are known, and the questions to the person."""
         edits = [
-            Edit(fact.path, fact.sha, self._keys[fact.id], self._whys[fact.id], self._bodies.get(fact.id))
+            Edit(
+                fact.path,
+                fact.sha,
+                self._keys[fact.id],
+                self._whys[fact.id],
+                self._bodies.get(fact.id),
+            )
             for fact in self._known.values()
             if self._keys[fact.id] or fact.id in self._bodies
         ]
@@ -230,11 +318,18 @@ class WritePlan:
         """The new facts."""
         zone = self.settings.zone
         return [
-            Create(fact.path, facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source, section), why)
+            Create(
+                fact.path,
+                facts.fact_keys(fact, zone),
+                facts.fact_body(fact.text, fact.source, section),
+                why,
+            )
             for fact, why, section in self._new.values()
         ]
 
 
 def _asked(old: Fact, new: Fact) -> tuple[str, ...]:
-    """The tags of a known fact, with the one that says that the user asked to keep it where the new words do."""
+    """The tags of a known fact, with the one that says that the user asked to keep it
+    where the new words do.
+    """
     return (*old.tags, *{REMEMBER_TAG}.intersection(new.tags).difference(old.tags))

@@ -1,7 +1,9 @@
-"""What is seen of memories in use: recalled, confirmed, given new evidence (rows A19, B2, B4, B7, C17, D5, D7).
+"""What is seen of memories in use: recalled, confirmed, given new evidence (rows A19,
+B2, B4, B7, C17, D5, D7).
 
-Recall only leaves word, which costs its thread next to nothing; it is counted when somebody needs it, and written
-by the one writer. What was not written yet is lost in a crash: some minutes of use, never a word of anybody's.
+Recall only leaves word, which costs its thread next to nothing; it is counted when
+somebody needs it, and written by the one writer. What was not written yet is lost in a
+crash: some minutes of use, never a word of anybody's.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
     """Why an answer is no use of the memories in it, or None if it is (`A19`).
 
-    A question about the past tells nothing about what matters now, and who has recall explained looks at the
-    machine. To `show` a memory, or to ask `why`, is no recall at all.
+    A question about the past tells nothing about what matters now, and who has recall
+    explained looks at the machine. To `show` a memory, or to ask `why`, is no recall at
+    all.
     """
     if as_of:
         return "a question about the past"
@@ -39,27 +42,36 @@ def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
 
 
 class UsageTracker:
-    """Takes note of use, in any thread; `flush`, `refresh` and `compact` belong to the one writer."""
+    """Takes note of use, in any thread; `flush`, `refresh` and `compact` belong to the
+    one writer.
+    """
 
     def __init__(self, usage_log: UsageLog, index: Index, policy: Policy) -> None:
         self.usage_log = usage_log
         self.index = index
         self.policy = policy
-        self._waiting: deque[tuple[datetime, list[tuple[str, float]]]] = deque(maxlen=policy.usage.waiting)
+        self._waiting: deque[tuple[datetime, list[tuple[str, float]]]] = deque(
+            maxlen=policy.usage.waiting
+        )
         self._lock = threading.Lock()
 
     def of(self, memory: str) -> Usage:
-        """How the memory was used, with all that was recalled until now; `usage_log.of` is without what waits."""
+        """How the memory was used, with all that was recalled until now; `usage_log.of`
+        is without what waits.
+        """
         self.settle()
         return self.usage_log.of(memory)
 
     def recalled(self, hits: Sequence[Hit], now: datetime) -> None:
-        """These were handed out: each fact among them counts, those that stand behind a hit do not (`A19`, `B2`).
+        """These were handed out: each fact among them counts, those that stand behind a
+        hit do not (`A19`, `B2`).
 
         The relevance of a hit is its score over the best one's, 0–1.
         """
         best = max((hit.score for hit in hits), default=0.0)
-        if used := [(hit.key, _share(hit.score, best)) for hit in hits if hit.kind == "fact"]:
+        if used := [
+            (hit.key, _share(hit.score, best)) for hit in hits if hit.kind == "fact"
+        ]:
             self._waiting.append((now, used))
         if len(self._waiting) == self._waiting.maxlen:
             self.settle()
@@ -67,21 +79,37 @@ class UsageTracker:
     def confirmed(self, memory: str, now: datetime) -> None:
         """The same statement was heard again (`C17`)."""
         with self._lock:
-            self.usage_log.note({memory: decay.confirmed(self.usage_log.of(memory), now)})
+            self.usage_log.note(
+                {memory: decay.confirmed(self.usage_log.of(memory), now)}
+            )
 
     def attested(self, memory: str, now: datetime, at: datetime | None = None) -> None:
-        """There is new evidence for it, reinforced now or edited by a person at `at` (`A8`, `X3`)."""
+        """There is new evidence for it, reinforced now or edited by a person at `at`
+        (`A8`, `X3`).
+        """
         when = min(at or now, now)  # a file may come with a date from the future
         with self._lock:
-            self.usage_log.note({memory: decay.attested(self.usage_log.of(memory), when)})
+            self.usage_log.note(
+                {memory: decay.attested(self.usage_log.of(memory), when)}
+            )
 
     def anchored(self, fact: Fact, now: datetime) -> None:
-        """What it is worth is kept before its law changes, as by a pin that comes or goes (`D8`)."""
+        """What it is worth is kept before its law changes, as by a pin that comes or
+        goes (`D8`).
+        """
         with self._lock:
-            self.usage_log.note({fact.id: decay.anchored(fact, self.usage_log.of(fact.id), now, self.policy)})
+            self.usage_log.note(
+                {
+                    fact.id: decay.anchored(
+                        fact, self.usage_log.of(fact.id), now, self.policy
+                    )
+                }
+            )
 
     def feedback(self, log: bytes, now: datetime) -> dict[str, float]:
-        """What became lately of the memories of each category, as the action log tells, −1…1 (`C30`)."""
+        """What became lately of the memories of each category, as the action log tells,
+        −1…1 (`C30`).
+        """
         rows = actions.parsed(log, self.policy.actions.prior_events)
         known = self.index.units(list({str(row.get("memory")) for row in rows}))
 
@@ -92,30 +120,40 @@ class UsageTracker:
         return actions.feedback(rows, like, now, self.policy.actions)
 
     def settle(self) -> None:
-        """Count what was recalled so far, in the order in which it was; nothing before the log was read."""
+        """Count what was recalled so far, in the order in which it was; nothing before
+        the log was read.
+        """
         if not self._waiting or not self.usage_log.known:
             return
         with self._lock:
             answers = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            known = self.index.units(list({memory for _, hits in answers for memory, _ in hits}))
+            known = self.index.units(
+                list({memory for _, hits in answers for memory, _ in hits})
+            )
             after: dict[str, Usage] = {}
             for now, hits in answers:
                 for memory, relevance in hits:
                     fact = known.get(memory)
                     if isinstance(fact, Fact):
                         usage = after.get(memory) or self.usage_log.of(memory)
-                        after[memory] = decay.recalled(fact, usage, now, relevance, self.policy)
-                        if fact.status == "archived":  # it begins anew, and comes back with the next night (`B3`)
+                        after[memory] = decay.recalled(
+                            fact, usage, now, relevance, self.policy
+                        )
+                        # it begins anew, and comes back with the next night (`B3`)
+                        if fact.status == "archived":
                             after[memory] = decay.attested(after[memory], now)
             self.usage_log.note(after)
 
     def flush(self) -> int:
-        """Write down what was seen, durably; how many lines. Raises EngramError, after which nothing is lost."""
+        """Write down what was seen, durably; how many lines. Raises EngramError, after
+        which nothing is lost.
+        """
         self.settle()
         return self.usage_log.flush()
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
-        """Take in what other devices wrote; where no device says when the log began, it begins now.
+        """Take in what other devices wrote; where no device says when the log began, it
+        begins now.
 
         Raises EngramError.
         """
@@ -124,25 +162,42 @@ class UsageTracker:
             self.usage_log.meet({ALL: now})
 
     def meet(
-        self, facts: Iterable[Fact], births: Mapping[str, str], now: datetime, zone: tzinfo, *, filed: bool = False
+        self,
+        facts: Iterable[Fact],
+        births: Mapping[str, str],
+        now: datetime,
+        zone: tzinfo,
+        *,
+        filed: bool = False,
     ) -> None:
-        """Write down when engram first met the notes of these memories, where nothing says so yet (law 5 of the model).
+        """Write down when engram first met the notes of these memories, where nothing
+        says so yet (law 5 of the model).
 
-        `births` are the times of their rows in the action log, by id. A memory that engram heard and wrote within
-        `decay.late_days` keeps its own date; one that it wrote later, as in an import, was met when it was written;
-        any other is met now. A note without an id is known again by its words. What the log tells is not written down
-        twice, unless the memories are `filed` just now.
+        `births` are the times of their rows in the action log, by id. A memory that
+        engram heard and wrote within `decay.late_days` keeps its own date; one that it
+        wrote later, as in an import, was met when it was written; any other is met now.
+        A note without an id is known again by its words. What the log tells is not
+        written down twice, unless the memories are `filed` just now.
         """
-        late, found, told = timedelta(days=self.policy.decay.late_days), dict[str, datetime](), dict[str, datetime]()
+        late, found, told = (
+            timedelta(days=self.policy.decay.late_days),
+            dict[str, datetime](),
+            dict[str, datetime](),
+        )
         for fact in facts:
             if fact.status == "review" or self.usage_log.met(fact.id) is not None:
                 continue
             if born := births.get(fact.id):
                 when = _time(born)
                 if when and not (fact.created and when - fact.created <= late):
-                    told[fact.id] = min(when, now)  # the clock may have been set back since
+                    # the clock may have been set back since
+                    told[fact.id] = min(when, now)
                 continue
-            words = f"text {content_hash(fact.text)[:16]}" if is_derived_id(fact, zone) else ""
+            words = (
+                f"text {content_hash(fact.text)[:16]}"
+                if is_derived_id(fact, zone)
+                else ""
+            )
             found[fact.id] = (words and self.usage_log.met(words)) or now
             if words:
                 found[words] = found[fact.id]
@@ -150,7 +205,9 @@ class UsageTracker:
         self.usage_log.meet(told, written=not filed)
 
     def compact(self, now: datetime) -> int:
-        """Write our own file anew if it holds mostly superseded lines; the bytes that saves. Raises EngramError."""
+        """Write our own file anew if it holds mostly superseded lines; the bytes that
+        saves. Raises EngramError.
+        """
         self.flush()
         return self.usage_log.compact(now)
 

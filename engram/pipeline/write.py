@@ -1,7 +1,8 @@
-"""Where notes are written: session files, planned changes, the action log and the list of hashes.
+"""Where notes are written: session files, planned changes, the action log and the list
+of hashes.
 
-Order of commit: a session file before its facts, facts before what belongs to them; only then may the journal
-let go.
+Order of commit: a session file before its facts, facts before what belongs to them;
+only then may the journal let go.
 """
 
 from __future__ import annotations
@@ -43,9 +44,13 @@ KNOWN = "the same statement is already known"
 
 
 class NoteWriter:
-    """Writes notes and what goes with them. Belongs to the one writer; what is degraded stands in `faults`."""
+    """Writes notes and what goes with them. Belongs to the one writer; what is degraded
+    stands in `faults`.
+    """
 
-    def __init__(self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]
+    ) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
@@ -56,17 +61,26 @@ class NoteWriter:
         self._births_stat: Stat | None = None
 
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
-        """When the batch's session file will have rested after a person's edit; None if it may be written."""
+        """When the batch's session file will have rested after a person's edit; None if
+        it may be written.
+        """
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
-        return None if self.vault.rests(path, now, rest) else now + timedelta(seconds=rest)
+        return (
+            None if self.vault.rests(path, now, rest) else now + timedelta(seconds=rest)
+        )
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
-        """Append the turns to their session file, those that stand there already left out; where they stand now.
+        """Append the turns to their session file, those that stand there already left
+        out; where they stand now.
 
         (`X1`, `B18`.)
         """
-        zone, path, placed = self.settings.zone, sessions.path(turns[0].note), tuple(turns)
+        zone, path, placed = (
+            self.settings.zone,
+            sessions.path(turns[0].note),
+            tuple(turns),
+        )
 
         def appended(raw: bytes) -> bytes:
             nonlocal placed
@@ -83,7 +97,8 @@ class NoteWriter:
         return placed
 
     def twin(self, text: str, persona: str | None, now: datetime) -> Fact | None:
-        """The active fact that states the same, if its note stands: one that a person deleted a moment ago is no more.
+        """The active fact that states the same, if its note stands: one that a person
+        deleted a moment ago is no more.
 
         (`C5`.)
         """
@@ -96,8 +111,13 @@ class NoteWriter:
 
     def keep(self, fact: Fact, row: Mapping[str, object]) -> None:
         """Write one new fact as it is."""
-        keys, body = facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text, fact.source)
-        self.write([Create(self.path_of(fact, ()), keys, body, str(row["reason"]))], [row])
+        keys, body = (
+            facts.fact_keys(fact, self.settings.zone),
+            facts.fact_body(fact.text, fact.source),
+        )
+        self.write(
+            [Create(self.path_of(fact, ()), keys, body, str(row["reason"]))], [row]
+        )
 
     def write(
         self,
@@ -105,7 +125,8 @@ class NoteWriter:
         rows: Sequence[Mapping[str, object]],
         ready: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Carry out a plan, log it, and let the index see it before anybody asks (rows X18, C11).
+        """Carry out a plan, log it, and let the index see it before anybody asks (rows
+        X18, C11).
 
         `ready` is as `Vault.apply` takes it.
         """
@@ -113,13 +134,25 @@ class NoteWriter:
         try:
             self.vault.apply(changes, held, ready=ready)
         except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
-            ours = {path: raw for path, raw in held.items() if self.vault.stands(path, raw)}
-            theirs = isinstance(fault, ConflictError)  # a person's edit is for a rescan to tell
-            made = [path for change in changes if isinstance(change, Create) or not theirs for path in _paths(change)]
+            ours = {
+                path: raw for path, raw in held.items() if self.vault.stands(path, raw)
+            }
+            # a person's edit is for a rescan to tell
+            theirs = isinstance(fault, ConflictError)
+            made = [
+                path
+                for change in changes
+                if isinstance(change, Create) or not theirs
+                for path in _paths(change)
+            ]
             self.took(ours, [path for path in made if path not in ours])
             raise
         self.index.wrote(held)
-        new = [content_hash(facts.text_of(change.body)) for change in changes if _is_new_fact(change)]
+        new = [
+            content_hash(facts.text_of(change.body))
+            for change in changes
+            if _is_new_fact(change)
+        ]
         if new and HASHES not in self.faults:
             self._besides(HASHES, partial(self.vault.add_hashes, new))
         elif new:
@@ -127,40 +160,64 @@ class NoteWriter:
         self.explain(rows)
 
     def took(self, held: Mapping[str, bytes], unsure: Collection[str]) -> None:
-        """Let the index know what we wrote, and look at the paths of which a refusal left nobody able to say it."""
+        """Let the index know what we wrote, and look at the paths of which a refusal
+        left nobody able to say it.
+        """
         self.index.wrote(held)
         if unsure:
             self.conflicts.found(self.index.refresh(unsure).conflicts)
 
     def untie(self, gone: Collection[Fact]) -> None:
-        """Where engram lists or quotes memories, those whose note is gone keep their name without the link.
+        """Where engram lists or quotes memories, those whose note is gone keep their
+        name without the link.
 
-        A note that cannot be patched is left as it is. What is told has a pass of its own.
+        A note that cannot be patched is left as it is. What is told has a pass of its
+        own.
         """
         stems = (PurePosixPath(fact.path).stem for fact in gone)
         names = {stem for stem in stems if not self.index.catalog.named(f"{stem}.md")}
         root, policy = self.vault.root, self.settings.policy.files
-        lists = (path for folder in LISTS for path in sorted((root / folder).rglob("[!.]*.md"))) if names else ()
+        lists = (
+            (
+                path
+                for folder in LISTS
+                for path in sorted((root / folder).rglob("[!.]*.md"))
+            )
+            if names
+            else ()
+        )
         with disk.FolderSyncs() as pending:
             for path in (found.relative_to(root).as_posix() for found in lists):
                 with suppress(EngramError):
-                    if held := names.intersection(_LINK.findall(self.vault.read(path).decode(errors="replace"))):
-                        self.vault.rewrite(path, partial(_unlinked, path, sorted(held), policy), pending)
+                    if held := names.intersection(
+                        _LINK.findall(self.vault.read(path).decode(errors="replace"))
+                    ):
+                        self.vault.rewrite(
+                            path,
+                            partial(_unlinked, path, sorted(held), policy),
+                            pending,
+                        )
 
     def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add to the action log."""
         if rows:
-            known = self._births_stat is not None and self._births_stat == self._log_stat()
+            known = (
+                self._births_stat is not None and self._births_stat == self._log_stat()
+            )
             self._besides(ACTIONS, partial(self.vault.log, rows))
             if known and ACTIONS not in self.faults:
                 born = [row for row in rows if row["action"] in BIRTHS]
-                self._births = {str(row["memory"]): str(row["at"]) for row in born} | self._births
+                self._births = {
+                    str(row["memory"]): str(row["at"]) for row in born
+                } | self._births
                 self._births_stat = self._log_stat()
         if self._told is not None:
             self._told |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
     def told(self, action: str, memory: str) -> bool:
-        """Whether the log has such a row (`X23`: a person edited this; `X9`: this was decided)."""
+        """Whether the log has such a row (`X23`: a person edited this; `X9`: this was
+        decided).
+        """
         if self._told is None:
             self._told = self.vault.deeds(("edit", "decide", "restore"))
         return (action, memory) in self._told
@@ -174,9 +231,11 @@ class NoteWriter:
         return "a person edited it" if self.told("edit", fact.id) else None
 
     def births(self) -> Mapping[str, str]:
-        """When engram wrote each memory that it wrote, by id, as the action log tells; a note not in it is foreign.
+        """When engram wrote each memory that it wrote, by id, as the action log tells;
+        a note not in it is foreign.
 
-        The log is read again only where somebody else changed it. One that cannot be read tells what it told before.
+        The log is read again only where somebody else changed it. One that cannot be
+        read tells what it told before.
         """
         now = self._log_stat()
         if now != self._births_stat:
@@ -192,10 +251,14 @@ class NoteWriter:
 
     def seed(self) -> None:
         """Bring the list of hashes to what the index knows (`C5`)."""
-        self._besides(HASHES, lambda: self.vault.seed_hashes(self.index.active_hashes()))
+        self._besides(
+            HASHES, lambda: self.vault.seed_hashes(self.index.active_hashes())
+        )
 
     def _besides(self, path: str, write: Callable[[], object]) -> None:
-        """Write what explains or can be made again: a refusal is reported and holds nothing up."""
+        """Write what explains or can be made again: a refusal is reported and holds
+        nothing up.
+        """
         try:
             write()
         except EngramError as fault:
@@ -204,18 +267,24 @@ class NoteWriter:
             self.faults.pop(path, None)
 
     def path_of(self, fact: Fact, taken: Collection[str]) -> str:
-        """Where the note of a new fact will stand; `taken` are paths that are planned for others (`C7`)."""
+        """Where the note of a new fact will stand; `taken` are paths that are planned
+        for others (`C7`).
+        """
         planned = {PurePosixPath(path).name.casefold() for path in taken}
         return facts.fact_path(
             fact,
             self.settings.zone,
             folder="review" if fact.status == "review" else "facts",
             pattern=self.settings.file_name,
-            taken=lambda path: PurePosixPath(path).name.casefold() in planned or self._holds_another(path, fact),
+            taken=lambda path: (
+                PurePosixPath(path).name.casefold() in planned
+                or self._holds_another(path, fact)
+            ),
         )
 
     def _holds_another(self, path: str, fact: Fact) -> bool:
-        """Whether something else than `fact` stands there, or any memory's note has this name: links go by it.
+        """Whether something else than `fact` stands there, or any memory's note has
+        this name: links go by it.
 
         The fact stands there itself if the index failed to learn of it.
         """
@@ -224,29 +293,54 @@ class NoteWriter:
         places = (path, path.replace("facts/", "archive/", 1))
         held = [place for place in places if self.index.holds(place)]
         limits = self.settings.policy.files
-        return any(frontmatter.read(self.vault.read(place), limits).keys.get("id") != fact.id for place in held)
+        return any(
+            frontmatter.read(self.vault.read(place), limits).keys.get("id") != fact.id
+            for place in held
+        )
 
     def body(self, path: str) -> str:
         """The body of a note as it stands."""
         return frontmatter.read(self.vault.read(path), self.settings.policy.files).body
 
     def confirmed(self, fact: Fact) -> dict[str, object]:
-        """The keys by which a fact that is seen again loses its speculative expiry (`C17`)."""
-        speculative = tier_of(fact.confidence, self.settings.policy.extraction) == "speculative"
-        return {"expires": None} if fact.expires and not fact.pinned and speculative else {}
+        """The keys by which a fact that is seen again loses its speculative expiry
+        (`C17`).
+        """
+        speculative = (
+            tier_of(fact.confidence, self.settings.policy.extraction) == "speculative"
+        )
+        return (
+            {"expires": None}
+            if fact.expires and not fact.pinned and speculative
+            else {}
+        )
 
 
-def purged(note_writer: NoteWriter, now: datetime, *, dry_run: bool) -> dict[str, object]:
-    """Empty the trash: the paths of what is removed, and by path what could not be (rows C16, X8)."""
-    found, failures, rows = note_writer.vault.trashed(), dict[str, str](), list[dict[str, object]]()
+def purged(
+    note_writer: NoteWriter, now: datetime, *, dry_run: bool
+) -> dict[str, object]:
+    """Empty the trash: the paths of what is removed, and by path what could not be
+    (rows C16, X8).
+    """
+    found, failures, rows = (
+        note_writer.vault.trashed(),
+        dict[str, str](),
+        list[dict[str, object]](),
+    )
     for path in () if dry_run else found:
         try:
-            known = frontmatter.read(note_writer.vault.read(path), note_writer.settings.policy.files).keys.get("id")
+            known = frontmatter.read(
+                note_writer.vault.read(path), note_writer.settings.policy.files
+            ).keys.get("id")
             note_writer.vault.erase(path)
         except EngramError as fault:
             failures[path] = str(fault)
         else:
-            rows += [deed(now, "purge", known, "the user emptied the trash")] if isinstance(known, str) else []
+            rows += (
+                [deed(now, "purge", known, "the user emptied the trash")]
+                if isinstance(known, str)
+                else []
+            )
     if rows:
         note_writer.explain(rows)
     removed = [path for path in found if path not in failures]
@@ -259,7 +353,9 @@ def _paths(change: Change) -> tuple[str, ...]:
 
 def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:
     for name in names:
-        raw = blocks.amended(raw, BlockEdit(path, "its note is gone", unlink=name), policy)
+        raw = blocks.amended(
+            raw, BlockEdit(path, "its note is gone", unlink=name), policy
+        )
     return raw
 
 
@@ -267,8 +363,12 @@ def _is_new_fact(change: Change) -> TypeGuard[Create]:
     return isinstance(change, Create) and change.keys.get("status") == "active"
 
 
-def deed(now: datetime, action: str, memory: str, why: str, by: str = "user") -> dict[str, object]:
-    """A line of the action log for what a person did, or what follows from what was said (rows A32, C22)."""
+def deed(
+    now: datetime, action: str, memory: str, why: str, by: str = "user"
+) -> dict[str, object]:
+    """A line of the action log for what a person did, or what follows from what was
+    said (rows A32, C22).
+    """
     return {
         "at": now.isoformat(timespec="seconds"),
         "action": action,

@@ -1,4 +1,6 @@
-"""What stood on an earlier day in the place of what a question finds: chains of supersession (row X5)."""
+"""What stood on an earlier day in the place of what a question finds: chains of
+supersession (row X5).
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,14 @@ def stood(
     units: Mapping[str, Unit],
     then: datetime,
 ) -> tuple[list[Scored], dict[str, Unit], int]:
-    """The candidates with what stood at `then` in the place of others, without what had been replaced by then.
+    """The candidates with what stood at `then` in the place of others, without what had
+    been replaced by then.
 
     And how many that were.
     """
-    every = index.search(question, replace(where, kinds=("fact",), as_of=None), len(units) + ASIDE).hits
+    every = index.search(
+        question, replace(where, kinds=("fact",), as_of=None), len(units) + ASIDE
+    ).hits
     more, facts = _instead(index, every, units.keys(), then, where.persona or None)
     both = {**units, **facts}
     gone = _replaced(index, both, then)
@@ -45,12 +50,17 @@ def stood(
 
 
 def _instead(
-    index: Index, found: Iterable[Scored], known: Collection[str], then: datetime, persona: str | None
+    index: Index,
+    found: Iterable[Scored],
+    known: Collection[str],
+    then: datetime,
+    persona: str | None,
 ) -> tuple[list[Scored], dict[str, Fact]]:
-    """What stood at `then` in the place of facts that are found and did not, and those facts, by id.
+    """What stood at `then` in the place of facts that are found and did not, and those
+    facts, by id.
 
-    Each is worth what led to it: who asks in today's words for what was then is answered in the words of then, and
-    the other way about.
+    Each is worth what led to it: who asks in today's words for what was then is
+    answered in the words of then, and the other way about.
     """
     scores: dict[str, float] = {}
     facts: dict[str, Fact] = {}
@@ -58,18 +68,32 @@ def _instead(
         if one.key in known:
             continue
         for other in _chain(index, one.key):
-            holds = lifecycle.hidden_then(other, then) is None and other.persona in {None, persona}
-            if holds and other.id not in known and one.score > scores.get(other.id, 0.0):
+            holds = lifecycle.hidden_then(other, then) is None and other.persona in {
+                None,
+                persona,
+            }
+            if (
+                holds
+                and other.id not in known
+                and one.score > scores.get(other.id, 0.0)
+            ):
                 scores[other.id], facts[other.id] = one.score, other
-    return [Scored(name, score, {"chain": score}) for name, score in scores.items()], facts
+    return [
+        Scored(name, score, {"chain": score}) for name, score in scores.items()
+    ], facts
 
 
 def _replaced(index: Index, units: Mapping[str, Unit], then: datetime) -> set[str]:
-    """Those of the facts whose place another one had taken by `then`, known and valid, whatever came of it later.
+    """Those of the facts whose place another one had taken by `then`, known and valid,
+    whatever came of it later.
 
     One that was only weakened stands beside what contradicts it.
     """
-    ended = [one for one in units.values() if isinstance(one, Fact) and one.status != "active" and one.superseded_by]
+    ended = [
+        one
+        for one in units.values()
+        if isinstance(one, Fact) and one.status != "active" and one.superseded_by
+    ]
     return {one.id for one in ended if _succeeded(index, one, then)}
 
 
@@ -80,7 +104,9 @@ def _succeeded(index: Index, fact: Fact, then: datetime) -> bool:
         if any(lifecycle.hidden_then(one, then) is None for one in later):
             return True
         seen |= {*ahead, *(one.id for one in later)}
-        ahead = [name for one in later for name in one.superseded_by if name not in seen]
+        ahead = [
+            name for one in later for name in one.superseded_by if name not in seen
+        ]
     return False
 
 
@@ -91,7 +117,9 @@ def _chain(index: Index, name: str) -> list[Fact]:
     while ahead and len(found) < LONGEST:
         near = _facts(index, ahead)
         found |= {one.id: one for one in near}
-        linked = (name for one in near for name in (*one.supersedes, *one.superseded_by))
+        linked = (
+            name for one in near for name in (*one.supersedes, *one.superseded_by)
+        )
         ahead = [name for name in dict.fromkeys(linked) if name not in found]
     return list(found.values())
 

@@ -1,9 +1,11 @@
-"""The gate in front of HTTP: who may come in, by which door, and how much they may carry.
+"""The gate in front of HTTP: who may come in, by which door, and how much they may
+carry.
 
-A Unix socket is guarded by its file mode and the peer's user id. A TCP port can be reached by any local
-user and, through a browser, by any web page: there every request must show a token, and its Host,
-Origin and Sec-Fetch-Site must be ours. The token also tells in which standing the caller comes: a chatbot,
-an importer or a tool (row X17). Refusals are JSON like every other fault.
+A Unix socket is guarded by its file mode and the peer's user id. A TCP port can be
+reached by any local user and, through a browser, by any web page: there every request
+must show a token, and its Host, Origin and Sec-Fetch-Site must be ours. The token also
+tells in which standing the caller comes: a chatbot, an importer or a tool (row X17).
+Refusals are JSON like every other fault.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engram.core.trust import OWNER
-from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError, UnauthorisedError
+from engram.errors import (
+    BadRequestError,
+    ConflictError,
+    EngramError,
+    ForbiddenError,
+    UnauthorisedError,
+)
 from engram.serve.output import fault_fields
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
 from engram.vault import disk
@@ -28,7 +36,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
-"""Values of Sec-Fetch-Site that a request of ours may have; another port of this machine is a stranger."""
+"""Values of Sec-Fetch-Site that a request of ours may have; another port of this
+machine is a stranger.
+"""
 FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
@@ -49,10 +59,12 @@ class MediaTypeError(BadRequestError):
 
 @dataclass(frozen=True, slots=True)
 class SocketAccess:
-    """What a request through one listening socket must carry: a token of `tokens`, which are by standing.
+    """What a request through one listening socket must carry: a token of `tokens`,
+    which are by standing.
 
-    Without tokens the socket's mode is the guard, and whoever comes is a chatbot, or says to be the owner's command
-    line (`wire.call`): who may open the socket may read the files too.
+    Without tokens the socket's mode is the guard, and whoever comes is a chatbot, or
+    says to be the owner's command line (`wire.call`): who may open the socket may read
+    the files too.
     """
 
     hosts: frozenset[bytes]
@@ -60,17 +72,27 @@ class SocketAccess:
     tokens: Mapping[str, bytes] = field(default_factory=dict)
 
     def standing(self, headers: list[tuple[bytes, bytes]]) -> str | None:
-        """In which standing a request with these headers comes, or None; takes as long for any token."""
+        """In which standing a request with these headers comes, or None; takes as long
+        for any token.
+        """
         if not self.tokens:
-            return OWNER if _all(headers, b"engram-caller") == [OWNER.encode()] else "chat"
+            return (
+                OWNER if _all(headers, b"engram-caller") == [OWNER.encode()] else "chat"
+            )
         shown = _all(headers, b"authorization")
         given = shown[0] if len(shown) == 1 else b""
-        fitting = [name for name, token in self.tokens.items() if hmac.compare_digest(given, b"Bearer " + token)]
+        fitting = [
+            name
+            for name, token in self.tokens.items()
+            if hmac.compare_digest(given, b"Bearer " + token)
+        ]
         return fitting[-1] if fitting else None
 
 
 def unix_door() -> SocketAccess:
-    """The Unix socket: no browser can reach it, so a request with any Origin is not ours."""
+    """The Unix socket: no browser can reach it, so a request with any Origin is not
+    ours.
+    """
     return SocketAccess(frozenset({b"engram", b"localhost"}))
 
 
@@ -90,7 +112,9 @@ def tokens_of(state: Path) -> dict[str, str]:
 
 
 def token_of(path: Path) -> str:
-    """The bearer token kept at `path`: 256 random bits in hex, written 0600 when first asked for."""
+    """The bearer token kept at `path`: 256 random bits in hex, written 0600 when first
+    asked for.
+    """
     if not path.exists():
         disk.make_folders(path.parent)
         disk.write_new(path, secrets.token_hex(TOKEN_BYTES).encode() + b"\n")
@@ -98,18 +122,23 @@ def token_of(path: Path) -> str:
     token = disk.read(path).decode("ascii", "replace").strip()
     if mode or len(token) < 2 * TOKEN_BYTES:
         raise ForbiddenError(
-            "the token file is not safe to use", where=str(path), fix="Delete it; a new one is made at the next start."
+            "the token file is not safe to use",
+            where=str(path),
+            fix="Delete it; a new one is made at the next start.",
         )
     return token
 
 
 class AuthMiddleware:
-    """Lets a request through to the application, with its standing as its state, or answers with the reason why not.
+    """Lets a request through to the application, with its standing as its state, or
+    answers with the reason why not.
 
     `vault` is the folder that is served; a request that means another one is refused.
     """
 
-    def __init__(self, app: ASGIApp, door: SocketAccess, body_bytes: int, vault: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, door: SocketAccess, body_bytes: int, vault: str = ""
+    ) -> None:
         self.app = app
         self.door = door
         self.body_bytes = body_bytes
@@ -135,41 +164,73 @@ class AuthMiddleware:
 
         await self.app(scope, capped, send)
 
-    def fault(self, method: str, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
-        """Why a request may not pass, or None; the first reason found, strangers before forms."""
+    def fault(
+        self, method: str, headers: list[tuple[bytes, bytes]]
+    ) -> EngramError | None:
+        """Why a request may not pass, or None; the first reason found, strangers before
+        forms.
+        """
         door = self.door
-        if [value.lower() for value in _all(headers, b"host")] not in [[host] for host in door.hosts]:
-            return ForbiddenError("the Host header names somebody else", fix="Use the exact address and port.")
+        if [value.lower() for value in _all(headers, b"host")] not in [
+            [host] for host in door.hosts
+        ]:
+            return ForbiddenError(
+                "the Host header names somebody else",
+                fix="Use the exact address and port.",
+            )
         if any(origin not in door.origins for origin in _all(headers, b"origin")):
             return ForbiddenError("requests from web pages are not answered")
         if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
             return ForbiddenError("requests from other sites are not answered")
         if door.standing(headers) is None:
-            return UnauthorisedError("the token is missing or wrong", fix="Send `Authorization: Bearer <token>`.")
-        if any(mark.decode("latin-1") != folder_mark(self.vault) for mark in _all(headers, FOLDER)):
+            return UnauthorisedError(
+                "the token is missing or wrong",
+                fix="Send `Authorization: Bearer <token>`.",
+            )
+        if any(
+            mark.decode("latin-1") != folder_mark(self.vault)
+            for mark in _all(headers, FOLDER)
+        ):
             return ConflictError(
                 "this daemon serves another folder; nothing was done",
                 where=self.vault,
                 fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
             )
-        if method in {"POST", "PATCH", "PUT"} and not _is_json(_all(headers, b"content-type")):
-            return MediaTypeError("the body must be JSON", fix="Send `Content-Type: application/json`.")
-        if any(not length.isdigit() or int(length) > self.body_bytes for length in _all(headers, b"content-length")):
+        if method in {"POST", "PATCH", "PUT"} and not _is_json(
+            _all(headers, b"content-type")
+        ):
+            return MediaTypeError(
+                "the body must be JSON", fix="Send `Content-Type: application/json`."
+            )
+        if any(
+            not length.isdigit() or int(length) > self.body_bytes
+            for length in _all(headers, b"content-length")
+        ):
             return self._too_large()
         return None
 
     def _too_large(self) -> TooLargeError:
-        return TooLargeError(f"the body is larger than {self.body_bytes} bytes", fix="Send it in smaller parts.")
+        return TooLargeError(
+            f"the body is larger than {self.body_bytes} bytes",
+            fix="Send it in smaller parts.",
+        )
 
 
 async def refuse(fault: EngramError, send: Send) -> None:
     """Answer with `fault`; the rest of the request is not read."""
     body = json.dumps({"error": fault_fields(fault)}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
     if fault.status == UnauthorisedError.status:
         headers.append((b"www-authenticate", b"Bearer"))
     await send(
-        {"type": "http.response.start", "status": fault.status, "headers": [*headers, (b"connection", b"close")]}
+        {
+            "type": "http.response.start",
+            "status": fault.status,
+            "headers": [*headers, (b"connection", b"close")],
+        }
     )
     await send({"type": "http.response.body", "body": body})
 
@@ -179,4 +240,7 @@ def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
 
 
 def _is_json(types: list[bytes]) -> bool:
-    return len(types) == 1 and types[0].partition(b";")[0].strip().lower() == b"application/json"
+    return (
+        len(types) == 1
+        and types[0].partition(b";")[0].strip().lower() == b"application/json"
+    )

@@ -1,8 +1,10 @@
-"""The command `engram`: a short way for what chatbots call often, the whole tree for everything else.
+"""The command `engram`: a short way for what chatbots call often, the whole tree for
+everything else.
 
-The short way understands the plain forms of `recall`, `remember` and `observe` and sends them to a running
-daemon without loading the command library, the table of operations or the configuration; together they
-cost several times more than starting Python. Whatever it is not sure of goes to `commands`.
+The short way understands the plain forms of `recall`, `remember` and `observe` and
+sends them to a running daemon without loading the command library, the table of
+operations or the configuration; together they cost several times more than starting
+Python. Whatever it is not sure of goes to `commands`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ WORDS: dict[str, dict[str, tuple[str, type]]] = {
         "--archive": ("archive", bool),
         "--explain": ("explain", bool),
     },
-    "remember": {"--persona": ("persona", str), "--category": ("category", str), "--pinned": ("pinned", bool)},
+    "remember": {
+        "--persona": ("persona", str),
+        "--category": ("category", str),
+        "--pinned": ("pinned", bool),
+    },
     "observe": {},
 }
 """The plain forms of the three verbs; a test holds them equal to the tree."""
@@ -63,7 +69,9 @@ def main() -> None:
 
 
 def _mend_streams() -> None:
-    """What is closed leads nowhere, and letters that the output does not have become `?`."""
+    """What is closed leads nowhere, and letters that the output does not have become
+    `?`.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -73,7 +81,11 @@ def _mend_streams() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     asked = plain(argv)
-    path = socket_client.socket_of(asked.vault, os.environ) if asked and "_ENGRAM_COMPLETE" not in os.environ else None
+    path = (
+        socket_client.socket_of(asked.vault, os.environ)
+        if asked and "_ENGRAM_COMPLETE" not in os.environ
+        else None
+    )
     if asked is None or path is None or not socket_client.answers(path):
         from engram.serve.commands import run
 
@@ -87,7 +99,9 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def plain(argv: Sequence[str]) -> FastCommand | None:
-    """What a plain command line asks for; None for every form that is left to the whole tree."""
+    """What a plain command line asks for; None for every form that is left to the whole
+    tree.
+    """
     if not argv or argv[0] not in WORDS:
         return None
     asked = FastCommand(argv[0])
@@ -115,7 +129,12 @@ def _option(asked: FastCommand, word: str, rest: Iterator[str]) -> bool:
         asked.params[name] = True
         return True
     value = next(rest, "")
-    if not name or not value or value.startswith("-") or (kind is int and not _is_number(value)):
+    if (
+        not name
+        or not value
+        or value.startswith("-")
+        or (kind is int and not _is_number(value))
+    ):
         return False
     if name == "vault":
         asked.vault = value
@@ -138,5 +157,12 @@ def _through(path: str, folder: str | None, asked: FastCommand) -> int:
         result = observe(sys.stdin, call)
     else:
         result = call(asked.name, asked.params)
-    put(shown(asked.name, result, as_json=asked.as_json, explain=bool(asked.params.get("explain"))))
+    put(
+        shown(
+            asked.name,
+            result,
+            as_json=asked.as_json,
+            explain=bool(asked.params.get("explain")),
+        )
+    )
     return exit_code(result) if asked.name == "observe" else 0

@@ -1,4 +1,6 @@
-"""The Python interface: `from engram import Memory`. Standard library only until no daemon answers."""
+"""The Python interface: `from engram import Memory`. Standard library only until no
+daemon answers.
+"""
 
 from __future__ import annotations
 
@@ -30,20 +32,28 @@ if TYPE_CHECKING:
 
 
 LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
-"""How long a held vault is waited for, and how often it is tried: a daemon may be starting, a command be at work."""
+"""How long a held vault is waited for, and how often it is tried: a daemon may be
+starting, a command be at work.
+"""
 
 
 class RemoteVault:
-    """The daemon behind a socket, which is asked for the vault in `folder` and refuses for another."""
+    """The daemon behind a socket, which is asked for the vault in `folder` and refuses
+    for another.
+    """
 
-    def __init__(self, path: str, folder: str | None = None, *, owner: bool = False) -> None:
+    def __init__(
+        self, path: str, folder: str | None = None, *, owner: bool = False
+    ) -> None:
         self.path = path
         self.folder = folder
         self.owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the daemon; raises the EngramError that it answered with."""
-        return socket_client.call(self.path, name, params, owner=self.owner, folder=self.folder)
+        return socket_client.call(
+            self.path, name, params, owner=self.owner, folder=self.folder
+        )
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -67,16 +77,18 @@ class Owned:
 
 
 def line(vault: Path | None, *, owner: bool = False) -> SocketConnection:
-    """The way to a vault: its daemon if one answers, else a memory in this process, with the vault's lock.
+    """The way to a vault: its daemon if one answers, else a memory in this process,
+    with the vault's lock.
 
-    `owner` says that the owner's command line asks, not a chatbot. Raises ConfigError, NotFoundError (no vault
-    there) or LockedError (another process goes on holding it).
+    `owner` says that the owner's command line asks, not a chatbot. Raises ConfigError,
+    NotFoundError (no vault there) or LockedError (another process goes on holding it).
     """
     from engram import config
 
     last = time.monotonic() + LOCK_SECONDS
     while True:
-        settings = config.load(vault, os.environ)  # anew each time: another vault may take a state that was free
+        # anew each time: another vault may take a state that was free
+        settings = config.load(vault, os.environ)
         if socket_client.answers(path := str(settings.socket)):
             return RemoteVault(path, str(settings.vault), owner=owner)
         try:
@@ -108,14 +120,18 @@ class ClosedVault:
 
     def call(self, name: str, _params: dict[str, Any]) -> dict[str, Any]:
         """Nothing is asked any more; raises UnavailableError."""
-        raise UnavailableError("this memory was closed", where=name, fix="Open another: `Memory(folder)`.")
+        raise UnavailableError(
+            "this memory was closed", where=name, fix="Open another: `Memory(folder)`."
+        )
 
     def close(self) -> None:
         """It is."""
 
 
 class Recall:
-    """An answer. `text` is fenced and marked as notes, ready to stand in a prompt; `hits` are dicts."""
+    """An answer. `text` is fenced and marked as notes, ready to stand in a prompt;
+    `hits` are dicts.
+    """
 
     def __init__(self, result: dict[str, Any]) -> None:
         self.raw = result
@@ -133,7 +149,8 @@ class Recall:
 
 
 class Memory:
-    """A vault, through its daemon if one runs, else opened here and locked until `close`.
+    """A vault, through its daemon if one runs, else opened here and locked until
+    `close`.
 
     >>> with Memory("~/Engram") as mem:
     ...     context = mem.recall("what should I bring Anna?", session="s1")
@@ -157,9 +174,18 @@ class Memory:
         self._line = ClosedVault()
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
-        """Any operation of the table by name; the answer is the same JSON with and without a daemon."""
-        answer = self._line.call(name, {key: _plain(value) for key, value in params.items() if value is not None})
-        return answer if isinstance(self._line, RemoteVault) else dict(json.loads(json.dumps(answer)))
+        """Any operation of the table by name; the answer is the same JSON with and
+        without a daemon.
+        """
+        answer = self._line.call(
+            name,
+            {key: _plain(value) for key, value in params.items() if value is not None},
+        )
+        return (
+            answer
+            if isinstance(self._line, RemoteVault)
+            else dict(json.loads(json.dumps(answer)))
+        )
 
     def observe(
         self,
@@ -172,34 +198,53 @@ class Memory:
         occurred_at: datetime | str | None = None,
         turns: Sequence[dict[str, Any]] = (),
     ) -> dict[str, Any]:
-        """Take one exchange, or `turns` as they are; when this returns they are on disk (row X18)."""
-        common = {"session": session, "persona": persona, "occurred_at": _plain(occurred_at)}
+        """Take one exchange, or `turns` as they are; when this returns they are on disk
+        (row X18).
+        """
+        common = {
+            "session": session,
+            "persona": persona,
+            "occurred_at": _plain(occurred_at),
+        }
         said = [("user", user, speaker), ("assistant", assistant, None)]
         taken = [
-            {**common, "id": os.urandom(16).hex(), "role": role, "text": text, "speaker": who}
+            {
+                **common,
+                "id": os.urandom(16).hex(),
+                "role": role,
+                "text": text,
+                "speaker": who,
+            }
             for role, text, who in said
             if text
         ]
         taken += [{key: _plain(value) for key, value in turn.items()} for turn in turns]
-        return self.call("observe", turns=[{k: v for k, v in turn.items() if v is not None} for turn in taken])
+        return self.call(
+            "observe",
+            turns=[{k: v for k, v in turn.items() if v is not None} for turn in taken],
+        )
 
     def recall(self, query: str, **options: Any) -> Recall:
-        """The few memories that matter for `query`; options as in the table: k, budget, session, persona, …"""
+        """The few memories that matter for `query`; options as in the table: k, budget,
+        session, persona, …
+        """
         return Recall(self.call("recall", query=query, **options))
 
     def remember(self, text: str, **options: Any) -> dict[str, Any]:
-        """Keep a statement; options as in the table. Where it raised a question the answer names that `case`."""
+        """Keep a statement; options as in the table. Where it raised a question the
+        answer names that `case`.
+        """
         return self.call("remember", text=text, **options)
 
-    def forget(self, id: str, reason: str | None = None) -> dict[str, Any]:  # noqa: A002  called so everywhere
+    def forget(self, id: str, reason: str | None = None) -> dict[str, Any]:  # noqa: A002
         """Stop recalling a memory; its note stays, marked forgotten."""
         return self.call("forget", id=id, reason=reason)
 
-    def show(self, id: str) -> dict[str, Any]:  # noqa: A002  see forget
+    def show(self, id: str) -> dict[str, Any]:  # noqa: A002
         """One memory with everything known of it."""
         return self.call("show", id=id)
 
-    def why(self, id: str) -> dict[str, Any]:  # noqa: A002  see forget
+    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
         """The turns a memory came from and each decision on it."""
         return self.call("why", id=id)
 

@@ -1,4 +1,6 @@
-"""What all commands share: the options that each takes, the way to the vault, the group they stand in."""
+"""What all commands share: the options that each takes, the way to the vault, the group
+they stand in.
+"""
 
 from __future__ import annotations
 
@@ -35,25 +37,35 @@ class CliContext:
         return config.load(self.vault, os.environ)
 
     def socket(self) -> str:
-        """The socket of the chosen vault; the light way to it holds where the configuration is broken."""
+        """The socket of the chosen vault; the light way to it holds where the
+        configuration is broken.
+        """
         try:
             return str(self.settings().socket)
         except ConfigError:
-            path = socket_client.socket_of(str(self.vault) if self.vault else None, os.environ)
+            path = socket_client.socket_of(
+                str(self.vault) if self.vault else None, os.environ
+            )
             if path is None:
                 raise
             return path
 
     def folder(self) -> str | None:
-        """The folder of the chosen vault, as far as it is known where the configuration is broken."""
+        """The folder of the chosen vault, as far as it is known where the configuration
+        is broken.
+        """
         try:
             return str(self.settings().vault)
         except ConfigError:
-            return socket_client.folder_of(str(self.vault) if self.vault else None, os.environ)
+            return socket_client.folder_of(
+                str(self.vault) if self.vault else None, os.environ
+            )
 
     @property
     def named(self) -> Path | None:
-        """The vault that was named for this call, so that it need not be the user's usual one."""
+        """The vault that was named for this call, so that it need not be the user's
+        usual one.
+        """
         named = self.vault or os.environ.get("ENGRAM_VAULT")
         return Path(named).expanduser().resolve() if named else None
 
@@ -77,15 +89,27 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--vault",), {"type": click.Path(path_type=Path, readable=False), "help": "the folder of the vault"}),
+    (
+        ("--vault",),
+        {
+            "type": click.Path(path_type=Path, readable=False),
+            "help": "the folder of the vault",
+        },
+    ),
     (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
-    (("--debug",), {"is_flag": True, "help": "show where in the program a fault arose"}),
+    (
+        ("--debug",),
+        {"is_flag": True, "help": "show where in the program a fault arose"},
+    ),
 )
 
 
 def common() -> list[click.Parameter]:
     """Fresh copies of the options that every command takes."""
-    return [click.Option(names, expose_value=False, callback=_keep, **settings) for names, settings in COMMON]
+    return [
+        click.Option(names, expose_value=False, callback=_keep, **settings)
+        for names, settings in COMMON
+    ]
 
 
 class Command(click.Command):

@@ -1,4 +1,6 @@
-"""The commands. Operations come from the table; what looks after a vault or a daemon stands here."""
+"""The commands. Operations come from the table; what looks after a vault or a daemon
+stands here.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engram.errors import BadRequestError, ConfigError, EngramError, LockedError, NotFoundError
+from engram.errors import (
+    BadRequestError,
+    ConfigError,
+    EngramError,
+    LockedError,
+    NotFoundError,
+)
 from engram.operations.table import OPERATIONS, Operation, Param
 from engram.serve import client, socket_client
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
@@ -27,11 +35,15 @@ SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "fo
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return the exit code; every fault is told in words, traces only with --debug."""
+    """Run a command line and return the exit code; every fault is told in words, traces
+    only with --debug.
+    """
     given = CliContext()
     sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
     try:
-        code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=given)
+        code = tree.main(
+            list(argv), prog_name="engram", standalone_mode=False, obj=given
+        )
     except EngramError as fault:
         if given.debug:
             traceback.print_exc()
@@ -42,7 +54,9 @@ def run(argv: Sequence[str]) -> int:
         return BadRequestError.exit_code
     except click.ClickException as fault:
         asked = getattr(fault, "ctx", None)
-        fix = f"`{asked.command_path if asked else 'engram'} --help` tells what it takes."
+        fix = (
+            f"`{asked.command_path if asked else 'engram'} --help` tells what it takes."
+        )
         words = BadRequestError(fault.format_message(), fix=fix)
         click.echo(fault_shown(words, as_json=given.as_json), err=True)
         return words.exit_code
@@ -51,7 +65,7 @@ def run(argv: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-# -- operations of the table ------------------------------------------------------------------------
+# -- operations of the table -----------------------------------------------------------
 
 
 def _parameter(param: Param) -> click.Parameter:
@@ -60,8 +74,12 @@ def _parameter(param: Param) -> click.Parameter:
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
     kind = TYPES.get(param.kind, str)
     if param.kind == "bool":
-        return click.Option([flag], is_flag=True, default=bool(param.default), help=param.meaning)
-    return click.Option([flag, param.name], type=kind, multiple=param.kind == "list", help=param.meaning)
+        return click.Option(
+            [flag], is_flag=True, default=bool(param.default), help=param.meaning
+        )
+    return click.Option(
+        [flag, param.name], type=kind, multiple=param.kind == "list", help=param.meaning
+    )
 
 
 def _operation(operation: Operation) -> Command:
@@ -69,8 +87,15 @@ def _operation(operation: Operation) -> Command:
 
     @click.pass_obj
     def callback(given: CliContext, /, **params: Any) -> None:
-        sent = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
-        sent = {name: value for name, value in sent.items() if value is not None and value is not False and value != []}
+        sent = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in params.items()
+        }
+        sent = {
+            name: value
+            for name, value in sent.items()
+            if value is not None and value is not False and value != []
+        }
         with given.line() as line:
             result = line.call(operation.name, sent)
             result |= _besides(operation.name, result, line)
@@ -84,7 +109,9 @@ def _operation(operation: Operation) -> Command:
     )
 
 
-def _besides(name: str, result: dict[str, Any], line: client.SocketConnection) -> dict[str, Any]:
+def _besides(
+    name: str, result: dict[str, Any], line: client.SocketConnection
+) -> dict[str, Any]:
     """What a result leaves open: what was looked at, and why turns stay parked."""
     from engram.serve.observe import why_parked
 
@@ -106,35 +133,64 @@ def _update(name: str, words: str, **change: Any) -> None:
     """A command for one change that `update` can make."""
 
     @click.pass_obj
-    def callback(given: CliContext, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+    def callback(given: CliContext, id: str) -> None:  # noqa: A002
         with given.line() as line:
             given.show(name, line.call("update", {"id": id, **change}))
 
-    tree.add_command(Command(name, callback=callback, help=words, params=[click.Argument(["id"])]))
+    tree.add_command(
+        Command(name, callback=callback, help=words, params=[click.Argument(["id"])])
+    )
 
 
 _update("pin", "Keep a memory from ever fading.", pinned=True)
 _update("unpin", "Let a pinned memory fade like others.", pinned=False)
-_update("restore", "Bring a forgotten memory or turn, or an archived memory, back.", status="active")
+_update(
+    "restore",
+    "Bring a forgotten memory or turn, or an archived memory, back.",
+    status="active",
+)
 _update("promote", "Let a memory last: it no longer fades like an episode.", layer="up")
 _update("demote", "Let a memory pass like an episode.", layer="down")
 
 
 @tree.command()
-@click.option("--talk", "cadence", flag_value="talk", help="conversations told in short, and promises")
-@click.option("--light", "cadence", flag_value="light", help="what is done after every few batches")
-@click.option("--nightly", "cadence", flag_value="nightly", default=True, help="what is done every night; the default")
-@click.option("--weekly", "cadence", flag_value="weekly", help="what is done every week")
+@click.option(
+    "--talk",
+    "cadence",
+    flag_value="talk",
+    help="conversations told in short, and promises",
+)
+@click.option(
+    "--light",
+    "cadence",
+    flag_value="light",
+    help="what is done after every few batches",
+)
+@click.option(
+    "--nightly",
+    "cadence",
+    flag_value="nightly",
+    default=True,
+    help="what is done every night; the default",
+)
+@click.option(
+    "--weekly", "cadence", flag_value="weekly", help="what is done every week"
+)
 @click.option("--pass", "only", help="only this pass")
 @click.option("--dry-run", is_flag=True, help="say what it would do, change nothing")
 @click.pass_obj
-def consolidate(given: CliContext, cadence: str, only: str | None, *, dry_run: bool) -> int:
+def consolidate(
+    given: CliContext, cadence: str, only: str | None, *, dry_run: bool
+) -> int:
     """Put the vault in order now: what has faded, ended or doubled.
 
-    Ends with 75 where nothing may be done just now, as while the clock is in doubt: try again later.
+    Ends with 75 where nothing may be done just now, as while the clock is in doubt: try
+    again later.
     """
     with given.line() as line:
-        wishes = {"cadence": cadence, "dry_run": dry_run} | ({"only": only} if only else {})
+        wishes = {"cadence": cadence, "dry_run": dry_run} | (
+            {"only": only} if only else {}
+        )
         result = line.call("consolidate", wishes)
     given.show("consolidate", result)
     return LockedError.exit_code if result["frozen"] else 0
@@ -152,7 +208,7 @@ def observe(given: CliContext) -> int:
 
     Only text is needed; id, session, role (user, assistant, system or tool), speaker, persona and occurred_at
     (ISO 8601) say more. A turn whose id is known is not taken twice.
-    """  # noqa: D301  the mark that keeps click from filling the lines
+    """  # noqa: D301
     from engram.serve import observe as serve_observe
 
     with given.line() as line:
@@ -174,19 +230,25 @@ def observe(given: CliContext) -> int:
 @click.option("--dry-run", is_flag=True, help="read and count, store nothing")
 @click.pass_obj
 def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
-    """Take the turns of a file or folder: JSON lines, exports of chat programs, Markdown."""
+    """Take the turns of a file or folder: JSON lines, exports of chat programs,
+    Markdown.
+    """
     from engram.ingest.importers import read_export
     from engram.serve import observe as serve_observe
 
     if not file.exists():
-        raise NotFoundError("there is nothing to import", where=str(file), fix="Check the path.")
+        raise NotFoundError(
+            "there is nothing to import", where=str(file), fix="Check the path."
+        )
     found = read_export(file, given.settings().zone, kind)
     if dry_run:
         result = serve_observe.counted(found)
     else:
         with given.line() as line:
             result = serve_observe.feed(found, line.call)
-    if not any(result.get(name) for name in ("turns", "stored", "duplicates", "refused")):
+    if not any(
+        result.get(name) for name in ("turns", "stored", "duplicates", "refused")
+    ):
         fix = "Look into it, and at --kind if you gave one."
         raise NotFoundError("no turn is in it", where=str(file), fix=fix)
     given.show("import", result)
@@ -194,7 +256,9 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
 
 
 @tree.command()
-@click.option("--days", type=int, default=30, show_default=True, help="how far ahead, 1 to 3650")
+@click.option(
+    "--days", type=int, default=30, show_default=True, help="how far ahead, 1 to 3650"
+)
 @click.option("--plot", is_flag=True, help="draw how each fades until then")
 @click.pass_obj
 def forecast(given: CliContext, days: int, *, plot: bool) -> None:
@@ -207,7 +271,8 @@ def forecast(given: CliContext, days: int, *, plot: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(given: CliContext, folder: Path) -> None:
-    """Distil the whole history anew into the new vault FOLDER, with the model in use now, and show what differs.
+    """Distil the whole history anew into the new vault FOLDER, with the model in use
+    now, and show what differs.
 
     The vault at hand is only read.
     """
@@ -215,12 +280,17 @@ def reprocess(given: CliContext, folder: Path) -> None:
 
     def tell(done: int, of: int) -> None:
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{done} of {of} turns" + ("\r\033[K" if done == of else ""))
+            sys.stderr.write(
+                f"\r{done} of {of} turns" + ("\r\033[K" if done == of else "")
+            )
 
-    given.show("reprocess", distilled_anew(given.settings(), folder.expanduser().resolve(), tell))
+    given.show(
+        "reprocess",
+        distilled_anew(given.settings(), folder.expanduser().resolve(), tell),
+    )
 
 
-# -- the review queue ---------------------------------------------------------------------------------
+# -- the review queue ------------------------------------------------------------------
 
 
 @tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
@@ -240,11 +310,15 @@ def _answer(decision: str, words: str) -> None:
     """A command for one answer to a case."""
 
     @click.pass_obj
-    def callback(given: CliContext, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+    def callback(given: CliContext, id: str) -> None:  # noqa: A002
         with given.line() as line:
             given.show("decide", line.call("decide", {"id": id, "decision": decision}))
 
-    review.add_command(Command(decision, callback=callback, help=words, params=[click.Argument(["id"])]))
+    review.add_command(
+        Command(
+            decision, callback=callback, help=words, params=[click.Argument(["id"])]
+        )
+    )
 
 
 _answer("approve", "Keep a doubtful memory; of two believe the newer one.")
@@ -253,23 +327,27 @@ _answer("keep", "Keep a doubtful memory.")
 _answer("drop", "Drop a doubtful memory; it does not come back.")
 _answer("newer", "Of two memories the newer one is true now.")
 _answer("both", "Both memories are true.")
-_answer("older", "Of two memories the older one is true; the newer one does not come back.")
+_answer(
+    "older", "Of two memories the older one is true; the newer one does not come back."
+)
 
 
 @review.command()
 @click.argument("id")
 @click.pass_obj
-def diff(given: CliContext, id: str) -> None:  # noqa: A002  the argument's name is shown to people
+def diff(given: CliContext, id: str) -> None:  # noqa: A002
     """Show the statements of a case, each with the words it came from."""
     with given.line() as line:
         given.show("diff", line.call("review", {"id": id}))
 
 
-# -- the vault and its numbers ------------------------------------------------------------------------
+# -- the vault and its numbers ---------------------------------------------------------
 
 
 @tree.command()
-@click.argument("folder", type=click.Path(path_type=Path, readable=False), required=False)
+@click.argument(
+    "folder", type=click.Path(path_type=Path, readable=False), required=False
+)
 @click.option("--git", is_flag=True, help="make it a git repository too")
 @click.option("--dry-run", is_flag=True, help="only list what would be written")
 @click.pass_obj
@@ -295,9 +373,13 @@ def policy(given: CliContext) -> None:
         return
     lines = []
     for row in listed:
-        name = f"{row['concern']}.{row['name']}" + (f" (key {row['key']})" if row["key"] else "")
+        name = f"{row['concern']}.{row['name']}" + (
+            f" (key {row['key']})" if row["key"] else ""
+        )
         lines.append(f"{name} = {row['value']:g} {row['unit']}")
-        lines.append(f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]")
+        lines.append(
+            f"    {row['meaning']} [{row['low']:g} to {row['high']:g}, from {row['source']}]"
+        )
     put("\n".join(lines))
 
 
@@ -326,9 +408,19 @@ def config_explain(given: CliContext, key: str) -> None:
     known = {item.name: item for item in keys()}
     found = known.get(key)
     if found is None:
-        raise NotFoundError(f"there is no setting {key!r}", fix=f"Use one of: {', '.join(known)}.")
-    words: dict[str, Any] = {"key": key, "meaning": found.meaning, "default": found.default}
-    place = str(user_file(os.environ)) if found.place == "user" else "engram.toml in the vault"
+        raise NotFoundError(
+            f"there is no setting {key!r}", fix=f"Use one of: {', '.join(known)}."
+        )
+    words: dict[str, Any] = {
+        "key": key,
+        "meaning": found.meaning,
+        "default": found.default,
+    }
+    place = (
+        str(user_file(os.environ))
+        if found.place == "user"
+        else "engram.toml in the vault"
+    )
     try:
         settings = given.settings()
     except ConfigError as fault:  # just then the meaning of a key is asked for
@@ -336,7 +428,15 @@ def config_explain(given: CliContext, key: str) -> None:
     else:
         words |= {"value": _value(settings, found)}
         place = place if found.place == "user" else str(settings.vault / "engram.toml")
-    given.show("config", {**words, "file": place, "environment": found.env, "choices": list(found.choices)})
+    given.show(
+        "config",
+        {
+            **words,
+            "file": place,
+            "environment": found.env,
+            "choices": list(found.choices),
+        },
+    )
 
 
 def _value(settings: Settings, key: Key) -> Any:
@@ -349,15 +449,27 @@ def _value(settings: Settings, key: Key) -> Any:
     if key.name.startswith("model."):
         return getattr(settings.model, key.name.removeprefix("model."), None)
     value = getattr(settings, {"id": "vault_id"}.get(key.name, key.name), None)
-    return list(value) if isinstance(value, tuple) else value if isinstance(value, bool | int | None) else str(value)
+    return (
+        list(value)
+        if isinstance(value, tuple)
+        else value
+        if isinstance(value, bool | int | None)
+        else str(value)
+    )
 
 
-# -- the daemon ----------------------------------------------------------------------------------------
+# -- the daemon ------------------------------------------------------------------------
 
 
 @tree.command()
-@click.option("--foreground", is_flag=True, help="stay; otherwise it goes to the background")
-@click.option("--tcp", type=click.IntRange(1, 65535), help="also answer on this loopback port, with a token")
+@click.option(
+    "--foreground", is_flag=True, help="stay; otherwise it goes to the background"
+)
+@click.option(
+    "--tcp",
+    type=click.IntRange(1, 65535),
+    help="also answer on this loopback port, with a token",
+)
 @click.pass_obj
 def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
     """Run the vault's daemon."""
@@ -370,7 +482,9 @@ def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
 
 
 @tree.command()
-@click.option("--nightly", is_flag=True, help="no daemon: only put the vault in order every night")
+@click.option(
+    "--nightly", is_flag=True, help="no daemon: only put the vault in order every night"
+)
 @click.option("--dry-run", is_flag=True, help="print the units, change nothing")
 @click.pass_obj
 def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
@@ -379,12 +493,22 @@ def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
 
     settings = given.settings()
     if nightly and given.named:
-        raise BadRequestError("only your usual vault has a timer", where=str(given.named), fix="Run its daemon.")
-    written = units.rendered(settings, os.environ, instance=bool(given.named), nightly=nightly)
+        raise BadRequestError(
+            "only your usual vault has a timer",
+            where=str(given.named),
+            fix="Run its daemon.",
+        )
+    written = units.rendered(
+        settings, os.environ, instance=bool(given.named), nightly=nightly
+    )
     if dry_run:
         put("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
-    begun = units.NIGHTLY if nightly else units.names(settings.socket, given.named and settings.vault)
+    begun = (
+        units.NIGHTLY
+        if nightly
+        else units.names(settings.socket, given.named and settings.vault)
+    )
     given.show("up", units.up(settings, written, begun))
 
 
@@ -406,7 +530,10 @@ def status(given: CliContext) -> None:
     from engram.vault import template
 
     try:
-        given.show("status", socket_client.call(given.socket(), "status", {}, folder=given.folder()))
+        given.show(
+            "status",
+            socket_client.call(given.socket(), "status", {}, folder=given.folder()),
+        )
     except socket_client.AbsentError as fault:
         settings = given.settings()
         template.check(settings.vault)

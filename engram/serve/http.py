@@ -1,4 +1,6 @@
-"""HTTP, generated from the table of operations: routes, OpenAPI document, health and metrics."""
+"""HTTP, generated from the table of operations: routes, OpenAPI document, health and
+metrics.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,15 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "required": ["text"],
             "properties": {
                 name: {"type": "string"}
-                for name in ("id", "session", "persona", "role", "speaker", "text", "occurred_at")
+                for name in (
+                    "id",
+                    "session",
+                    "persona",
+                    "role",
+                    "speaker",
+                    "text",
+                    "occurred_at",
+                )
             },
         },
     },
@@ -62,7 +72,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 class Routes(Protocol):
     """What stands behind the routes."""
 
-    def call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any] | Future[dict[str, Any]]:
+    def call(
+        self, name: str, params: dict[str, Any], standing: str
+    ) -> dict[str, Any] | Future[dict[str, Any]]:
         """Carry out an operation, or promise its result; called from many threads."""
 
     def unready(self) -> str:
@@ -72,10 +84,12 @@ class Routes(Protocol):
 def application(answers: Routes, places: int) -> Starlette:
     """The routes of every operation and of the daemon's own state; faults are JSON.
 
-    Of one operation `places` requests are carried out at once: fewer than there are threads, so none takes them all.
+    Of one operation `places` requests are carried out at once: fewer than there are
+    threads, so none takes them all.
     """
 
-    # Alive and ready are told without a thread, so that no crowd of requests stands in their way.
+    # Alive and ready are told without a thread, so that no crowd of requests stands in
+    # their way.
     async def health(_request: Request) -> Response:
         return _json({"alive": True})
 
@@ -93,21 +107,39 @@ def application(answers: Routes, places: int) -> Starlette:
     def document(_request: Request) -> Response:
         return _json(openapi())
 
-    plain = {"/healthz": health, "/readyz": readiness, "/metrics": metrics, "/openapi.json": document}
-    routes = [Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()]
+    plain = {
+        "/healthz": health,
+        "/readyz": readiness,
+        "/metrics": metrics,
+        "/openapi.json": document,
+    }
+    routes = [
+        Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()
+    ]
     for operation in sorted(OPERATIONS, key=lambda one: -len(one.path)):
         path = operation.path.replace("{id}", "{id:path}")
-        routes.append(Route(path, _endpoint(operation, answers, asyncio.Semaphore(places)), methods=[operation.method]))
+        routes.append(
+            Route(
+                path,
+                _endpoint(operation, answers, asyncio.Semaphore(places)),
+                methods=[operation.method],
+            )
+        )
     return Starlette(
         routes=routes,
-        exception_handlers={EngramError: _on_fault, HTTPException: _on_http, Exception: _on_surprise},
+        exception_handlers={
+            EngramError: _on_fault,
+            HTTPException: _on_http,
+            Exception: _on_surprise,
+        },
     )
 
 
 def _endpoint(
     operation: Operation, answers: Routes, places: asyncio.Semaphore
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The route's function: parse, call and encode in a worker thread, so that the door stays open.
+    """The route's function: parse, call and encode in a worker thread, so that the door
+    stays open.
 
     A promised result is awaited without a thread.
     """
@@ -120,8 +152,14 @@ def _endpoint(
             raise ForbiddenError(reason, fix="Use the token of a chatbot.")
 
         def answer() -> Response | Future[dict[str, Any]]:
-            given = _from_body(body) if body else _from_query(operation, request.query_params)
-            result = answers.call(operation.name, {**given, **request.path_params}, request.state.standing)
+            given = (
+                _from_body(body)
+                if body
+                else _from_query(operation, request.query_params)
+            )
+            result = answers.call(
+                operation.name, {**given, **request.path_params}, request.state.standing
+            )
             return result if isinstance(result, Future) else _json(result, status)
 
         async with places:
@@ -138,77 +176,120 @@ def _from_body(body: bytes) -> dict[str, Any]:
     try:
         given = json.loads(body)
     except (ValueError, RecursionError) as fault:
-        raise BadRequestError("the body is not JSON", where=type(fault).__name__) from fault
+        raise BadRequestError(
+            "the body is not JSON", where=type(fault).__name__
+        ) from fault
     if not isinstance(given, dict):
-        raise BadRequestError("the body must be a JSON object", fix="Send the arguments by name.")
+        raise BadRequestError(
+            "the body must be a JSON object", fix="Send the arguments by name."
+        )
     return given
 
 
 def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments in a query, which are words, as the kind that the operation takes; what is none stays a word."""
+    """The arguments in a query, which are words, as the kind that the operation takes;
+    what is none stays a word.
+    """
     kinds = {param.name: param.kind for param in operation.params}
     given: dict[str, Any] = dict(query)
     for name, word in query.items():
         if kinds.get(name) == "bool" and word.casefold() in {"true", "false"}:
             given[name] = word.casefold() == "true"
-        elif kinds.get(name) == "int" and word.removeprefix("-").isdecimal() and len(word) <= LONGEST_NUMBER:
+        elif (
+            kinds.get(name) == "int"
+            and word.removeprefix("-").isdecimal()
+            and len(word) <= LONGEST_NUMBER
+        ):
             given[name] = int(word)
     return given
 
 
-def _json(value: Mapping[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def _json(
+    value: Mapping[str, Any], status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
     body = json.dumps(value, ensure_ascii=False)
-    raw = body.encode("utf-8", "backslashreplace")  # the vault's own path may hold any bytes: `\udce9` is JSON
+    # the vault's own path may hold any bytes: `\udce9` is JSON
+    raw = body.encode("utf-8", "backslashreplace")
     return Response(raw, status, headers, media_type="application/json")
 
 
 def _on_fault(_request: Request, fault: Exception) -> Response:
     assert isinstance(fault, EngramError)
-    headers = {"Retry-After": str(fault.retry_after)} if isinstance(fault, BusyError) else None
+    headers = (
+        {"Retry-After": str(fault.retry_after)}
+        if isinstance(fault, BusyError)
+        else None
+    )
     return _json({"error": fault_fields(fault)}, fault.status, headers)
 
 
 def _on_http(request: Request, fault: Exception) -> Response:
     """No such route, or not with this method."""
     assert isinstance(fault, HTTPException)
-    kind = NotFoundError if fault.status_code == NotFoundError.status else BadRequestError
-    words = kind(f"{request.method} is not answered here", where=request.url.path, fix="See /openapi.json.")
-    return _json({"error": fault_fields(words)}, fault.status_code, dict(fault.headers or {}))
+    kind = (
+        NotFoundError if fault.status_code == NotFoundError.status else BadRequestError
+    )
+    words = kind(
+        f"{request.method} is not answered here",
+        where=request.url.path,
+        fix="See /openapi.json.",
+    )
+    return _json(
+        {"error": fault_fields(words)}, fault.status_code, dict(fault.headers or {})
+    )
 
 
 def _on_surprise(request: Request, fault: Exception) -> Response:
-    """A fault of ours: its words, which may hold somebody's text, are kept out of the answer."""
+    """A fault of ours: its words, which may hold somebody's text, are kept out of the
+    answer.
+    """
     words = unexpected(request.method, fault)
     return _json({"error": fault_fields(words)}, words.status)
 
 
 def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[str]:
-    """The numbers of a status in Prometheus' text form; a name that ends in `_total` is a counter."""
+    """The numbers of a status in Prometheus' text form; a name that ends in `_total` is
+    a counter.
+    """
     for key, value in status.items():
         name = f"{prefix}_{re.sub(r'[^a-z0-9]+', '_', str(key).lower())}"
         if isinstance(value, dict):
             yield from metric_lines(value, name)
         elif isinstance(value, bool | int | float):
             yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
-            yield f"{name} {float(value):g}" if isinstance(value, float) else f"{name} {int(value)}"
+            yield (
+                f"{name} {float(value):g}"
+                if isinstance(value, float)
+                else f"{name} {int(value)}"
+            )
 
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI 3.1 document of the routes."""
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(
+            operation
+        )
     return {
         "openapi": "3.1.0",
-        "info": {"title": "engram", "version": __version__, "description": "Long-term memory for chatbots."},
+        "info": {
+            "title": "engram",
+            "version": __version__,
+            "description": "Long-term memory for chatbots.",
+        },
         "paths": paths,
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}
+        },
         "security": [{"token": []}],
     }
 
 
 def _described(operation: Operation) -> dict[str, Any]:
-    in_path = [param for param in operation.params if f"{{{param.name}}}" in operation.path]
+    in_path = [
+        param for param in operation.params if f"{{{param.name}}}" in operation.path
+    ]
     others = [param for param in operation.params if param not in in_path]
     in_body = operation.method in {"POST", "PATCH"}
     described: dict[str, Any] = {
@@ -217,18 +298,29 @@ def _described(operation: Operation) -> dict[str, Any]:
         "parameters": [_parameter(param, "path") for param in in_path]
         + [_parameter(param, "query") for param in others if not in_body],
         "responses": {
-            str(ACCEPTED if operation.name == "observe" else 200): _answered("the result", {"type": "object"}),
-            "default": _answered("a fault: code, what, where, fix", {"type": "object", "required": ["error"]}),
+            str(ACCEPTED if operation.name == "observe" else 200): _answered(
+                "the result", {"type": "object"}
+            ),
+            "default": _answered(
+                "a fault: code, what, where, fix",
+                {"type": "object", "required": ["error"]},
+            ),
         },
     }
     if in_body:
         schema = {
             "type": "object",
             "additionalProperties": False,
-            "properties": {param.name: {**_schema(param), "description": param.help} for param in others},
+            "properties": {
+                param.name: {**_schema(param), "description": param.help}
+                for param in others
+            },
             "required": [param.name for param in others if param.required],
         }
-        described["requestBody"] = {"required": bool(others), "content": {"application/json": {"schema": schema}}}
+        described["requestBody"] = {
+            "required": bool(others),
+            "content": {"application/json": {"schema": schema}},
+        }
     return described
 
 

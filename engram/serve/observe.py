@@ -1,4 +1,6 @@
-"""Turns on their way in: JSON lines from a stream, sent in batches; a busy daemon is waited for."""
+"""Turns on their way in: JSON lines from a stream, sent in batches; a busy daemon is
+waited for.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ class TurnSender:
         self.refused: list[str] = []
 
     def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
-        """Send a batch; a busy daemon is waited for, and of a refused batch only the bad turns stay behind.
+        """Send a batch; a busy daemon is waited for, and of a refused batch only the
+        bad turns stay behind.
 
         `places` says where each turn stands, for who has to look for it.
         """
@@ -51,7 +54,9 @@ class TurnSender:
                 time.sleep(busy.retry_after)
             except (BadRequestError, ConflictError) as fault:
                 if len(turns) == 1:
-                    self.refused.append("".join([*(f"{place}: " for place in places), str(fault)]))
+                    self.refused.append(
+                        "".join([*(f"{place}: " for place in places), str(fault)])
+                    )
                     return
                 half = len(turns) // 2
                 self.send(turns[:half], places[:half])
@@ -69,7 +74,11 @@ class TurnSender:
             yield
         except KeyboardInterrupt:
             stored = self.stored + self.duplicates
-            perhaps = f", and perhaps the {self.sending} that were on their way" if self.sending else ""
+            perhaps = (
+                f", and perhaps the {self.sending} that were on their way"
+                if self.sending
+                else ""
+            )
             sys.stderr.write(
                 f"\nengram: interrupted; turns stored already: {stored}{perhaps}. "
                 "Run it again to go on: a turn with an id is never stored twice.\n"
@@ -80,15 +89,26 @@ class TurnSender:
         """The sums, and each refusal with its reason."""
         if sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
-        return {"stored": self.stored, "duplicates": self.duplicates, "refused": self.refused}
+        return {
+            "stored": self.stored,
+            "duplicates": self.duplicates,
+            "refused": self.refused,
+        }
 
 
 def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
-    """Send the JSON lines of `source`, which is None where standard input is closed, as they arrive."""
+    """Send the JSON lines of `source`, which is None where standard input is closed, as
+    they arrive.
+    """
     if source is None:
-        raise BadRequestError("standard input is closed", fix="Pipe the turns in: `engram observe < turns.jsonl`.")
+        raise BadRequestError(
+            "standard input is closed",
+            fix="Pipe the turns in: `engram observe < turns.jsonl`.",
+        )
     if source.isatty():
-        sys.stderr.write('One JSON object a line, as {"text": "I like tea."}; Ctrl-D ends.\n')
+        sys.stderr.write(
+            'One JSON object a line, as {"text": "I like tea."}; Ctrl-D ends.\n'
+        )
     sink = TurnSender(call)
     number = 0
     with sink.interruptible():
@@ -110,7 +130,9 @@ def exit_code(result: dict[str, Any]) -> int:
 
 
 def parked(call: Call) -> dict[str, Any]:
-    """How many turns wait for the model to recover, and what it said; nothing if none do."""
+    """How many turns wait for the model to recover, and what it said; nothing if none
+    do.
+    """
     count = call("stats", {})["parked_turns"]
     return {"parked": count, "why": why_parked(call)} if count else {}
 
@@ -121,7 +143,9 @@ def why_parked(call: Call) -> str:
 
 
 def _arriving(source: int) -> Iterator[list[bytes]]:
-    """Whole lines, in groups as large as what has arrived; the last line may lack its end."""
+    """Whole lines, in groups as large as what has arrived; the last line may lack its
+    end.
+    """
     rest = b""
     while chunk := os.read(source, READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -131,7 +155,9 @@ def _arriving(source: int) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _read(line: bytes, place: str, turns: dict[str, dict[str, Any]], refused: list[str]) -> None:
+def _read(
+    line: bytes, place: str, turns: dict[str, dict[str, Any]], refused: list[str]
+) -> None:
     try:
         turn = json.loads(line)
     except (ValueError, RecursionError) as fault:
@@ -144,7 +170,9 @@ def _read(line: bytes, place: str, turns: dict[str, dict[str, Any]], refused: li
 
 
 def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
-    """Send the turns of an import; what its reader could not make sense of counts as refused."""
+    """Send the turns of an import; what its reader could not make sense of counts as
+    refused.
+    """
     from engram.core.records import Problem
 
     sink = TurnSender(call)

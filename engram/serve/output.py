@@ -1,4 +1,6 @@
-"""How results and faults are shown to a person. Light: the command line's short way loads it."""
+"""How results and faults are shown to a person. Light: the command line's short way
+loads it.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,21 @@ HIT_CHARACTERS = 400
 """How much of a hit a person is shown; programs get all of it."""
 
 
-_NO_LETTERS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+_NO_LETTERS = dict.fromkeys(
+    [*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
+)
 """Signs by which somebody's words could steer a terminal."""
 
 _SIDES = ((), ("",), ("newer: ", "older: "))
 
 
-def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explain: bool = False) -> str:
+def shown(
+    name: str,
+    result: Mapping[str, Any],
+    *,
+    as_json: bool = False,
+    explain: bool = False,
+) -> str:
     """The result of operation `name` as text, or as one JSON object."""
     if as_json:
         return json.dumps(result, ensure_ascii=False, indent=2)
@@ -43,7 +53,8 @@ def shown(name: str, result: Mapping[str, Any], *, as_json: bool = False, explai
 def surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
     """A fault of the program in words, as Python's `excepthook`."""
     words = EngramError(
-        f"an unexpected {kind.__name__}: {fault}", fix="Run it again with --debug and report what it prints."
+        f"an unexpected {kind.__name__}: {fault}",
+        fix="Run it again with --debug and report what it prints.",
     )
     sys.stderr.write(fault_shown(words) + "\n")
 
@@ -61,7 +72,9 @@ def put(text: str) -> None:
         os.dup2(nowhere, sys.stdout.fileno())  # else Python tries again at its end
         if not isinstance(fault, BrokenPipeError):
             fix = "What was asked for is done, only its result is not shown."
-            raise StorageError("the output cannot be written", where=fault.strerror or "", fix=fix) from fault
+            raise StorageError(
+                "the output cannot be written", where=fault.strerror or "", fix=fix
+            ) from fault
 
 
 def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
@@ -78,7 +91,12 @@ def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
 
 def fault_fields(fault: EngramError) -> dict[str, str]:
     """The parts of a fault, as every surface hands them out."""
-    return {"code": fault.code, "what": fault.what, "where": fault.where, "fix": fault.fix}
+    return {
+        "code": fault.code,
+        "what": fault.what,
+        "where": fault.where,
+        "fix": fault.fix,
+    }
 
 
 def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
@@ -101,7 +119,9 @@ def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
 def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     text = str(hit.get("text", ""))
     cut = len(text) > HIT_CHARACTERS
-    first, *rest = (text[:HIT_CHARACTERS].rstrip() + " …" if cut else text).splitlines() or [""]
+    first, *rest = (
+        text[:HIT_CHARACTERS].rstrip() + " …" if cut else text
+    ).splitlines() or [""]
     yield f"{place:>2}. {first}"
     yield from (f"    {line}" for line in rest)
     marks = (
@@ -114,23 +134,33 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     yield "    " + " · ".join(str(mark) for mark in marks if mark)
     if quote := hit.get("quote"):
         since = ", before it was put in these words" if hit.get("reworded") else ""
-        yield f"    “{quote}”" + (f" ({hit['source']})" if hit.get("source") else "") + since
+        yield (
+            f"    “{quote}”"
+            + (f" ({hit['source']})" if hit.get("source") else "")
+            + since
+        )
     if fault := hit.get("fault"):
         yield f"    ! {fault}"
     if explain:
-        parts = " ".join(f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items())
+        parts = " ".join(
+            f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
+        )
         yield f"    score {hit.get('score', 0):.3f} = {parts}"
         yield f"    trust {hit.get('trust', 1):.2f}, {hit.get('tokens', 0)} tokens, {hit.get('path', '')}"
 
 
 def _waiting(result: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
-    """The cases: why each waits, its statements, the answers; `whole` with the words they came from."""
+    """The cases: why each waits, its statements, the answers; `whole` with the words
+    they came from.
+    """
     cases = result.get("cases", [])
     if not cases:
         yield "Nothing waits for you."
     for place, case in enumerate(cases, 1):
         yield f"{place:>2}. {case['why']}"
-        for word, statement in zip(_SIDES[len(case["statements"])], case["statements"], strict=True):
+        for word, statement in zip(
+            _SIDES[len(case["statements"])], case["statements"], strict=True
+        ):
             yield from _block(f"    {word}", "    ", statement["text"])
             marks = (
                 str(statement["when"] or "")[:10],
@@ -155,16 +185,34 @@ def _run(result: Mapping[str, Any]) -> Iterator[str]:
         return
     would = "would " if result["dry_run"] else ""
     for deed in result["deeds"]:
-        way = f"{deed['path']} → {deed['to']}" if deed["to"] not in {"", deed["path"]} else deed["path"]
+        way = (
+            f"{deed['path']} → {deed['to']}"
+            if deed["to"] not in {"", deed["path"]}
+            else deed["path"]
+        )
         yield f"  {would}{deed['name']}: {way or 'ties'} ({deed['why']})"
     done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
     yield f"{result['cadence']}: {done or 'nothing to do'}"
-    yield from (f"  held: {why}; nothing of it is done without a tick" for why in result["held"].values())
-    yield from (f"    held: {one['name']}: {one['path']} ({one['why']})" for one in result["holding"])
+    yield from (
+        f"  held: {why}; nothing of it is done without a tick"
+        for why in result["held"].values()
+    )
+    yield from (
+        f"    held: {one['name']}: {one['path']} ({one['why']})"
+        for one in result["holding"]
+    )
     yield from (f"  put off: {path}, {why}" for path, why in result["put_off"].items())
-    yield from (f"  left to you: {number}, {why}" for why, number in result["left"].items())
-    yield from (f"  noticed: {one['path'] or one['name']}, {one['why']}" for one in result["findings"])
-    yield from (f"  skipped, no model answered: {task} {number}" for task, number in result["unasked"].items())
+    yield from (
+        f"  left to you: {number}, {why}" for why, number in result["left"].items()
+    )
+    yield from (
+        f"  noticed: {one['path'] or one['name']}, {one['why']}"
+        for one in result["findings"]
+    )
+    yield from (
+        f"  skipped, no model answered: {task} {number}"
+        for task, number in result["unasked"].items()
+    )
     yield from (f"  failed: {name}, {why}" for name, why in result["failures"].items())
     if result["run"] and not result["dry_run"]:
         yield f"`engram undo {result['run']}` takes it back."
@@ -186,10 +234,18 @@ def _runs(result: Mapping[str, Any]) -> Iterator[str]:
     if not result["runs"]:
         yield "There was no run yet."
     for run in result["runs"]:
-        done = ", ".join(f"{name} {number}" for name, number in run.get("counts", {}).items()) or "nothing"
+        done = (
+            ", ".join(
+                f"{name} {number}" for name, number in run.get("counts", {}).items()
+            )
+            or "nothing"
+        )
         kept = "" if run["can_be_undone"] else " · no longer kept"
         yield f"{run['id']} · {str(run['at'])[:16]} · {run['cadence'] or 'cut short'} · {done}{kept}"
-        yield from (f"    failed: {name}, {why}" for name, why in run.get("failures", {}).items())
+        yield from (
+            f"    failed: {name}, {why}"
+            for name, why in run.get("failures", {}).items()
+        )
 
 
 def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
@@ -247,7 +303,9 @@ def _why_empty(result: Mapping[str, Any]) -> str:
 
 
 def _filtered(result: Mapping[str, Any]) -> str:
-    return ", ".join(f"{reason} ({count})" for reason, count in result.get("filtered", {}).items())
+    return ", ".join(
+        f"{reason} ({count})" for reason, count in result.get("filtered", {}).items()
+    )
 
 
 def _tree(value: Any, margin: str = "") -> Iterator[str]:
@@ -269,7 +327,11 @@ def _tree(value: Any, margin: str = "") -> Iterator[str]:
 
 
 def _block(head: str, margin: str, value: Any) -> Iterator[str]:
-    words = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+    words = (
+        {True: "yes", False: "no"}.get(value, value)
+        if isinstance(value, bool)
+        else value
+    )
     first, *rest = str(words).splitlines() or [""]
     yield head + first
     yield from (f"{margin}  {line}" for line in rest)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engram.serve import commands  # noqa: F401  it fills the tree
+from engram.serve import commands  # noqa: F401
 from engram.serve.command_group import COMMON, tree
 
 if TYPE_CHECKING:
@@ -46,7 +46,11 @@ def _section(command: click.Command, path: str) -> Iterator[str]:
     yield cleandoc(command.help or "").replace("\b\n", "") + "\n"
     yield f"    {' '.join([path, *command.collect_usage_pieces(context)])}\n"
     common = {names[0] for names, _ in COMMON}
-    own = [param for param in command.params if isinstance(param, click.Option) and param.opts[0] not in common]
+    own = [
+        param
+        for param in command.params
+        if isinstance(param, click.Option) and param.opts[0] not in common
+    ]
     records = [param.get_help_record(context) for param in own]
     if rows := [(f"`{record[0]}`", record[1]) for record in records if record]:
         yield from [*_table(rows), ""]
@@ -55,5 +59,12 @@ def _section(command: click.Command, path: str) -> Iterator[str]:
 
 
 def _table(rows: list[tuple[str, str]]) -> list[str]:
-    cells = [(first.replace("|", "\\|"), second.replace("|", "\\|")) for first, second in rows]
-    return ["| Option | Meaning |", "|---|---|", *(f"| {first} | {second} |" for first, second in cells)]
+    cells = [
+        (first.replace("|", "\\|"), second.replace("|", "\\|"))
+        for first, second in rows
+    ]
+    return [
+        "| Option | Meaning |",
+        "|---|---|",
+        *(f"| {first} | {second} |" for first, second in cells),
+    ]

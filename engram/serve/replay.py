@@ -1,7 +1,9 @@
-"""History read again: every recorded turn, at its own time, into a vault of its own, and what came out otherwise.
+"""History read again: every recorded turn, at its own time, into a vault of its own,
+and what came out otherwise.
 
-The vault at hand is only read. The same turns and the same replies of a model give the same vault, byte for byte
-(row X25): nothing in it depends on the clock of the machine, on chance, or on the order of folders.
+The vault at hand is only read. The same turns and the same replies of a model give the
+same vault, byte for byte (row X25): nothing in it depends on the clock of the machine,
+on chance, or on the order of folders.
 """
 
 from __future__ import annotations
@@ -28,31 +30,53 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Turn
 
 
-def reprocess(settings: Settings, into: Path, tell: Callable[[int, int], object]) -> dict[str, Any]:
-    """Distil all that was said anew into the new vault `into`; how many turns, and the statements that differ.
+def reprocess(
+    settings: Settings, into: Path, tell: Callable[[int, int], object]
+) -> dict[str, Any]:
+    """Distil all that was said anew into the new vault `into`; how many turns, and the
+    statements that differ.
 
-    `new` are active statements that the vault does not have, `gone` those of its own that did not come again, also
-    because a person wrote them. What somebody asked to keep is asked for again. `tell` hears of progress: (turns
-    done, of how many). Raises NotFoundError (no vault at hand), BadRequestError where `into` is a file, ConflictError
-    where it holds something.
+    `new` are active statements that the vault does not have, `gone` those of its own
+    that did not come again, also because a person wrote them. What somebody asked to
+    keep is asked for again. `tell` hears of progress: (turns done, of how many). Raises
+    NotFoundError (no vault at hand), BadRequestError where `into` is a file,
+    ConflictError where it holds something.
     """
     template.check(settings.vault)
     template.check_room(into)
     if into.exists() and any(into.iterdir()):
-        raise ConflictError("the folder is not empty", where=str(into), fix="Name one that is not there yet.")
-    said = sorted(recorded(settings), key=lambda turn: (turn.occurred_at, turn.session, turn.id))
-    name = ulid(said[0].occurred_at if said else datetime.now(UTC), f"reprocess\n{settings.vault_id}")
+        raise ConflictError(
+            "the folder is not empty",
+            where=str(into),
+            fix="Name one that is not there yet.",
+        )
+    said = sorted(
+        recorded(settings), key=lambda turn: (turn.occurred_at, turn.session, turn.id)
+    )
+    name = ulid(
+        said[0].occurred_at if said else datetime.now(UTC),
+        f"reprocess\n{settings.vault_id}",
+    )
     disk.make_folders(into)
     own = template.named(disk.read(settings.vault / template.SETTINGS), name)
     disk.write_new(into / template.SETTINGS, own)
     template.plant(into, name, template.template_folder())
     with TemporaryDirectory() as home:
         waiting = _told(_beside(settings, into, name, Path(home)), said, tell)
-    return {"vault": str(into), "turns": len(said), **_compared(settings.vault, into, settings), **waiting}
+    return {
+        "vault": str(into),
+        "turns": len(said),
+        **_compared(settings.vault, into, settings),
+        **waiting,
+    }
 
 
-def _told(fresh: Settings, said: Sequence[Turn], tell: Callable[[int, int], object]) -> dict[str, Any]:
-    """Tell the new vault everything, at its time; how many turns no model has read yet, if there are any."""
+def _told(
+    fresh: Settings, said: Sequence[Turn], tell: Callable[[int, int], object]
+) -> dict[str, Any]:
+    """Tell the new vault everything, at its time; how many turns no model has read yet,
+    if there are any.
+    """
     clock = _Clock(said[0].occurred_at if said else datetime.now(UTC))
     memory, done = Memory(fresh, clock=clock), 0
     memory.start()
@@ -89,7 +113,9 @@ class _Clock:
 
 
 def _beside(settings: Settings, into: Path, name: str, home: Path) -> Settings:
-    """The settings for the new vault: the same rules and model, and folders of its own for everything else."""
+    """The settings for the new vault: the same rules and model, and folders of its own
+    for everything else.
+    """
     state = home / "state"
     disk.make_folders(state)
     disk.write_new(state / DEVICE, f"{content_hash(name)[:16]}\n".encode())
@@ -98,7 +124,9 @@ def _beside(settings: Settings, into: Path, name: str, home: Path) -> Settings:
 
 
 def _requests(said: Sequence[Turn], most: int) -> Iterator[list[Turn]]:
-    """The turns as they are handed in: neighbours of one conversation together, so many at most."""
+    """The turns as they are handed in: neighbours of one conversation together, so many
+    at most.
+    """
     for _, talk in groupby(said, key=lambda turn: (turn.session, turn.persona)):
         turns = list(talk)
         yield from (turns[start : start + most] for start in range(0, len(turns), most))
@@ -111,8 +139,17 @@ def _say(memory: Memory, turns: Iterable[Turn]) -> None:
         if turn.session == REMEMBERED:
             memory.call("remember", {"text": turn.text, "persona": turn.persona})
         else:
-            row: dict[str, Any] = {"id": turn.id, "session": turn.session, "role": turn.role, "text": turn.text}
-            row |= {"speaker": turn.speaker, "persona": turn.persona, "origin": turn.origin}
+            row: dict[str, Any] = {
+                "id": turn.id,
+                "session": turn.session,
+                "role": turn.role,
+                "text": turn.text,
+            }
+            row |= {
+                "speaker": turn.speaker,
+                "persona": turn.persona,
+                "origin": turn.origin,
+            }
             plain.append(row | {"occurred_at": turn.occurred_at.isoformat()})
     if plain:
         memory.call("observe", {"turns": plain})
@@ -134,4 +171,8 @@ def _active(root: Path, settings: Settings) -> dict[str, str]:
     for path in vault.notes("facts"):
         read = frontmatter.read(vault.read(path), settings.policy.files)
         found.append(facts.fact_from(read, path, "", settings.zone)[0])
-    return {content_hash(fact.text): fact.text for fact in found if fact and fact.status == "active"}
+    return {
+        content_hash(fact.text): fact.text
+        for fact in found
+        if fact and fact.status == "active"
+    }

@@ -31,7 +31,9 @@ PEER = struct.Struct("3i")
 
 
 class OwnUserProtocol(H11Protocol):
-    """HTTP for this user alone: another user's connection to the Unix socket is closed unread, a dawdler's too."""
+    """HTTP for this user alone: another user's connection to the Unix socket is closed
+    unread, a dawdler's too.
+    """
 
     head_seconds: float
     _dawdles: asyncio.TimerHandle | None = None
@@ -42,7 +44,9 @@ class OwnUserProtocol(H11Protocol):
         self._await_head()
         peer: socket.socket = transport.get_extra_info("socket")
         if peer.family == socket.AF_UNIX and peer_uid(peer) not in {0, os.getuid()}:
-            logging.getLogger("engram.http").warning("a connection of another user was closed")
+            logging.getLogger("engram.http").warning(
+                "a connection of another user was closed"
+            )
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -60,19 +64,25 @@ class OwnUserProtocol(H11Protocol):
         """Give the head its time while one is due; any further byte of it buys none."""
         due = self.conn.their_state is h11.IDLE
         if due and self._dawdles is None:
-            self._dawdles = self.loop.call_later(self.head_seconds, self.transport.abort)
+            self._dawdles = self.loop.call_later(
+                self.head_seconds, self.transport.abort
+            )
         elif not due and self._dawdles:
             self._dawdles.cancel()
             self._dawdles = None
 
 
 class PatientServer(uvicorn.Server):
-    """A server that on its way out still reads what was on its way in: the parent closes whatever it has not read."""
+    """A server that on its way out still reads what was on its way in: the parent
+    closes whatever it has not read.
+    """
 
     linger_seconds: float
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no further connection, give those that were made a moment to ask, then end as the parent."""
+        """Take no further connection, give those that were made a moment to ask, then
+        end as the parent.
+        """
         for server in self.servers:
             server.close()
         await asyncio.sleep(self.linger_seconds)
@@ -86,18 +96,29 @@ def peer_uid(connection: socket.socket) -> int:
 
 
 class HttpServer:
-    """Answers on every socket in `listeners` from `start` to `stop`; `beat` is when it last showed life."""
+    """Answers on every socket in `listeners` from `start` to `stop`; `beat` is when it
+    last showed life.
+    """
 
-    def __init__(self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]) -> None:
+    def __init__(
+        self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]
+    ) -> None:
         policy = settings.policy.serve
         app = application(answers, policy.places)
-        protocol = type("Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds})
+        protocol = type(
+            "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
+        )
         self.beat = time.monotonic()
         self._listeners = listeners
         self._servers = [
             PatientServer(
                 uvicorn.Config(
-                    AuthMiddleware(app, _door(listener, settings), policy.body_bytes, str(settings.vault)),
+                    AuthMiddleware(
+                        app,
+                        _door(listener, settings),
+                        policy.body_bytes,
+                        str(settings.vault),
+                    ),
                     http=protocol,
                     ws="none",
                     lifespan="off",
@@ -124,7 +145,9 @@ class HttpServer:
         self._thread.start()
         while not all(server.started for server in self._servers):
             if not self._thread.is_alive():
-                raise UnavailableError("the server did not start", fix="The daemon's log tells why.")
+                raise UnavailableError(
+                    "the server did not start", fix="The daemon's log tells why."
+                )
             time.sleep(0.005)
 
     def stop(self) -> None:
@@ -141,7 +164,9 @@ class HttpServer:
 
     async def _serve(self) -> None:
         pairs = zip(self._servers, self._listeners, strict=True)
-        await asyncio.gather(*(server.serve(sockets=[listener]) for server, listener in pairs))
+        await asyncio.gather(
+            *(server.serve(sockets=[listener]) for server, listener in pairs)
+        )
 
 
 def _door(listener: socket.socket, settings: Settings) -> SocketAccess:

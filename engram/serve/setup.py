@@ -29,28 +29,44 @@ START_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 
 
-def init_vault(load: Callable[[], Settings], *, git: bool, dry_run: bool) -> dict[str, Any]:
-    """Plant the template in the vault; with `git` make it a repository. In a repository that is a commit."""
+def init_vault(
+    load: Callable[[], Settings], *, git: bool, dry_run: bool
+) -> dict[str, Any]:
+    """Plant the template in the vault; with `git` make it a repository. In a repository
+    that is a commit.
+    """
     vault, source = load().vault, template.template_folder()
     vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
     if dry_run:
-        return {"vault": str(vault), "would_write": list(template.missing(vault, vault_id, source))}
+        return {
+            "vault": str(vault),
+            "would_write": list(template.missing(vault, vault_id, source)),
+        }
     written = template.plant(vault, vault_id, source)
     result: dict[str, Any] = {"vault": str(vault), "written": list(written)}
     if git and not (vault / ".git").exists():
         _git(vault)
         result["git"] = "a repository was made"
     settings = load()
-    if settings.git and (repository := Git.of(vault, settings.state / WAITING, settings.policy.files)):
+    if settings.git and (
+        repository := Git.of(vault, settings.state / WAITING, settings.policy.files)
+    ):
         repository.commit(written, "make a vault", "init")
     return result
 
 
 def _git(vault: Path) -> None:
     try:
-        done = subprocess.run(["git", "init", "--quiet", str(vault)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+        done = subprocess.run(  # noqa: S603
+            ["git", "init", "--quiet", str(vault)],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except FileNotFoundError:
-        raise UnavailableError("git is not installed", fix="Install it, or leave --git out.") from None
+        raise UnavailableError(
+            "git is not installed", fix="Install it, or leave --git out."
+        ) from None
     if done.returncode:
         raise ConflictError("git refused", where=done.stderr.strip())
 
@@ -69,11 +85,23 @@ def serve(load: Callable[[], Settings], port: int | None) -> None:
 
 def command(settings: Settings, *more: str) -> list[str]:
     """The command line that runs the daemon of this vault with this very program."""
-    return [sys.executable, "-P", "-m", "engram", "daemon", "--foreground", "--vault", str(settings.vault), *more]
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "engram",
+        "daemon",
+        "--foreground",
+        "--vault",
+        str(settings.vault),
+        *more,
+    ]
 
 
 def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
-    """Start the daemon as a process of its own and wait until it answers; its log is in the state folder."""
+    """Start the daemon as a process of its own and wait until it answers; its log is in
+    the state folder.
+    """
     path = str(settings.socket)
     if socket_client.answers(path):
         return {"running": "it ran already", "socket": path}
@@ -84,8 +112,12 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     more = ["--json", *(["--tcp", str(port)] if port else [])]
     with log.open("ab") as output:
         started = log.stat().st_size
-        process = subprocess.Popen(  # noqa: S603  our own interpreter and module
-            command(settings, *more), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        process = subprocess.Popen(  # noqa: S603
+            command(settings, *more),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     last = time.monotonic() + START_SECONDS
     while not socket_client.answers(path):
@@ -107,15 +139,22 @@ def _told(said: bytes, log: Path) -> EngramError:
     try:
         return socket_client.fault_of(json.loads(lines[-1])["error"], {})
     except (ValueError, KeyError, TypeError):
-        return UnavailableError("the daemon did not start", where=str(log), fix="That file tells more.")
+        return UnavailableError(
+            "the daemon did not start", where=str(log), fix="That file tells more."
+        )
 
 
 def hints(settings: Settings, port: int | None = None) -> Sequence[str]:
     """The lines a chatbot needs."""
     port = port or settings.tcp_port
-    vault = str(settings.vault).replace(os.path.expanduser("~"), "~", 1)  # noqa: PTH111  a text, not a path
+    vault = str(settings.vault).replace(os.path.expanduser("~"), "~", 1)  # noqa: PTH111
     curl = f"curl --unix-socket {settings.socket} http://localhost/v1/recall --json"
-    lines = [f'Python:  from engram import Memory; mem = Memory("{vault}")', f"""Shell:   {curl} '{{"query": "…"}}'"""]
+    lines = [
+        f'Python:  from engram import Memory; mem = Memory("{vault}")',
+        f"""Shell:   {curl} '{{"query": "…"}}'""",
+    ]
     if port:
-        lines.append(f"HTTP:    http://127.0.0.1:{port}, Authorization: Bearer $(cat {settings.state / 'token'})")
+        lines.append(
+            f"HTTP:    http://127.0.0.1:{port}, Authorization: Bearer $(cat {settings.state / 'token'})"
+        )
     return lines

@@ -1,10 +1,9 @@
 """The wire: find a vault's daemon and call an operation over its Unix socket.
 
-Light on purpose: a recall through the daemon should cost little more than starting Python, so this
-module imports neither the configuration nor an HTTP library.
+Light on purpose: a recall through the daemon should cost little more than starting
+Python, so this module imports neither the configuration nor an HTTP library.
 """
 
-# ruff: noqa: PTH111, PTH113, PTH116, PTH123 (loading pathlib would cost a tenth of what such a recall may)
 from __future__ import annotations
 
 import json
@@ -25,64 +24,91 @@ class AbsentError(UnavailableError):
 
 
 LIGHT = {"observe": "/v1/turns", "recall": "/v1/recall", "remember": "/v1/memories"}
-"""Operations that can be called without loading the table: all are POST with a JSON body."""
+"""Operations that can be called without loading the table: all are POST with a JSON
+body.
+"""
 
 FOLDER_HEADER = "Engram-Folder"
 """The device and inode of the vault's folder that a request means."""
 
 LONGEST_ADDRESS = 107
-"""Bytes of a Unix socket's address on Linux; a longer path goes through its open folder."""
+"""Bytes of a Unix socket's address on Linux; a longer path goes through its open
+folder.
+"""
 
 
 def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
-    """The folder of the vault that `config.load` would choose, or None where only `load` can tell."""
+    """The folder of the vault that `config.load` would choose, or None where only
+    `load` can tell.
+    """
     home = env.get("HOME")
     if not home:
         return None
-    config = env.get("ENGRAM_HOME") or f"{env.get('XDG_CONFIG_HOME') or f'{home}/.config'}/engram"
-    folder = vault or env.get("ENGRAM_VAULT") or plain_text(f"{config}/config.toml", "vault")
+    config = (
+        env.get("ENGRAM_HOME")
+        or f"{env.get('XDG_CONFIG_HOME') or f'{home}/.config'}/engram"
+    )
+    folder = (
+        vault or env.get("ENGRAM_VAULT") or plain_text(f"{config}/config.toml", "vault")
+    )
     if folder is None:
         return None
     if not folder:
-        folder = "." if os.path.isfile("engram.toml") else f"{home}/Engram"
-    return os.path.expanduser(folder)
+        folder = "." if os.path.isfile("engram.toml") else f"{home}/Engram"  # noqa: PTH113
+    return os.path.expanduser(folder)  # noqa: PTH111
 
 
 def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
-    """The socket of the vault that `config.load` would choose, or None where only `load` can tell."""
+    """The socket of the vault that `config.load` would choose, or None where only
+    `load` can tell.
+    """
     folder = folder_of(vault, env)
     vault_id = folder and _id_at(folder)
     if not folder or not vault_id:
         return None
     if own := env.get("ENGRAM_HOME"):
-        base = os.path.realpath(os.path.expanduser(own))
+        base = os.path.realpath(os.path.expanduser(own))  # noqa: PTH111
         state, runtime = f"{base}/state", f"{base}/run"
     else:
         state = f"{env.get('XDG_STATE_HOME') or env['HOME'] + '/.local/state'}/engram"
-        runtime = f"{env['XDG_RUNTIME_DIR']}/engram" if env.get("XDG_RUNTIME_DIR") else f"{state}/run"
+        runtime = (
+            f"{env['XDG_RUNTIME_DIR']}/engram"
+            if env.get("XDG_RUNTIME_DIR")
+            else f"{state}/run"
+        )
     leaf = location.choose(os.path.realpath(folder), vault_id, state, _id_at).leaf
     return f"{runtime}/{leaf}/engram.sock"
 
 
 def _id_at(folder: str) -> str | None:
-    """The id of the vault in a folder; '' or None where there is none, or only `config.load` can tell."""
+    """The id of the vault in a folder; '' or None where there is none, or only
+    `config.load` can tell.
+    """
     vault_id = plain_text(f"{folder}/engram.toml", "id")
-    return vault_id if vault_id and vault_id.replace("-", "").replace("_", "").isalnum() else None
+    return (
+        vault_id
+        if vault_id and vault_id.replace("-", "").replace("_", "").isalnum()
+        else None
+    )
 
 
 def folder_mark(folder: str | None) -> str:
-    """The device and inode of a folder, as a request names the vault that it means; '' where it cannot be seen."""
+    """The device and inode of a folder, as a request names the vault that it means; ''
+    where it cannot be seen.
+    """
     try:
-        found = os.stat(folder) if folder else None
+        found = os.stat(folder) if folder else None  # noqa: PTH116
     except OSError:
         return ""
     return f"{found.st_dev}-{found.st_ino}" if found else ""
 
 
 def plain_text(path: str, name: str) -> str | None:
-    """The value of a line `name = "value"` of a TOML file, '' if the name is nowhere in it, None if unsure."""
+    """The value of a line `name = "value"` of a TOML file, '' if the name is nowhere in
+    it, None if unsure.
+    """
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123
             text = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return ""
@@ -96,7 +122,11 @@ def plain_text(path: str, name: str) -> str | None:
         key, _, value = line.partition("=")
         if key.strip() == name:
             inner = value.strip()[1:-1]
-            return inner if value.strip() == f'"{inner}"' and not set('"\\') & set(inner) else None
+            return (
+                inner
+                if value.strip() == f'"{inner}"' and not set('"\\') & set(inner)
+                else None
+            )
         if line.lstrip().startswith("["):
             break
     return None
@@ -129,7 +159,9 @@ def answers(path: str) -> bool:
 
 
 class Address:
-    """A path as a socket address; one that is too long goes through a descriptor of its folder."""
+    """A path as a socket address; one that is too long goes through a descriptor of its
+    folder.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -156,10 +188,12 @@ def call(
     owner: bool = False,
     folder: str | None = None,
 ) -> dict[str, Any]:
-    """The result of operation `name`; raises the EngramError that the daemon answered with.
+    """The result of operation `name`; raises the EngramError that the daemon answered
+    with.
 
-    `owner` says that the owner's command line asks, not a chatbot (`gate.Door`). With `folder`, the vault's, the
-    daemon refuses if it serves another one: nothing is done to the wrong vault.
+    `owner` says that the owner's command line asks, not a chatbot (`gate.Door`). With
+    `folder`, the vault's, the daemon refuses if it serves another one: nothing is done
+    to the wrong vault.
     """
     method, target, body = request_of(name, params)
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
@@ -174,11 +208,15 @@ def call(
             _send(line, head + body)
             status, headers, reply = _answer(line)
         except OSError as fault:
-            raise UnavailableError("the daemon did not answer", where=name, fix="Look at `engram status`.") from fault
+            raise UnavailableError(
+                "the daemon did not answer", where=name, fix="Look at `engram status`."
+            ) from fault
     try:
         result = json.loads(reply)
     except ValueError as fault:
-        raise UnavailableError("the daemon broke off its answer", where=name, fix="Try again.") from fault
+        raise UnavailableError(
+            "the daemon broke off its answer", where=name, fix="Try again."
+        ) from fault
     if status >= 400:
         raise fault_of(result.get("error", {}), headers)
     return dict(result)
@@ -193,7 +231,9 @@ def _send(line: socket.socket, request: bytes) -> None:
 
 
 def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
-    """Method, target and body of the request for an operation; arguments that are None are left out."""
+    """Method, target and body of the request for an operation; arguments that are None
+    are left out.
+    """
     given = {key: value for key, value in params.items() if value is not None}
     if name in LIGHT:
         return "POST", LIGHT[name], json.dumps(given).encode()
@@ -204,10 +244,16 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
     operation = named(name)
     target = operation.path
     if "{id}" in target:
-        target = target.replace("{id}", quote(str(given.pop("id")), safe="", errors="replace"))
+        target = target.replace(
+            "{id}", quote(str(given.pop("id")), safe="", errors="replace")
+        )
     if operation.method in {"POST", "PATCH"}:
         return operation.method, target, json.dumps(given).encode()
-    return operation.method, f"{target}?{urlencode(given, errors='replace')}" if given else target, b""
+    return (
+        operation.method,
+        f"{target}?{urlencode(given, errors='replace')}" if given else target,
+        b"",
+    )
 
 
 def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramError:
@@ -216,11 +262,15 @@ def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramErro
     words = {key: str(error.get(key, "")) for key in ("where", "fix")}
     what = str(error.get("what", "the daemon met a fault"))
     if code == BusyError.code:
-        return BusyError(what, retry_after=int(headers.get("retry-after", "1")), **words)
+        return BusyError(
+            what, retry_after=int(headers.get("retry-after", "1")), **words
+        )
     kinds = [EngramError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    return next((kind for kind in kinds if kind.code == code), EngramError)(what, **words)
+    return next((kind for kind in kinds if kind.code == code), EngramError)(
+        what, **words
+    )
 
 
 def _answer(line: socket.socket) -> tuple[int, dict[str, str], bytes]:
@@ -232,5 +282,8 @@ def _answer(line: socket.socket) -> tuple[int, dict[str, str], bytes]:
     parts = first.split(" ", 2)
     if len(parts) < 2 or not parts[1].isdigit():
         raise ConnectionResetError
-    headers = {key.lower(): value.strip() for key, _, value in (item.partition(":") for item in rest)}
+    headers = {
+        key.lower(): value.strip()
+        for key, _, value in (item.partition(":") for item in rest)
+    }
     return int(parts[1]), headers, body

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 KEPT = ("ENGRAM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-"""What the daemon must see as the command line sees it, or the two would look in different places."""
+"""What the daemon must see as the command line sees it, or the two would look in
+different places.
+"""
 
 STOP_SECONDS = 45.0
 
@@ -30,14 +32,21 @@ STOP_SECONDS = 45.0
 NIGHTLY = ["engram-consolidate.timer"]
 
 
-def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool, nightly: bool = False) -> dict[Path, str]:
+def rendered(
+    settings: Settings, env: Mapping[str, str], *, instance: bool, nightly: bool = False
+) -> dict[Path, str]:
     """The unit files for this vault, by the path they are installed at.
 
-    One vault has `engram.service` and `engram.socket`, or with `nightly` no daemon but a timer; any further one
-    is an instance of `engram@.service` under the escaped path of its folder.
+    One vault has `engram.service` and `engram.socket`, or with `nightly` no daemon but
+    a timer; any further one is an instance of `engram@.service` under the escaped path
+    of its folder.
     """
     home = env.get("XDG_CONFIG_HOME") or f"{env.get('HOME') or Path.home()}/.config"
-    kept = [f"Environment={quoted(f'{name}={env[name]}')}\n" for name in KEPT if env.get(name)]
+    kept = [
+        f"Environment={quoted(f'{name}={env[name]}')}\n"
+        for name in KEPT
+        if env.get(name)
+    ]
     words = {
         "@ENGRAM@": f"{quoted(sys.executable, command=True)} -P -m engram",
         "@VAULT_ARGUMENT@": quoted(str(settings.vault), command=True),
@@ -58,11 +67,15 @@ def rendered(settings: Settings, env: Mapping[str, str], *, instance: bool, nigh
 
 
 def unit_folder() -> Path:
-    """Where the unit files are: in the installed package, or beside it in a source tree."""
+    """Where the unit files are: in the installed package, or beside it in a source
+    tree.
+    """
     for folder in (PACKAGE / "systemd", PACKAGE.parent / "systemd"):
         if folder.is_dir():
             return folder
-    raise StorageError("the unit files are missing", where=str(PACKAGE), fix="Install engram again.")
+    raise StorageError(
+        "the unit files are missing", where=str(PACKAGE), fix="Install engram again."
+    )
 
 
 def quoted(text: str, *, command: bool = False) -> str:
@@ -76,7 +89,11 @@ def escaped(path: Path) -> str:
     raw = os.fsencode(path).strip(b"/")
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_."
     signs = [
-        "-" if byte == 47 else chr(byte) if byte in plain and not (place == 0 and byte == 46) else f"\\x{byte:02x}"
+        "-"
+        if byte == 47
+        else chr(byte)
+        if byte in plain and not (place == 0 and byte == 46)
+        else f"\\x{byte:02x}"
         for place, byte in enumerate(raw)
     ]
     return "".join(signs) or "-"
@@ -93,10 +110,13 @@ def names(socket: str | Path, instance: Path | None = None) -> list[str]:
     return ["engram.service"] + ["engram.socket"] * short
 
 
-def up(settings: Settings, texts: Mapping[Path, str], units: Sequence[str]) -> dict[str, Any]:
+def up(
+    settings: Settings, texts: Mapping[Path, str], units: Sequence[str]
+) -> dict[str, Any]:
     """Install the units and start these.
 
-    Raises NotFoundError (no vault there), UnavailableError where systemd has no session for this user.
+    Raises NotFoundError (no vault there), UnavailableError where systemd has no session
+    for this user.
     """
     check(settings.vault)
     if not has_session():
@@ -118,10 +138,16 @@ def up(settings: Settings, texts: Mapping[Path, str], units: Sequence[str]) -> d
 
 
 def down(path: str, units: Sequence[str]) -> dict[str, Any]:
-    """Stop the daemon behind the socket and disable its units; one that systemd does not run is asked to end itself."""
+    """Stop the daemon behind the socket and disable its units; one that systemd does
+    not run is asked to end itself.
+    """
     stopped: list[str] = []
     if has_session():
-        stopped += [unit for unit in units if "LoadState=loaded" in systemctl("show", "--property=LoadState", unit)]
+        stopped += [
+            unit
+            for unit in units
+            if "LoadState=loaded" in systemctl("show", "--property=LoadState", unit)
+        ]
     if stopped:
         systemctl("disable", "--now", *stopped)
     if socket_client.answers(path):
@@ -132,7 +158,9 @@ def down(path: str, units: Sequence[str]) -> dict[str, Any]:
         while socket_client.answers(path):
             if time.monotonic() > last:
                 raise UnavailableError(
-                    "the daemon takes long to stop", where=f"process {pid}", fix="Wait, then look again."
+                    "the daemon takes long to stop",
+                    where=f"process {pid}",
+                    fix="Wait, then look again.",
                 )
             time.sleep(0.05)
     return {"stopped": stopped or "nothing was running"}
@@ -141,24 +169,39 @@ def down(path: str, units: Sequence[str]) -> dict[str, Any]:
 def has_session() -> bool:
     """Whether a systemd user manager can be talked to."""
     try:
-        done = subprocess.run(["systemctl", "--user", "show", "--property=Version"], capture_output=True, check=False)  # noqa: S607
+        done = subprocess.run(
+            ["systemctl", "--user", "show", "--property=Version"],  # noqa: S607
+            capture_output=True,
+            check=False,
+        )
     except FileNotFoundError:
         return False
     return done.returncode == 0
 
 
 def systemctl(*words: str) -> str:
-    """What `systemctl --user` says; UnavailableError with its own words when it refuses."""
-    done = subprocess.run(["systemctl", "--user", *words], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    """What `systemctl --user` says; UnavailableError with its own words when it
+    refuses.
+    """
+    done = subprocess.run(  # noqa: S603
+        ["systemctl", "--user", *words],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise UnavailableError(
-            f"systemctl {words[0]} failed", where=done.stderr.strip(), fix="`journalctl --user -u engram` tells more."
+            f"systemctl {words[0]} failed",
+            where=done.stderr.strip(),
+            fix="`journalctl --user -u engram` tells more.",
         )
     return done.stdout
 
 
 def install(texts: Mapping[Path, str]) -> list[str]:
-    """Write the unit files that are not there already, word for word; the paths of those written."""
+    """Write the unit files that are not there already, word for word; the paths of
+    those written.
+    """
     written = []
     for path, text in texts.items():
         content = text.encode()

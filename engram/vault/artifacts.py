@@ -1,4 +1,6 @@
-"""Artifacts: the very words in which something was decided, corrected, promised or laid down (row C9)."""
+"""Artifacts: the very words in which something was decided, corrected, promised or laid
+down (row C9).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FOLDER = "artifacts"
 
 
 def artifact(fact: Fact, kind: str, words: str, zone: tzinfo) -> Create:
-    """`artifacts/<day>/artifact-<the memory's name>.md` with `words` as they were said; the memory has its path."""
+    """`artifacts/<day>/artifact-<the memory's name>.md` with `words` as they were said;
+    the memory has its path.
+    """
     stem = PurePosixPath(fact.path).stem
     keys: dict[str, object] = {
         "id": ulid(fact.created, f"artifact\n{fact.id}") if fact.created else "",
@@ -30,4 +34,9 @@ def artifact(fact: Fact, kind: str, words: str, zone: tzinfo) -> Create:
     }
     path = f"{FOLDER}/{PurePosixPath(fact.path).parent.name}/artifact-{stem}.md"
     body = inert(plain_text(words).strip())
-    return Create(path, {key: value for key, value in keys.items() if value}, f"{body}\n", "verbatim words")
+    return Create(
+        path,
+        {key: value for key, value in keys.items() if value},
+        f"{body}\n",
+        "verbatim words",
+    )

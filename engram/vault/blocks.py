@@ -1,7 +1,8 @@
-"""What engram tells in notes that are no memories: lines made from memories, between markers (rows B11, C14, C15, D9).
+"""What engram tells in notes that are no memories: lines made from memories, between
+markers (rows B11, C14, C15, D9).
 
-A line ends with numbered links to the notes that it rests on: `She lives in Porto. [[fact-…|1]] [[fact-…|2]]`. What
-stands outside of the markers is the person's.
+A line ends with numbered links to the notes that it rests on: `She lives in Porto.
+[[fact-…|1]] [[fact-…|2]]`. What stands outside of the markers is the person's.
 """
 
 from __future__ import annotations
@@ -31,36 +32,59 @@ _TITLE = re.compile(r"\A\s*# [^\n]*\n")
 
 def page_from(note: notes.Note) -> Page:
     """The page in a note."""
-    held = {name: lines_of(text) for name, text in blocks(note.body).items() if name != "relations"}
+    held = {
+        name: lines_of(text)
+        for name, text in blocks(note.body).items()
+        if name != "relations"
+    }
     return Page(note.keys, held, outside(note.body))
 
 
 def is_foreign(page: Page) -> bool:
-    """Whether a note that is no memory is somebody's own, in which engram neither wrote nor tells anything."""
+    """Whether a note that is no memory is somebody's own, in which engram neither wrote
+    nor tells anything.
+    """
     ours = page.keys.get("kind") == "entity" and is_ulid(str(page.keys.get("id") or ""))
-    said = any(not line.startswith(("# ", "![[about.base]]")) for line in page.own.splitlines() if line.strip())
+    said = any(
+        not line.startswith(("# ", "![[about.base]]"))
+        for line in page.own.splitlines()
+        if line.strip()
+    )
     return said and not page.blocks and not ours
 
 
 def lines_of(text: str) -> tuple[Line, ...]:
     """The lines of a block, as `text_of` wrote them or a person changed them."""
-    found = (_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip())
-    return tuple(Line(original(line["text"]), tuple(_STEM.findall(line["links"]))) for line in found if line)
+    found = (
+        _LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()
+    )
+    return tuple(
+        Line(original(line["text"]), tuple(_STEM.findall(line["links"])))
+        for line in found
+        if line
+    )
 
 
 def text_of(lines: Sequence[Line], name: str) -> str:
-    """The lines as they stand in the block `name`; each source keeps its number, nothing in the words is markup."""
+    """The lines as they stand in the block `name`; each source keeps its number,
+    nothing in the words is markup.
+    """
     numbers: dict[str, int] = {}
     told = []
     for line in lines:
         words = inert(" ".join(plain_text(line.text).split()))
-        links = [f"[[{stem}|{numbers.setdefault(stem, len(numbers) + 1)}]]" for stem in line.sources]
+        links = [
+            f"[[{stem}|{numbers.setdefault(stem, len(numbers) + 1)}]]"
+            for stem in line.sources
+        ]
         told.append(("" if name in PROSE else "- ") + " ".join([words, *links]))
     return "\n".join(told)
 
 
 def amended(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
-    """The note `raw`, b'' for none, with what `change` tells in it. Raises ConflictError where it cannot be patched."""
+    """The note `raw`, b'' for none, with what `change` tells in it. Raises
+    ConflictError where it cannot be patched.
+    """
     raw = raw or notes.emit(change.keys, f"# {change.title}\n" if change.title else "")
     keys = {**_unlinked(notes.read(raw, policy), change.unlink), **change.keys}
     raw = notes.edit(raw, keys, policy=policy)
@@ -78,8 +102,12 @@ def amended(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
 
 
 def _unlinked(note: notes.Note, name: str) -> dict[str, object]:
-    """The keys of `note` whose value is a link to the note of this name, each with the name alone."""
-    return {key: name for key, value in note.keys.items() if name and value == f"[[{name}]]"}
+    """The keys of `note` whose value is a link to the note of this name, each with the
+    name alone.
+    """
+    return {
+        key: name for key, value in note.keys.items() if name and value == f"[[{name}]]"
+    }
 
 
 def _link(name: str) -> re.Pattern[str]:
@@ -87,7 +115,9 @@ def _link(name: str) -> re.Pattern[str]:
 
 
 def _placed(body: str, name: str, text: str) -> str:
-    """`body` with this block, which goes when it is empty; a new one of sentences comes below the title."""
+    """`body` with this block, which goes when it is empty; a new one of sentences comes
+    below the title.
+    """
     held = name in blocks(body)
     if not text:
         return outside(body, name)
@@ -95,4 +125,8 @@ def _placed(body: str, name: str, text: str) -> str:
     if title is None:
         return between(body, name, text)
     rest = body[title.end() :]
-    return between(body[: title.end()], name, text) + ("" if rest.startswith(("\n", "\r")) or not rest else "\n") + rest
+    return (
+        between(body[: title.end()], name, text)
+        + ("" if rest.startswith(("\n", "\r")) or not rest else "\n")
+        + rest
+    )

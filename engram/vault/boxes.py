@@ -1,7 +1,9 @@
-"""The notes of boxes and traces, and the two small files of state beside them (rows C31, C32).
+"""The notes of boxes and traces, and the two small files of state beside them (rows
+C31, C32).
 
-A box note lists what a stretch of a conversation taught, a trace note lists its boxes; they link both ways.
-What stands between their markers is ours, all else is the person's and keeps every byte.
+A box note lists what a stretch of a conversation taught, a trace note lists its boxes;
+they link both ways. What stands between their markers is ours, all else is the person's
+and keeps every byte.
 """
 
 from __future__ import annotations
@@ -39,9 +41,11 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True, slots=True)
 class OpenBox:
-    """A box of `state/open-boxes.jsonl`: open, or sealed for `trace`, its notes not `filed` yet or lately.
+    """A box of `state/open-boxes.jsonl`: open, or sealed for `trace`, its notes not
+    `filed` yet or lately.
 
-    `touched` is when it was last added to by the clock on the wall; the times in the box are the conversation's.
+    `touched` is when it was last added to by the clock on the wall; the times in the
+    box are the conversation's.
     """
 
     box: Box
@@ -52,7 +56,9 @@ class OpenBox:
 
 @dataclass(frozen=True, slots=True)
 class BoxNote:
-    """A box as its note has it: `name` below `boxes/`, the name of its trace's note, and the stems it lists."""
+    """A box as its note has it: `name` below `boxes/`, the name of its trace's note,
+    and the stems it lists.
+    """
 
     name: str
     box: Box
@@ -61,7 +67,9 @@ class BoxNote:
 
 
 def box_name(box: Box, zone: tzinfo) -> str:
-    """`<local date>/box-<topic>-<end of the id>`: the name of a box; its note is `box_path` of that."""
+    """`<local date>/box-<topic>-<end of the id>`: the name of a box; its note is
+    `box_path` of that.
+    """
     day = box.opened.astimezone(zone)
     return f"{day:%Y-%m-%d}/box-{slug(boxes.subjects(box)[0], _SLUG_BYTES)}-{box.id[-_ID_SIGNS:].lower()}"
 
@@ -72,7 +80,9 @@ def box_path(name: str) -> str:
 
 
 def trace_name(trace: Trace) -> str:
-    """`<topic>-<digits of the id>`. The digits keep a link to a thing, `[[Porto]]`, from leading to its trace."""
+    """`<topic>-<digits of the id>`. The digits keep a link to a thing, `[[Porto]]`,
+    from leading to its trace.
+    """
     return f"{slug(trace.topic, _SLUG_BYTES)}-{trace.id.removeprefix(boxes.TRACE)}"
 
 
@@ -100,34 +110,60 @@ def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> byte
 
 
 def box_again(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
-    """The box's note `raw` with the list of its memories and the link to its trace as they should be."""
-    return _patched(raw, box.id, {"trace": f"[[{trace_name(trace)}]]"}, "memories", _memories(stems))
+    """The box's note `raw` with the list of its memories and the link to its trace as
+    they should be.
+    """
+    return _patched(
+        raw, box.id, {"trace": f"[[{trace_name(trace)}]]"}, "memories", _memories(stems)
+    )
 
 
 def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
     """The note of a new trace (`C32`)."""
-    keys = {"id": trace.id, "kind": "trace", "persona": trace.persona, **_trace_keys(trace, zone, policy)}
-    return notes.emit(keys, between(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace)))
+    keys = {
+        "id": trace.id,
+        "kind": "trace",
+        "persona": trace.persona,
+        **_trace_keys(trace, zone, policy),
+    }
+    return notes.emit(
+        keys, between(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace))
+    )
 
 
 def trace_again(raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
     """The trace's note `raw` with its boxes, topics and date as they are now."""
-    return _patched(raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace))
+    return _patched(
+        raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace)
+    )
 
 
 def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
-    """The sealed box in a note; None if it is none or its times cannot be read. Its memories are in `links`."""
+    """The sealed box in a note; None if it is none or its times cannot be read. Its
+    memories are in `links`.
+    """
     keys = note.keys
     opened, sealed = (time_value(keys.get(key), zone) for key in ("opened", "sealed"))
-    if keys.get("kind") != "box" or not keys.get("id") or opened is None or sealed is None:
+    if (
+        keys.get("kind") != "box"
+        or not keys.get("id")
+        or opened is None
+        or sealed is None
+    ):
         return None
     named = keys.get("topics")
     topics = tuple(str(topic) for topic in named) if isinstance(named, list) else ()
     persona = str(keys.get("persona") or "") or None
-    box = Box(str(keys["id"]), str(keys.get("session") or ""), persona, opened, sealed, topics)
+    box = Box(
+        str(keys["id"]), str(keys.get("session") or ""), persona, opened, sealed, topics
+    )
     box = replace(box, sealed=sealed, why=str(keys.get("end_reason") or ""))
     trace = _target(str(keys.get("trace") or ""))
-    lines = [line.removeprefix("- ") for line in note.body.split("\n") if line.startswith("- [[")]
+    lines = [
+        line.removeprefix("- ")
+        for line in note.body.split("\n")
+        if line.startswith("- [[")
+    ]
     name = path.removeprefix("boxes/").removesuffix(".md")
     return BoxNote(name, box, trace, tuple(map(_target, lines)))
 
@@ -142,11 +178,15 @@ def span(start: datetime, end: datetime, zone: tzinfo) -> str:
     day, until = (f"{when.day} {when:%B %Y}, {when:%H:%M}" for when in (first, last))
     if until == day:
         return day
-    return f"{day} to {last:%H:%M}" if first.date() == last.date() else f"{day} to {until}"
+    return (
+        f"{day} to {last:%H:%M}" if first.date() == last.date() else f"{day} to {until}"
+    )
 
 
 def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
-    """The traces as the box notes tell them, for a vault whose `state/traces.json` is lost."""
+    """The traces as the box notes tell them, for a vault whose `state/traces.json` is
+    lost.
+    """
     found: dict[str, list[BoxNote]] = {}
     for path in sorted((vault.root / "boxes").rglob("*.md")):
         name = path.relative_to(vault.root).as_posix()
@@ -161,10 +201,14 @@ def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
         topic, _, digits = trace.rpartition("-")
         trace_id = f"{boxes.TRACE}{digits}"
         words = [subject for box in held for subject in boxes.subjects(box.box)]
-        named = next((word for word in words if slug(word, _SLUG_BYTES) == topic), topic)
+        named = next(
+            (word for word in words if slug(word, _SLUG_BYTES) == topic), topic
+        )
         begun = min(box.box.sealed or box.box.last for box in held)
         start = Trace(trace_id, named, begun, persona=held[0].box.persona)
-        for box in sorted(held, key=lambda box: (box.name[:10], box.box.last, box.name)):
+        for box in sorted(
+            held, key=lambda box: (box.name[:10], box.box.last, box.name)
+        ):
             start = boxes.threaded(start, trace_id, box.name, box.box)
         traces[trace_id] = start
     return traces
@@ -172,34 +216,47 @@ def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
 
 def traces_text(traces: Mapping[str, Trace]) -> bytes:
     """`state/traces.json`: a line for each trace, in the order of their ids."""
-    rows = (f"{_json(key)}: {_json(_trace_row(trace))}" for key, trace in sorted(traces.items()))
+    rows = (
+        f"{_json(key)}: {_json(_trace_row(trace))}"
+        for key, trace in sorted(traces.items())
+    )
     return ('{"traces": {\n' + ",\n".join(rows) + "\n}}\n").encode("utf-8", "replace")
 
 
 def traces_from(raw: bytes) -> dict[str, Trace]:
-    """The traces in `state/traces.json`. Raises StorageError where it is not what `traces_text` wrote."""
+    """The traces in `state/traces.json`. Raises StorageError where it is not what
+    `traces_text` wrote.
+    """
     try:
         return {
             str(key): Trace(
                 str(key),
                 str(row["topic"]),
                 datetime.fromisoformat(row["seen"]).astimezone(UTC),
-                tuple((str(box["name"]), tuple(map(str, box["topics"]))) for box in row["boxes"]),
+                tuple(
+                    (str(box["name"]), tuple(map(str, box["topics"])))
+                    for box in row["boxes"]
+                ),
                 str(row.get("persona") or "") or None,
             )
             for key, row in json.loads(raw)["traces"].items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as fault:
-        raise StorageError("the file is damaged", where=TRACES, fix="It is made again from the notes.") from fault
+        raise StorageError(
+            "the file is damaged", where=TRACES, fix="It is made again from the notes."
+        ) from fault
 
 
 def held_text(held: Iterable[OpenBox]) -> bytes:
-    """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last one of a box holds."""
+    """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last
+    one of a box holds.
+    """
     return "".join(f"{_json(_row(one))}\n" for one in held).encode("utf-8", "replace")
 
 
 def held_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
-    """The boxes in `state/open-boxes.jsonl`, and whether each whole line is what `held_text` wrote.
+    """The boxes in `state/open-boxes.jsonl`, and whether each whole line is what
+    `held_text` wrote.
 
     A last line without its end was cut short behind others, and never decided anything.
     """
@@ -241,7 +298,13 @@ def _held(row: Mapping[str, object]) -> OpenBox:
         for key in ("opened", "last", "touched", "sealed")
     )
     topics, memories, persona = row["topics"], row["memories"], row["persona"]
-    if not (opened and last and touched and isinstance(topics, list) and isinstance(memories, list)):
+    if not (
+        opened
+        and last
+        and touched
+        and isinstance(topics, list)
+        and isinstance(memories, list)
+    ):
         message = "a value of the box is missing"
         raise ValueError(message)
     box = Box(
@@ -258,11 +321,19 @@ def _held(row: Mapping[str, object]) -> OpenBox:
     return OpenBox(box, touched, str(row["trace"]), bool(row["filed"]))
 
 
-def _patched(raw: bytes, own: str, keys: Mapping[str, object], block: str, lines: str) -> bytes:
-    """`raw`, the note with the id `own`, with these keys and these lines in its block, line ends left as they are."""
+def _patched(
+    raw: bytes, own: str, keys: Mapping[str, object], block: str, lines: str
+) -> bytes:
+    """`raw`, the note with the id `own`, with these keys and these lines in its block,
+    line ends left as they are.
+    """
     note = notes.read(raw, _LIMITS)
     if not note.problems and note.keys.get("id") != own:
-        raise ConflictError("the note has another id", where=own, fix="Give it its id back, or move it away.")
+        raise ConflictError(
+            "the note has another id",
+            where=own,
+            fix="Give it its id back, or move it away.",
+        )
     patched = notes.edit(raw, keys)
     head = notes.read(patched, _LIMITS).body_line - 1
     body = patched.split(b"\n", head)[-1]
@@ -270,7 +341,11 @@ def _patched(raw: bytes, own: str, keys: Mapping[str, object], block: str, lines
 
 
 def _trace_keys(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> dict[str, object]:
-    latest = [topic for _, topics in reversed(trace.boxes[-policy.trace_boxes :]) for topic in topics]
+    latest = [
+        topic
+        for _, topics in reversed(trace.boxes[-policy.trace_boxes :])
+        for topic in topics
+    ]
     topics = [plain_text(topic) for topic in dict.fromkeys(latest)][: policy.topics]
     return {"topics": topics, "seen": time_text(trace.seen, zone)}
 
@@ -280,12 +355,19 @@ def _memories(stems: Sequence[str]) -> str:
 
 
 def _boxes(trace: Trace) -> str:
-    return "\n".join(f"- [[{name.rpartition('/')[2]}]], {name[:10]}" for name, _ in trace.boxes)
+    return "\n".join(
+        f"- [[{name.rpartition('/')[2]}]], {name[:10]}" for name, _ in trace.boxes
+    )
 
 
 def _trace_row(trace: Trace) -> dict[str, object]:
     held = [{"name": name, "topics": topics} for name, topics in trace.boxes]
-    row = {"topic": trace.topic, "persona": trace.persona, "seen": trace.seen.isoformat(), "boxes": held}
+    row = {
+        "topic": trace.topic,
+        "persona": trace.persona,
+        "seen": trace.seen.isoformat(),
+        "boxes": held,
+    }
     return {key: value for key, value in row.items() if value is not None}
 
 

@@ -1,9 +1,10 @@
 """The files: the only door to the disk for the rest of the project.
 
-The rules: a file appears whole or not at all; what a function returned from is on the disk, unless it was
-put in `pending`, to be made durable with others (`sync`); nothing a person wrote is ever overwritten.
-The calls themselves, and the seam for fault injection, are in `syscalls`; rewriting a file that a person
-may be editing is in `exchange`.
+The rules: a file appears whole or not at all; what a function returned from is on the
+disk, unless it was put in `pending`, to be made durable with others (`sync`); nothing a
+person wrote is ever overwritten. The calls themselves, and the seam for fault
+injection, are in `syscalls`; rewriting a file that a person may be editing is in
+`exchange`.
 """
 
 from __future__ import annotations
@@ -64,13 +65,19 @@ __all__ = [
 
 
 def safe_join(root: Path, relative: str) -> Path:
-    """`root / relative`, refused unless it stays inside without passing through a symlink.
+    """`root / relative`, refused unless it stays inside without passing through a
+    symlink.
 
-    `relative` has components divided by `/`, none of them empty, `.` or `..`. What does not exist yet
-    is allowed. Raises ForbiddenError; NotFoundError when `root` itself is missing.
+    `relative` has components divided by `/`, none of them empty, `.` or `..`. What does
+    not exist yet is allowed. Raises ForbiddenError; NotFoundError when `root` itself is
+    missing.
     """
     parts = relative.split("/")
-    refused = ForbiddenError("the path does not stay in the folder", where=ascii(relative), fix="Use a relative path.")
+    refused = ForbiddenError(
+        "the path does not stay in the folder",
+        where=ascii(relative),
+        fix="Use a relative path.",
+    )
     if "\0" in relative or any(part in {"", ".", ".."} for part in parts):
         raise refused
     try:
@@ -82,7 +89,8 @@ def safe_join(root: Path, relative: str) -> Path:
         try:
             for part in parts:
                 below = syscalls.SYS.open(part, os.O_PATH | os.O_NOFOLLOW, folder=here)
-                above, here = here, below  # Linux lets go of a descriptor also when its close fails
+                # Linux lets go of a descriptor also when its close fails
+                above, here = here, below
                 syscalls.SYS.close(above)
                 if stat.S_ISLNK(os.fstat(here).st_mode):
                     raise refused
@@ -96,10 +104,14 @@ def safe_join(root: Path, relative: str) -> Path:
 def read(path: Path, most: int | None = None) -> bytes:
     """The bytes of a regular file; a symlink in its place is not followed.
 
-    Raises NotFoundError, ForbiddenError (not a regular file), OversizedError (more than `most` bytes),
-    StorageError.
+    Raises NotFoundError, ForbiddenError (not a regular file), OversizedError (more than
+    `most` bytes), StorageError.
     """
-    with worded(path), folder_of(path) as folder, opened(path.name, os.O_RDONLY, folder) as descriptor:
+    with (
+        worded(path),
+        folder_of(path) as folder,
+        opened(path.name, os.O_RDONLY, folder) as descriptor,
+    ):
         return content_of(descriptor, path, most)
 
 
@@ -107,9 +119,13 @@ def read(path: Path, most: int | None = None) -> bytes:
 
 
 def make_folders(path: Path, pending: set[Path] | None = None) -> None:
-    """Create `path` and its missing parents, 0700, durably, or with `pending` by a later `sync`."""
+    """Create `path` and its missing parents, 0700, durably, or with `pending` by a
+    later `sync`.
+    """
     with worded(path):
-        missing = list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
+        missing = list(
+            takewhile(lambda folder: not folder.exists(), (path, *path.parents))
+        )
     for folder in reversed(missing):
         with worded(folder), folder_of(folder) as parent:
             with suppress(FileExistsError):
@@ -118,10 +134,11 @@ def make_folders(path: Path, pending: set[Path] | None = None) -> None:
 
 
 def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> None:
-    """Create a file, whole, 0600, durably; the same file with the same bytes is no fault.
+    """Create a file, whole, 0600, durably; the same file with the same bytes is no
+    fault.
 
-    With `pending` its name is made durable later, by `sync`. Raises ConflictError when the name is
-    taken by other bytes, which stay as they are.
+    With `pending` its name is made durable later, by `sync`. Raises ConflictError when
+    the name is taken by other bytes, which stay as they are.
     """
     with worded(path), folder_of(path) as folder:
         with temporary(folder, content) as fresh:
@@ -133,22 +150,27 @@ def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> N
         durable(folder, path.parent, pending)
 
 
-def move(path: Path, to: Path, pending: set[Path] | None = None, expected: str | None = None) -> None:
+def move(
+    path: Path, to: Path, pending: set[Path] | None = None, expected: str | None = None
+) -> None:
     """Move a file durably; ConflictError when `to` is taken.
 
-    With `expected`, what arrived is looked at: if its SHA-256 is another, a person was faster, and the file
-    is put back. Raises ChangedError then.
+    With `expected`, what arrived is looked at: if its SHA-256 is another, a person was
+    faster, and the file is put back. Raises ChangedError then.
     """
     with worded(path), folder_of(path) as folder, folder_of(to) as target:
         try:
             _place(path.name, to.name, folder, target)
         except FileExistsError as error:
-            raise ConflictError("the name is taken", where=str(to), fix="Move or rename that file.") from error
+            raise ConflictError(
+                "the name is taken", where=str(to), fix="Move or rename that file."
+            ) from error
         if expected is not None:
             try:
                 _expect(target, to, path, expected)
             except (OSError, EngramError):
-                with suppress(FileExistsError):  # saved anew meanwhile: both versions stay
+                # saved anew meanwhile: both versions stay
+                with suppress(FileExistsError):
                     _place(to.name, path.name, target, folder)
                 raise
         durable(target, to.parent, pending)
@@ -157,17 +179,23 @@ def move(path: Path, to: Path, pending: set[Path] | None = None, expected: str |
 
 
 def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None:
-    """Add whole lines to a file, creating it; a torn last line is closed with a newline first.
+    """Add whole lines to a file, creating it; a torn last line is closed with a newline
+    first.
 
-    With `pending` they are made durable later, by `sync`. After a failure some of the lines may stand in
-    the file; they are not taken back, since somebody else may have added more.
+    With `pending` they are made durable later, by `sync`. After a failure some of the
+    lines may stand in the file; they are not taken back, since somebody else may have
+    added more.
     """
     flags = os.O_RDWR | os.O_APPEND
     with worded(path), folder_of(path) as folder:
         try:
-            descriptor = syscalls.SYS.open(path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder)
+            descriptor = syscalls.SYS.open(
+                path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder
+            )
         except FileNotFoundError:
-            descriptor = syscalls.SYS.open(path.name, flags | os.O_CREAT | os.O_EXCL, folder=folder)
+            descriptor = syscalls.SYS.open(
+                path.name, flags | os.O_CREAT | os.O_EXCL, folder=folder
+            )
         try:
             size = regular(descriptor, path).st_size
             torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
@@ -180,16 +208,23 @@ def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None
 
 
 def write_derived(path: Path, content: bytes) -> None:
-    """Write a file that can be made again: whole to every reader, but nothing is synced.
+    """Write a file that can be made again: whole to every reader, but nothing is
+    synced.
 
     After a power cut it may be the old one, cut short or zeroes; its reader checks it.
     """
-    with worded(path), folder_of(path) as folder, temporary(folder, content, durable=False) as fresh:
+    with (
+        worded(path),
+        folder_of(path) as folder,
+        temporary(folder, content, durable=False) as fresh,
+    ):
         syscalls.SYS.rename(fresh, path.name, folder, folder)
 
 
 def remove(path: Path, pending: set[Path] | None = None) -> None:
-    """Remove one of our own temporary, journal or derived files; a missing one is no fault."""
+    """Remove one of our own temporary, journal or derived files; a missing one is no
+    fault.
+    """
     with worded(path), folder_of(path) as folder:
         with suppress(FileNotFoundError):
             syscalls.SYS.unlink(path.name, folder)
@@ -205,7 +240,8 @@ def drop_folder(path: Path) -> None:
 def sync(pending: Iterable[Path]) -> None:
     """Make files and the names in folders durable, once each.
 
-    After a StorageError none of them may be relied on, and a second `sync` proves nothing.
+    After a StorageError none of them may be relied on, and a second `sync` proves
+    nothing.
     """
     for path in sorted(set(pending)):
         with worded(path), opened(str(path), os.O_RDONLY) as descriptor:
@@ -213,7 +249,9 @@ def sync(pending: Iterable[Path]) -> None:
 
 
 class FolderSyncs(set[Path]):
-    """What is to be made durable when the `with` block ends, also with a fault of the project."""
+    """What is to be made durable when the `with` block ends, also with a fault of the
+    project.
+    """
 
     def __enter__(self) -> Self:
         return self
@@ -240,7 +278,9 @@ class AppendFile:
                 raise
 
     def add(self, content: bytes) -> None:
-        """Append durably. After a StorageError the log must not be used again, only closed."""
+        """Append durably. After a StorageError the log must not be used again, only
+        closed.
+        """
         with worded(self.path):
             write_all(self._descriptor, content)
             syscalls.SYS.fdatasync(self._descriptor)
@@ -270,11 +310,13 @@ class Lock:
 
 
 NO_FOLDER_LOCK = (*UNSUPPORTED, errno.ENOLCK, errno.EBADF)
-"""What a file system says that cannot lock a folder, as some that other machines share."""
+"""What a file system says that cannot lock a folder, as some that other machines share.
+"""
 
 
 def lock(path: Path, folder: Path | None = None) -> Lock:
-    """Lock `folder` itself, if one is given, and the file `path`, or raise LockedError with the holder's process id.
+    """Lock `folder` itself, if one is given, and the file `path`, or raise LockedError
+    with the holder's process id.
 
     The folder's own lock holds whatever the other process keeps its lock file in.
     """
@@ -289,7 +331,9 @@ def lock(path: Path, folder: Path | None = None) -> Lock:
                 holder = _locker(descriptor)
                 _let_go(descriptor)
                 fix = f"Stop it{f' (`kill {holder}`)' if holder.isdigit() else ''}, or talk to it instead."
-                raise LockedError(f"process {holder} owns this vault", where=str(folder), fix=fix) from error
+                raise LockedError(
+                    f"process {holder} owns this vault", where=str(folder), fix=fix
+                ) from error
             if error.errno not in NO_FOLDER_LOCK:
                 _let_go(descriptor)
                 with worded(folder):
@@ -307,7 +351,9 @@ def lock(path: Path, folder: Path | None = None) -> Lock:
 def _locked(path: Path) -> int:
     """A descriptor of the lock file, locked, which holds our process id."""
     with worded(path):
-        descriptor = syscalls.SYS.open(str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+        descriptor = syscalls.SYS.open(
+            str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        )
         try:
             syscalls.SYS.lock(descriptor)
             syscalls.SYS.truncate(descriptor, 0)
@@ -318,18 +364,24 @@ def _locked(path: Path) -> int:
             if not isinstance(error, BlockingIOError):
                 raise
             fix = "Stop it, or talk to it instead."
-            raise LockedError(f"process {holder} owns this vault", where=str(path), fix=fix) from error
+            raise LockedError(
+                f"process {holder} owns this vault", where=str(path), fix=fix
+            ) from error
     return descriptor
 
 
 def _let_go(descriptor: int) -> None:
-    """Close a locked file or folder; a failure to close hides no other error, and the lock is gone all the same."""
+    """Close a locked file or folder; a failure to close hides no other error, and the
+    lock is gone all the same.
+    """
     with suppress(OSError):
         syscalls.SYS.close(descriptor)
 
 
 def _locker(descriptor: int) -> str:
-    """The process id of who holds the lock on an open folder, as far as the kernel tells."""
+    """The process id of who holds the lock on an open folder, as far as the kernel
+    tells.
+    """
     known = os.fstat(descriptor)
     where = f"{os.major(known.st_dev):02x}:{os.minor(known.st_dev):02x}:{known.st_ino}"
     try:
@@ -337,7 +389,10 @@ def _locker(descriptor: int) -> str:
     except (OSError, ValueError):
         return "unknown"
     held = (line.split() for line in lines)
-    return next((words[4] for words in held if words[1] == "FLOCK" and words[-3] == where), "unknown")
+    return next(
+        (words[4] for words in held if words[1] == "FLOCK" and words[-3] == where),
+        "unknown",
+    )
 
 
 def _holder(descriptor: int) -> str:
@@ -352,8 +407,8 @@ def _holder(descriptor: int) -> str:
 def _place(old: str, new: str, folder: int, to: int) -> None:
     """Rename without replacing.
 
-    Where the file system lacks the call: by link and unlink, or into another folder over an empty file that
-    holds the name.
+    Where the file system lacks the call: by link and unlink, or into another folder
+    over an empty file that holds the name.
     """
     try:
         syscalls.SYS.rename(old, new, folder, to, NOREPLACE)
@@ -364,7 +419,9 @@ def _place(old: str, new: str, folder: int, to: int) -> None:
             syscalls.SYS.link(old, new, folder)
             syscalls.SYS.unlink(old, folder)
             return
-        syscalls.SYS.close(syscalls.SYS.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=to))
+        syscalls.SYS.close(
+            syscalls.SYS.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=to)
+        )
         try:
             syscalls.SYS.rename(old, new, folder, to)
         except OSError:
@@ -374,7 +431,9 @@ def _place(old: str, new: str, folder: int, to: int) -> None:
 
 
 def _expect(folder: int, path: Path, source: Path, expected: str) -> None:
-    """Look at a file that came from `source`; ChangedError unless its SHA-256 is `expected`."""
+    """Look at a file that came from `source`; ChangedError unless its SHA-256 is
+    `expected`.
+    """
     with opened(path.name, os.O_RDONLY, folder) as descriptor:
         content = content_of(descriptor, path)
     if sha256(content) != expected:
@@ -385,5 +444,9 @@ def _same(folder: int, path: Path, content: bytes) -> None:
     """Make the file that stands there durable; ConflictError when it is not `content`."""
     with opened(path.name, os.O_RDONLY, folder) as descriptor:
         if content_of(descriptor, path) != content:
-            raise ConflictError("the name is taken by another text", where=str(path), fix="Use another name.")
+            raise ConflictError(
+                "the name is taken by another text",
+                where=str(path),
+                fix="Use another name.",
+            )
         syscalls.SYS.fsync(descriptor)

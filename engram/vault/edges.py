@@ -1,7 +1,9 @@
-"""The ties that notes cannot tell: `state/edges.jsonl`, appended to and merged by union (rows A13, B1, C34).
+"""The ties that notes cannot tell: `state/edges.jsonl`, appended to and merged by union
+(rows A13, B1, C34).
 
-Each line carries its own id and time, and the last line of an id holds. What follows from front matter
-(a common entity, the order of a conversation) is derived and not stored, unless it was reinforced.
+Each line carries its own id and time, and the last line of an id holds. What follows
+from front matter (a common entity, the order of a conversation) is derived and not
+stored, unless it was reinforced.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class EdgeRow:
 
 
 def edge_id(edge: Edge) -> str:
-    """16 hexadecimal digits that tell edges apart: by type, ends, label and the time from which they hold."""
+    """16 hexadecimal digits that tell edges apart: by type, ends, label and the time
+    from which they hold.
+    """
     since = edge.valid_from.timestamp() if edge.valid_from else ""
     parts = (edge.type, edge.source, edge.target, edge.label, str(since))
     return disk.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
@@ -55,7 +59,8 @@ class EdgeStore:
         self._stat: Stat | None = None
 
     def refresh(self) -> None:
-        """Read the file anew if somebody else changed it, as git and sync tools do (vault format: merge=union).
+        """Read the file anew if somebody else changed it, as git and sync tools do
+        (vault format: merge=union).
 
         Torn and foreign lines are passed over; the last line of an id holds.
         """
@@ -78,16 +83,27 @@ class EdgeStore:
         return tuple(line.edge for name in names if (line := lines.get(name)))
 
     def like(self, edge: Edge) -> dict[str, EdgeRow]:
-        """The lines of the same type and label from the same source, whatever type of entity that has by now."""
-        return {name: self.lines[name] for name in sorted(self._by_source.get(kin(edge), ()))}
+        """The lines of the same type and label from the same source, whatever type of
+        entity that has by now.
+        """
+        return {
+            name: self.lines[name]
+            for name in sorted(self._by_source.get(kin(edge), ()))
+        }
 
     def owed(self) -> dict[str, EdgeRow]:
         """The lines whose note does not show them yet."""
         return {name: line for name, line in self.lines.items() if line.owed}
 
     def append(self, lines: Iterable[EdgeRow]) -> None:
-        """Add what is new among the lines, durably; a file that is not there yet appears whole."""
-        fresh = {name: line for line in lines if self.lines.get(name := edge_id(line.edge)) != line}
+        """Add what is new among the lines, durably; a file that is not there yet
+        appears whole.
+        """
+        fresh = {
+            name: line
+            for line in lines
+            if self.lines.get(name := edge_id(line.edge)) != line
+        }
         if not fresh:
             return
         self.vault.append(EDGES, _raw(fresh))
@@ -95,14 +111,21 @@ class EdgeStore:
         self._stat = self._stat_now()
 
     def anew(self, edges: Iterable[Edge]) -> bytes:
-        """What the file holds once these edges are written down, anew where it knows them."""
+        """What the file holds once these edges are written down, anew where it knows
+        them.
+        """
         raw = self.vault.read(EDGES) if self.vault.exists(EDGES) else b""
         known = ((edge_id(edge), edge) for edge in edges)
-        lines = {name: replace(self.lines.get(name) or EdgeRow(edge), edge=edge) for name, edge in known}
+        lines = {
+            name: replace(self.lines.get(name) or EdgeRow(edge), edge=edge)
+            for name, edge in known
+        }
         return raw + (b"" if not raw or raw.endswith(b"\n") else b"\n") + _raw(lines)
 
     def compact(self) -> int:
-        """Leave only the line that holds for each id; how many bytes that saved. Only when somebody asks for it."""
+        """Leave only the line that holds for each id; how many bytes that saved. Only
+        when somebody asks for it.
+        """
         if not self.vault.exists(EDGES):
             return 0
         before = len(self.vault.read(EDGES))
@@ -124,7 +147,9 @@ class EdgeStore:
 
 
 def kin(edge: Edge) -> tuple[str, str, str]:
-    """What edges have in common that may exclude each other: type, label, and the source by its name alone."""
+    """What edges have in common that may exclude each other: type, label, and the
+    source by its name alone.
+    """
     return edge.type, edge.label, edge.source.partition(":")[2] or edge.source
 
 
@@ -133,7 +158,9 @@ def _lines(raw: bytes) -> dict[str, EdgeRow]:
 
 
 def _raw(lines: Mapping[str, EdgeRow]) -> bytes:
-    rows = (json.dumps(_row(name, line), ensure_ascii=False) for name, line in lines.items())
+    rows = (
+        json.dumps(_row(name, line), ensure_ascii=False) for name, line in lines.items()
+    )
     return "".join(f"{row}\n" for row in rows).encode()
 
 
@@ -154,7 +181,11 @@ def _row(name: str, line: EdgeRow) -> dict[str, object]:
         "owed": line.owed,
         "trust": line.trust if line.trust < 1 else None,
     }
-    return {key: value for key, value in row.items() if key == "confidence" or value not in {None, "", False}}
+    return {
+        key: value
+        for key, value in row.items()
+        if key == "confidence" or value not in {None, "", False}
+    }
 
 
 def _line(text: str) -> tuple[str, EdgeRow] | None:
@@ -165,7 +196,9 @@ def _line(text: str) -> tuple[str, EdgeRow] | None:
         return None
     if not isinstance(row, dict) or row.get("type") not in EDGE_TYPES:
         return None
-    if not all(isinstance(row.get(key), str) and row[key] for key in ("id", "from", "to")):
+    if not all(
+        isinstance(row.get(key), str) and row[key] for key in ("id", "from", "to")
+    ):
         return None
     confidence, trust = row.get("confidence", 1.0), row.get("trust", 1.0)
     if not _is_share(confidence) or not _is_share(trust):
@@ -186,7 +219,11 @@ def _line(text: str) -> tuple[str, EdgeRow] | None:
 
 
 def _is_share(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and 0 <= value <= 1
+    return (
+        not isinstance(value, bool)
+        and isinstance(value, int | float)
+        and 0 <= value <= 1
+    )
 
 
 def _text(when: datetime | None) -> str:
@@ -202,4 +239,8 @@ def _time(value: Any) -> datetime | None:
 
 
 def _level(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5
+        else None
+    )

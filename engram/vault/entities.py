@@ -1,8 +1,10 @@
-"""An entity's note and the record it stands for (rows B1, C13, E2; `docs/format.md` is the norm).
+"""An entity's note and the record it stands for (rows B1, C13, E2; `docs/format.md` is
+the norm).
 
-The file's stem is the entity's name, so that a link by that name resolves. Ours in it are the front matter
-and the lines between the markers `relations`; what stands anywhere else is the person's. The memories about
-it are shown by an embedded base and never copied.
+The file's stem is the entity's name, so that a link by that name resolves. Ours in it
+are the front matter and the lines between the markers `relations`; what stands anywhere
+else is the person's. The memories about it are shown by an embedded base and never
+copied.
 """
 
 from __future__ import annotations
@@ -40,27 +42,47 @@ FOLDERS = {
 
 STEM_BYTES = 120
 
-OURS = frozenset({"archive", "artifacts", "boxes", "facts", FOLDER, "macros", "review", "sessions", "state", "traces"})
+OURS = frozenset(
+    {
+        "archive",
+        "artifacts",
+        "boxes",
+        "facts",
+        FOLDER,
+        "macros",
+        "review",
+        "sessions",
+        "state",
+        "traces",
+    }
+)
 """The folders whose notes have names of a form of their own, or are entities."""
 
 FURNITURE = ("Home.md", "templates/", "views/")
 """What stands in every vault and is about nobody."""
 
-_KEYS = frozenset({"id", "kind", "type", "aliases", "alias", "created", "superseded_by"})
+_KEYS = frozenset(
+    {"id", "kind", "type", "aliases", "alias", "created", "superseded_by"}
+)
 _NAMELIKE = " (name)"
 _TYPES = {folder: kind for kind, folder in FOLDERS.items()}
 _RELATIONS = re.compile(
-    r"^%% engram:begin relations %%[ \t]*\n(.*?)^%% engram:end relations %%[ \t]*$", re.MULTILINE | re.DOTALL
+    r"^%% engram:begin relations %%[ \t]*\n(.*?)^%% engram:end relations %%[ \t]*$",
+    re.MULTILINE | re.DOTALL,
 )
-_LINE = re.compile(r"[ \t]*[-*+] (?P<type>[^:\[\]]{1,80}):\s*\[\[(?P<name>[^\]|#]+)(?:[|#][^\]]*)?\]\]")
+_LINE = re.compile(
+    r"[ \t]*[-*+] (?P<type>[^:\[\]]{1,80}):\s*\[\[(?P<name>[^\]|#]+)(?:[|#][^\]]*)?\]\]"
+)
 _UNSAFE = re.compile(r'[\[\]|#^/\\:*?"<>%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+')
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def stem(name: str) -> str:
-    """`name` as a file's stem that Obsidian, Windows and Android take and a link can hold, 120 bytes at most.
+    """`name` as a file's stem that Obsidian, Windows and Android take and a link can
+    hold, 120 bytes at most.
 
-    Signs they refuse become blanks; letters of any script, case and blanks stay; never empty.
+    Signs they refuse become blanks; letters of any script, case and blanks stay; never
+    empty.
 
     >>> stem("AC/DC: the band?")
     'AC DC the band'
@@ -71,28 +93,42 @@ def stem(name: str) -> str:
 
 
 def free_stem(name: str, elsewhere: Mapping[str, str]) -> str:
-    """`stem(name)`, told apart where a link by it would lead to a file that stands in every vault.
+    """`stem(name)`, told apart where a link by it would lead to a file that stands in
+    every vault.
 
-    `elsewhere` is what the function of that name found. A person's own note keeps the name: a link may lead there.
+    `elsewhere` is what the function of that name found. A person's own note keeps the
+    name: a link may lead there.
 
     >>> free_stem("Home", {"home": "Home.md"}), free_stem("Anna", {"anna": "notes/Anna.md"})
     ('Home (name)', 'Anna')
     """
     plain = stem(name)
-    return f"{plain}{_NAMELIKE}" if elsewhere.get(folded(plain), "").startswith(FURNITURE) else plain
+    return (
+        f"{plain}{_NAMELIKE}"
+        if elsewhere.get(folded(plain), "").startswith(FURNITURE)
+        else plain
+    )
 
 
 def folded(name: str) -> str:
-    """The form in which Obsidian compares names of files: two that are equal in it are one link."""
+    """The form in which Obsidian compares names of files: two that are equal in it are
+    one link.
+    """
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def elsewhere(root: Path) -> dict[str, str]:
-    """The files outside of `OURS` to which a link may lead: their names as a link has them, folded, and their paths."""
+    """The files outside of `OURS` to which a link may lead: their names as a link has
+    them, folded, and their paths.
+    """
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         below = os.path.relpath(folder, root)
-        folders[:] = [one for one in folders if not one.startswith(".") and (below != "." or one not in OURS)]
+        folders[:] = [
+            one
+            for one in folders
+            if not one.startswith(".") and (below != "." or one not in OURS)
+        ]
         for name in names:
             path = name if below == "." else f"{below}/{name}"
             found.setdefault(folded(name.removesuffix(".md")), path)
@@ -105,13 +141,18 @@ def path_of(name: str, entity_type: str) -> str:
     return f"{FOLDER}/{FOLDERS[entity_type]}/{stem(name)}.md"
 
 
-def entity_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Entity, tuple[Problem, ...]]:
+def entity_from(
+    note: Note, path: str, sha: str, zone: tzinfo
+) -> tuple[Entity, tuple[Problem, ...]]:
     """The entity in a note, and what in it could not be understood.
 
-    Tolerant: its name is the file's stem, its type the front matter's or else the folder's; a note without
-    any front matter, or with a fault in it, is an entity all the same.
+    Tolerant: its name is the file's stem, its type the front matter's or else the
+    folder's; a note without any front matter, or with a fault in it, is an entity all
+    the same.
     """
-    problems = [Problem(each.code, each.message, path, each.line) for each in note.problems]
+    problems = [
+        Problem(each.code, each.message, path, each.line) for each in note.problems
+    ]
     kind = str(note.keys.get("type") or "").strip().casefold()
     if kind and kind not in ENTITY_TYPES:
         message = f"type: {kind!r} is none of {', '.join(ENTITY_TYPES)}"
@@ -120,7 +161,11 @@ def entity_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Entity, 
     entity = Entity(
         name=path.rpartition("/")[2].removesuffix(".md"),
         type=kind if kind in ENTITY_TYPES else _folder_type(path),
-        aliases=tuple(dict.fromkeys([*_texts(note.keys.get("aliases")), *_texts(note.keys.get("alias"))])),
+        aliases=tuple(
+            dict.fromkeys(
+                [*_texts(note.keys.get("aliases")), *_texts(note.keys.get("alias"))]
+            )
+        ),
         relations=relations_of(note.body),
         id=str(note.keys.get("id") or ""),
         created=time_value(created, zone) if created else None,
@@ -133,13 +178,24 @@ def entity_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Entity, 
     return entity, tuple(problems)
 
 
-def new_entity(name: str, entity_type: str, created: datetime, relations: Iterable[tuple[str, str]] = ()) -> Entity:
-    """The entity to write for `name`; a name that no file can have stays as an alias. Its id follows from both."""
+def new_entity(
+    name: str,
+    entity_type: str,
+    created: datetime,
+    relations: Iterable[tuple[str, str]] = (),
+) -> Entity:
+    """The entity to write for `name`; a name that no file can have stays as an alias.
+    Its id follows from both.
+    """
     safe = stem(name)
     return Entity(
         name=safe,
         type=entity_type,
-        aliases=tuple(dict.fromkeys(other for other in (name, safe.removesuffix(_NAMELIKE)) if other != safe)),
+        aliases=tuple(
+            dict.fromkeys(
+                other for other in (name, safe.removesuffix(_NAMELIKE)) if other != safe
+            )
+        ),
         relations=tuple(relations),
         id=ulid(created, f"entity\n{safe}"),
         created=created,
@@ -160,30 +216,44 @@ def entity_keys(entity: Entity, zone: tzinfo) -> dict[str, object]:
 
 def entity_body(entity: Entity) -> str:
     """Its name, its relations, and the memories about it, which Obsidian looks up."""
-    return with_relations(f"# {entity.name}\n", entity.relations) + "\n![[about.base]]\n"
+    return (
+        with_relations(f"# {entity.name}\n", entity.relations) + "\n![[about.base]]\n"
+    )
 
 
 def relations_of(body: str) -> tuple[tuple[str, str], ...]:
-    """The relations in a note as (type, name of the other): `- works at: [[Siemens]]` is (works_at, Siemens)."""
+    """The relations in a note as (type, name of the other): `- works at: [[Siemens]]`
+    is (works_at, Siemens).
+    """
     block = _RELATIONS.search(body)
     found = (_LINE.match(line) for line in (block[1].splitlines() if block else ()))
     return tuple((label(line["type"]), line["name"].strip()) for line in found if line)
 
 
-def with_relations(body: str, add: Iterable[tuple[str, str]] = (), drop: Iterable[tuple[str, str]] = ()) -> str:
-    """`body` with these relations in its block, each once; lines of others, a person's too, stay as they are."""
+def with_relations(
+    body: str, add: Iterable[tuple[str, str]] = (), drop: Iterable[tuple[str, str]] = ()
+) -> str:
+    """`body` with these relations in its block, each once; lines of others, a person's
+    too, stay as they are.
+    """
     gone, have = set(drop), set(relations_of(body))
     fresh = [pair for pair in dict.fromkeys(add) if pair not in have]
     block = _RELATIONS.search(body)
     if block and not fresh and not gone & have:
         return body
-    lines = [line for line in (block[1].splitlines() if block else ()) if not _says(line, gone)]
+    lines = [
+        line
+        for line in (block[1].splitlines() if block else ())
+        if not _says(line, gone)
+    ]
     lines += [f"- {kind.replace('_', ' ')}: {link(name)}" for kind, name in fresh]
     return between(body, "relations", "\n".join(lines))
 
 
 def listing(root: Path) -> dict[str, Stat]:
-    """Every entity note below `root` with what tells two states of it apart; links and hidden files are passed over."""
+    """Every entity note below `root` with what tells two states of it apart; links and
+    hidden files are passed over.
+    """
     found: dict[str, Stat] = {}
     folders = [FOLDER]
     while folders:
@@ -192,7 +262,11 @@ def listing(root: Path) -> dict[str, Stat]:
             with os.scandir(root / folder) as entries:
                 for entry in entries:
                     path = f"{folder}/{entry.name}"
-                    if entry.name.startswith((".", "~$")) or entry.is_symlink() or is_conflict_copy(path):
+                    if (
+                        entry.name.startswith((".", "~$"))
+                        or entry.is_symlink()
+                        or is_conflict_copy(path)
+                    ):
                         continue
                     if entry.is_dir():
                         folders.append(path)
@@ -216,9 +290,15 @@ def _is_theirs(note: Note, path: str) -> bool:
 
 
 def _folder_type(path: str) -> str:
-    return next((_TYPES[part] for part in path.split("/")[1:-1] if part in _TYPES), "concept")
+    return next(
+        (_TYPES[part] for part in path.split("/")[1:-1] if part in _TYPES), "concept"
+    )
 
 
 def _texts(value: object) -> Sequence[str]:
     items = value if isinstance(value, list) else [value]
-    return [text for item in items if isinstance(item, str | int | float) and (text := str(item).strip())]
+    return [
+        text
+        for item in items
+        if isinstance(item, str | int | float) and (text := str(item).strip())
+    ]

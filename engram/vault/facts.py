@@ -1,4 +1,6 @@
-"""A memory's note and the record it stands for (rows C7, C8; `docs/format.md` is the norm)."""
+"""A memory's note and the record it stands for (rows C7, C8; `docs/format.md` is the
+norm).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from typing import TYPE_CHECKING
 from engram.core.records import CATEGORIES, STATUSES, Fact, Problem
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
-from engram.vault.formats import inert, original, plain_text, time_text, time_value, unused
+from engram.vault.formats import (
+    inert,
+    original,
+    plain_text,
+    time_text,
+    time_value,
+    unused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +29,9 @@ if TYPE_CHECKING:
     from engram.vault.frontmatter import Note
 
 FILE_NAME = "{category}-{slug}-{hash}"
-"""How a new fact's file is named; the other choice is seed C's `{category}-{timestamp}-{hash}` (row C7)."""
+"""How a new fact's file is named; the other choice is seed C's
+`{category}-{timestamp}-{hash}` (row C7).
+"""
 
 KINDS = ("episode", "note", reviews.KIND)
 
@@ -38,7 +49,11 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "end_reason": ("end_reason", "forgottenReason"),
     "verification": ("verification", "verificationState"),
 }
-_KEYS = {name: (key, rank) for key, names in _NAMES.items() for rank, name in enumerate(names)}
+_KEYS = {
+    name: (key, rank)
+    for key, names in _NAMES.items()
+    for rank, name in enumerate(names)
+}
 # Types of the other seeds; with True the word also becomes a tag.
 _CATEGORIES = {
     "factual": ("fact", False),
@@ -51,16 +66,36 @@ _CATEGORIES = {
     "friction": ("fact", True),
     "habit": ("fact", True),
 }
-_STATUSES = {"pending_review": "review", "quarantined": "review", "rejected": "forgotten"}
+_STATUSES = {
+    "pending_review": "review",
+    "quarantined": "review",
+    "rejected": "forgotten",
+}
 _FOLDERS = {"archive": "archived", "review": "review"}
-# A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95 (design of the model §1).
-_IMPORTANCE = {"trivial": 0.1, "low": 0.2, "normal": 0.5, "medium": 0.5, "high": 0.7, "critical": 0.95}
+# A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95 (design of
+# the model §1).
+_IMPORTANCE = {
+    "trivial": 0.1,
+    "low": 0.2,
+    "normal": 0.5,
+    "medium": 0.5,
+    "high": 0.7,
+    "critical": 0.95,
+}
 _LEVELS = (0.2, 0.5, 0.75, 1.0)  # seed E's importance 0 to 3 (row E4)
 _COMPANION = {"PROFILE", "PEOPLE", "PROJECT"}
-_ORIGINS = {"shadow_extraction": "shadow_extraction", "seeded_profile": "user", "curated_fold": "dream"}  # row E6
-_CONFIDENCE = {"explicit": 1.0, "implied": 0.8, "inferred": 0.6, "speculative": 0.35}  # row C25
+# row E6
+_ORIGINS = {
+    "shadow_extraction": "shadow_extraction",
+    "seeded_profile": "user",
+    "curated_fold": "dream",
+}
+# row C25
+_CONFIDENCE = {"explicit": 1.0, "implied": 0.8, "inferred": 0.6, "speculative": 0.35}
 _EPHEMERAL = {"episode": timedelta(days=30), "note": timedelta(days=90)}  # row B16
-_PINNING = frozenset(("ttl_policy", "policyClass", "pinned", "keep_forever", "protected"))
+_PINNING = frozenset(
+    ("ttl_policy", "policyClass", "pinned", "keep_forever", "protected")
+)
 _NEVER_FADES = {"keep_forever", "protected"}
 
 _EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
@@ -75,12 +110,15 @@ _NAMED = re.compile(r"-([0-9a-f]{8})(?:-\d+)?\.md$")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | None, tuple[Problem, ...]]:
+def fact_from(
+    note: Note, path: str, sha: str, zone: tzinfo
+) -> tuple[Fact | None, tuple[Problem, ...]]:
     """The fact in a note, and what in it could not be understood (rows C8, X3).
 
-    Tolerant: other formats' names and scales are taken, an unreadable value counts as absent and is named.
-    A note without front matter is a person's memory: confidence 1, id and date derived from the path. None
-    where the note itself has a problem or says nothing.
+    Tolerant: other formats' names and scales are taken, an unreadable value counts as
+    absent and is named. A note without front matter is a person's memory: confidence 1,
+    id and date derived from the path. None where the note itself has a problem or says
+    nothing.
     """
     reader = _Reader(note, path, zone)
     text = text_of(note.body)
@@ -129,7 +167,9 @@ def fact_from(note: Note, path: str, sha: str, zone: tzinfo) -> tuple[Fact | Non
 
 
 def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
-    """The front matter of a new note, in the order of the format; optional keys only when they say something."""
+    """The front matter of a new note, in the order of the format; optional keys only
+    when they say something.
+    """
     sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
     keys: dict[str, object] = {
         "id": fact.id,
@@ -157,11 +197,14 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
         "origin": fact.origin,
         "end_reason": fact.end_reason,
     }
-    return {key: value for key, value in keys.items() if value or isinstance(value, float)}
+    return {
+        key: value for key, value in keys.items() if value or isinstance(value, float)
+    }
 
 
 def fact_body(text: str, source: str = "", asking: str = "") -> str:
-    """The statement, made inert, and below it the words it came from as an embed (`source` is a turn's key).
+    """The statement, made inert, and below it the words it came from as an embed
+    (`source` is a turn's key).
 
     `asking` is what `reviews.section` wrote of a doubtful one.
     """
@@ -171,7 +214,9 @@ def fact_body(text: str, source: str = "", asking: str = "") -> str:
 
 
 def rewritten(body: str, old: str, new: str, day: str) -> str | None:
-    """`body` saying `new` where it said `old`, which moves under `## History`; None where a person put it otherwise."""
+    """`body` saying `new` where it said `old`, which moves under `## History`; None
+    where a person put it otherwise.
+    """
     before, after = fact_body(old).rstrip("\n"), fact_body(new).rstrip("\n")
     if not body.startswith(before):
         return None
@@ -187,11 +232,15 @@ def rewritten(body: str, old: str, new: str, day: str) -> str | None:
 
 
 COMPUTED = ("stage",)
-"""Keys that engram wrote once and computes now: each goes with the next write to its note."""
+"""Keys that engram wrote once and computes now: each goes with the next write to its
+note.
+"""
 
 
 def keys_to_write(change: Edit | Move) -> dict[str, object]:
-    """The keys that a change gives a note, without those that engram wrote once; none where it is only moved."""
+    """The keys that a change gives a note, without those that engram wrote once; none
+    where it is only moved.
+    """
     if not change.keys and change.body is None:
         return {}
     return {**dict.fromkeys(COMPUTED), **change.keys}
@@ -207,23 +256,34 @@ def _derived_id(path: str, zone: tzinfo) -> str:
 
 
 def reworded(fact: Fact) -> bool:
-    """Whether a note says something else than when it was made, of which its name has the hash (`C7`)."""
+    """Whether a note says something else than when it was made, of which its name has
+    the hash (`C7`).
+    """
     named = _NAMED.search(fact.path)
     return named is not None and not content_hash(fact.text).startswith(named[1])
 
 
 def text_of(body: str) -> str:
-    """The statement in a note's body: without embeds and what stands under `## History` or `## Review`."""
+    """The statement in a note's body: without embeds and what stands under `## History`
+    or `## Review`.
+    """
     aside = _ASIDE.search(body)
     return original(_EMBED.sub("", body[: aside.start()] if aside else body)).strip()
 
 
 def fact_path(
-    fact: Fact, zone: tzinfo, *, taken: Callable[[str], bool], folder: str = "facts", pattern: str = ""
+    fact: Fact,
+    zone: tzinfo,
+    *,
+    taken: Callable[[str], bool],
+    folder: str = "facts",
+    pattern: str = "",
 ) -> str:
-    """`facts/<local date>/<category>-<slug>-<hash8>.md` for a new fact, `review/<the same>` for a doubtful one (`C7`).
+    """`facts/<local date>/<category>-<slug>-<hash8>.md` for a new fact, `review/<the
+    same>` for a doubtful one (`C7`).
 
-    `taken` says whether a path is in use; such a name gets `-2`, `-3` … ValueError if the fact has no date.
+    `taken` says whether a path is in use; such a name gets `-2`, `-3` … ValueError if
+    the fact has no date.
     """
     if fact.created is None:
         message = "a new fact needs its time"
@@ -258,12 +318,16 @@ class _Reader:
                 self._said[key] = (rank, name, value)
 
     def first(self, key: str) -> tuple[str, object]:
-        """The name under which `key` stands in the note, the nearest, and its value; None if it stands nowhere."""
+        """The name under which `key` stands in the note, the nearest, and its value;
+        None if it stands nowhere.
+        """
         _, name, value = self._said.get(key, (0, key, None))
         return name, value
 
     def doubt(self, key: str, message: str) -> None:
-        self.problems.append(Problem("bad-value", f"{key}: {message}", self.path, self.note.line_of(key)))
+        self.problems.append(
+            Problem("bad-value", f"{key}: {message}", self.path, self.note.line_of(key))
+        )
 
     def text(self, key: str) -> str:
         if key not in self._said:
@@ -277,7 +341,10 @@ class _Reader:
     def word(self, key: str, known: tuple[str, ...], default: str) -> str:
         word = self.text(key).casefold()
         if word and word not in known:
-            self.doubt(self.first(key)[0], f"{word!r} is none of {', '.join(known)}; read as {default}")
+            self.doubt(
+                self.first(key)[0],
+                f"{word!r} is none of {', '.join(known)}; read as {default}",
+            )
         return word if word in known else default
 
     def texts(self, key: str) -> list[str]:
@@ -287,7 +354,9 @@ class _Reader:
         return [text for item in _flat(self._said[key][2]) if (text := item.strip())]
 
     def links(self, key: str) -> tuple[str, ...]:
-        """What the links in a list lead to: a note's name or an id; plain text as it is."""
+        """What the links in a list lead to: a note's name or an id; plain text as it
+        is.
+        """
         return tuple(map(_target, self.texts(key)))
 
     def id(self) -> str:
@@ -300,9 +369,17 @@ class _Reader:
 
     def category(self) -> tuple[str, tuple[str, ...]]:
         """The category and the tags; an unknown category becomes a tag of a plain fact."""
-        tags = [tag for text in self.texts("tags") for tag in text.replace("#", " ").replace(",", " ").split()]
+        tags = [
+            tag
+            for text in self.texts("tags")
+            for tag in text.replace("#", " ").replace(",", " ").split()
+        ]
         word = self.text("category").casefold()
-        category, tagged = (word, False) if word in CATEGORIES else _CATEGORIES.get(word, ("fact", bool(word)))
+        category, tagged = (
+            (word, False)
+            if word in CATEGORIES
+            else _CATEGORIES.get(word, ("fact", bool(word)))
+        )
         if tagged and word not in tags:
             tags.append("-".join(word.split()))
         if tagged and word not in _CATEGORIES:
@@ -317,12 +394,18 @@ class _Reader:
         return category, tuple(tags)
 
     def status(self) -> str:
-        """The status; an active note that was moved to `archive/` or `review/` has that folder's."""
+        """The status; an active note that was moved to `archive/` or `review/` has that
+        folder's.
+        """
         word = self.text("status").casefold()
         if word in _STATUSES:
             return _STATUSES[word]
         status = self.word("status", STATUSES, "active")
-        return _FOLDERS.get(self.path.partition("/")[0], status) if status == "active" else status
+        return (
+            _FOLDERS.get(self.path.partition("/")[0], status)
+            if status == "active"
+            else status
+        )
 
     def share(self, key: str, default: float, levels: Mapping[str, float]) -> float:
         """A number from 0 to 1, or a level's word."""
@@ -339,22 +422,33 @@ class _Reader:
         return float(min(1, max(0, value)))
 
     def importance(self) -> float:
-        """A share or a level's word; seed A's 2 to 10 are tenths, seed E's 0 to 3 levels (`E4`), in its own notes."""
+        """A share or a level's word; seed A's 2 to 10 are tenths, seed E's 0 to 3
+        levels (`E4`), in its own notes.
+        """
         value = self.first("importance")[1]
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.companion():
                 return _LEVELS[min(3, max(0, round(value)))]
             if 1 < value <= 10:
                 return value / 10
-        return _LEVELS[1] if value is None and self.companion() else self.share("importance", 0.5, _IMPORTANCE)
+        return (
+            _LEVELS[1]
+            if value is None and self.companion()
+            else self.share("importance", 0.5, _IMPORTANCE)
+        )
 
     def companion(self) -> bool:
         """Whether the note is one of seed E's (`E1`): it alone has such keys."""
-        return "memoryKey" in self.note.keys or str(self.note.keys.get("type")) in _COMPANION
+        return (
+            "memoryKey" in self.note.keys
+            or str(self.note.keys.get("type")) in _COMPANION
+        )
 
     def seeded(self) -> str:
         """The origin that seed E's word for a source stands for, or '' (`E6`)."""
-        return next((_ORIGINS[text] for text in self.texts("source") if text in _ORIGINS), "")
+        return next(
+            (_ORIGINS[text] for text in self.texts("source") if text in _ORIGINS), ""
+        )
 
     def time(self, key: str, *, end: bool = False) -> datetime | None:
         if key not in self._said:
@@ -366,14 +460,18 @@ class _Reader:
         return when
 
     def sources(self) -> list[str]:
-        """The turns' keys, each once; a word that names no turn (other formats: `extraction`) is no source (`A8`)."""
+        """The turns' keys, each once; a word that names no turn (other formats:
+        `extraction`) is no source (`A8`).
+        """
         targets = (_target(text, whole=True) for text in self.texts("source"))
         return list(dict.fromkeys(text for text in targets if "#^" in text))
 
     def pinned(self) -> bool:
         if _PINNING.isdisjoint(self.note.keys):
             return False
-        marks = {str(self.note.keys.get(key, "")) for key in ("ttl_policy", "policyClass")}
+        marks = {
+            str(self.note.keys.get(key, "")) for key in ("ttl_policy", "policyClass")
+        }
         return bool(marks & _NEVER_FADES) or any(
             str(self.note.keys.get(key, "")).casefold() in {"true", "yes", "on", "1"}
             for key in ("pinned", "keep_forever", "protected")
@@ -381,8 +479,15 @@ class _Reader:
 
     def ephemeral(self, created: datetime | None, kind: str) -> datetime | None:
         """When a note that another format calls ephemeral ends (`B16`)."""
-        marked = "ephemeral" in {self.note.keys.get("ttl_policy"), self.note.keys.get("policyClass")}
-        return created + _EPHEMERAL.get(kind, _EPHEMERAL["note"]) if marked and created else None
+        marked = "ephemeral" in {
+            self.note.keys.get("ttl_policy"),
+            self.note.keys.get("policyClass"),
+        }
+        return (
+            created + _EPHEMERAL.get(kind, _EPHEMERAL["note"])
+            if marked and created
+            else None
+        )
 
 
 def _flat(value: object) -> list[str]:
@@ -394,7 +499,9 @@ def _flat(value: object) -> list[str]:
 
 
 def _target(text: str, *, whole: bool = False) -> str:
-    """Where a wikilink leads: the note's name, or `whole` with its block; text that is no link as it is."""
+    """Where a wikilink leads: the note's name, or `whole` with its block; text that is
+    no link as it is.
+    """
     found = _LINK.fullmatch(text) if text.endswith("]]") else None
     if found is None:
         return text

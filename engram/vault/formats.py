@@ -37,20 +37,26 @@ _TITLE_ESCAPE = re.compile(r"\\(.)|&#(\d{1,7});")
 
 
 def time_text(when: datetime, zone: tzinfo) -> str:
-    """`when` in `zone` to the second, without offset; with it in the hour that a clock change repeats."""
+    """`when` in `zone` to the second, without offset; with it in the hour that a clock
+    change repeats.
+    """
     local = when.astimezone(zone).replace(microsecond=0)
     return (local if repeated(local) else local.replace(tzinfo=None)).isoformat()
 
 
 def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | None:
-    """The instant that a person or `time_text` wrote, None if it is none; in UTC, where instants compare.
+    """The instant that a person or `time_text` wrote, None if it is none; in UTC, where
+    instants compare.
 
-    A time without offset is local in `zone`. A date alone is its first instant, or with `end` the first
-    instant of the next day, so that `expires: 2026-12-31` covers the whole day.
+    A time without offset is local in `zone`. A date alone is its first instant, or with
+    `end` the first instant of the next day, so that `expires: 2026-12-31` covers the
+    whole day.
     """
     text = str(value).strip()
     try:
-        when = (_day(text, end=end) if len(text) <= _LONGEST_DATE else None) or datetime.fromisoformat(text)
+        when = (
+            _day(text, end=end) if len(text) <= _LONGEST_DATE else None
+        ) or datetime.fromisoformat(text)
     except ValueError:
         return None
     if not 1 < when.year < 9999:
@@ -59,7 +65,9 @@ def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | 
 
 
 def _day(text: str, *, end: bool) -> datetime | None:
-    """The first instant of the date in `text`, or with `end` of the day after it; None if it is no date."""
+    """The first instant of the date in `text`, or with `end` of the day after it; None
+    if it is no date.
+    """
     try:
         return datetime.combine(date.fromisoformat(text), time()) + timedelta(days=end)
     except (ValueError, OverflowError):
@@ -73,16 +81,25 @@ def repeated(local: datetime) -> bool:
 
 def unused(name: str, taken: Callable[[str], bool]) -> str:
     """`name`, or the first of `name-2`, `name-3` … that is not taken."""
-    return next(free for n in count(1) if not taken(free := name if n == 1 else f"{name}-{n}"))
+    return next(
+        free for n in count(1) if not taken(free := name if n == 1 else f"{name}-{n}")
+    )
 
 
 def title(text: str) -> str:
-    """`text` as part of a callout's title: one line without `%` and `|`, nothing in it is markup."""
+    """`text` as part of a callout's title: one line without `%` and `|`, nothing in it
+    is markup.
+    """
     shown = _TITLE_SIGN.sub(r"\\\g<0>", text)
-    shown = "".join(sign if sign.isprintable() and sign not in "%|" else f"&#{ord(sign)};" for sign in shown)
+    shown = "".join(
+        sign if sign.isprintable() and sign not in "%|" else f"&#{ord(sign)};"
+        for sign in shown
+    )
     bare = shown.lstrip(" ")
     inner = bare.rstrip(" ")
-    return "&#32;" * (len(shown) - len(bare)) + inner + "&#32;" * (len(bare) - len(inner))
+    return (
+        "&#32;" * (len(shown) - len(bare)) + inner + "&#32;" * (len(bare) - len(inner))
+    )
 
 
 def untitled(shown: str) -> str:
@@ -92,12 +109,16 @@ def untitled(shown: str) -> str:
 
 def blocks(body: str) -> dict[str, str]:
     """What stands between the markers in `body`, by their names."""
-    return {found["name"]: found["text"] for found in reversed([*_BLOCK.finditer(body)])}
+    return {
+        found["name"]: found["text"] for found in reversed([*_BLOCK.finditer(body)])
+    }
 
 
 def outside(body: str, name: str = "") -> str:
     """`body` without its blocks and their markers, or without those of one name."""
-    return _BLOCK.sub(lambda found: "" if name in {"", found["name"]} else found[0], body)
+    return _BLOCK.sub(
+        lambda found: "" if name in {"", found["name"]} else found[0], body
+    )
 
 
 def _sign(found: re.Match[str]) -> str:

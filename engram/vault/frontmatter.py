@@ -1,7 +1,8 @@
 """Markdown with front matter: bytes to value and back. The only place that knows YAML.
 
-Reading is tolerant: any bytes give a `Note`, faults are `Problem`s with a line. Writing is a line patch:
-what the caller did not name keeps every byte (row X3). `docs/format.md` is the norm.
+Reading is tolerant: any bytes give a `Note`, faults are `Problem`s with a line. Writing
+is a line patch: what the caller did not name keeps every byte (row X3).
+`docs/format.md` is the norm.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _LIMITS = FilePolicy()
 _LOOSE_FENCE = re.compile(r"---[ \t]+\r?(?:\n|\Z)")
 _DASHES = r"[-\u2010-\u2015\u2212]+[ \t]*\r?(?:\n|\Z)"
 _END = r"(?:\n|\Z)"
-_KEY_LINES = (  # a key with its value on the line, and perhaps more of it below, or with a list or a block below
+# a key with its value on the line, and perhaps more of it below, or with a list or a
+# block below
+_KEY_LINES = (
     rf"(?:[a-z_][a-z0-9_-]*:(?:[ \t]+[^\s|>][^\n]*{_END}|[ \t]*[|>]?[-+]?[ \t]*\r?{_END}(?:-[ \t][^\n]*{_END})*)"
     rf"(?:[ \t]+[^\s][^\n]*{_END})*)+"
 )
@@ -37,9 +40,12 @@ _OUR_KEYS = re.compile(
     r"^(id|category|kind|created|status|confidence|importance|about|source|persona|session|started|ended|turns):",
     re.MULTILINE,
 )
-_MARKERS = tuple(re.compile(rf"^{sign}{{7}}(?:[ \t\r].*)?$", re.MULTILINE) for sign in "<=>")
+_MARKERS = tuple(
+    re.compile(rf"^{sign}{{7}}(?:[ \t\r].*)?$", re.MULTILINE) for sign in "<=>"
+)
 
-# A line as engram and Obsidian write it: a key, or an item of its list, with one plain or quoted word or phrase.
+# A line as engram and Obsidian write it: a key, or an item of its list, with one plain
+# or quoted word or phrase.
 _PLAIN_LINE = re.compile(
     r"^(?:([a-z_]{1,64}):|  -)"
     r'(?: (?:([A-Za-z0-9][\w.,/-]*(?:(?::(?=\d)| (?=\w))[\w.,/-]*)*)|("[ !#-\[\]-~\w]*")))?\n',
@@ -55,7 +61,10 @@ UNREADABLE_KEYS = TORN | {
 """Problems for which no key of a front matter is believed."""
 
 _REFUSED: dict[type[yaml.Token], tuple[str, str]] = {
-    **dict.fromkeys((yaml.AliasToken, yaml.AnchorToken), ("alias", "aliases and anchors are not read")),
+    **dict.fromkeys(
+        (yaml.AliasToken, yaml.AnchorToken),
+        ("alias", "aliases and anchors are not read"),
+    ),
     **dict.fromkeys((yaml.TagToken,), ("tag", "YAML tags are not read")),
     **dict.fromkeys(
         (yaml.DirectiveToken, yaml.DocumentStartToken, yaml.DocumentEndToken),
@@ -73,12 +82,14 @@ _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndTo
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note as it was read. With a problem `keys` is empty: nothing in such a file is believed or written.
+    """A note as it was read. With a problem `keys` is empty: nothing in such a file is
+    believed or written.
 
-    `body` is the text behind the front matter with plain line ends; with a problem it is the text that can be told
-    from the front matter, '' where the file holds no text, and bytes that are not UTF-8 are U+FFFD in it. `front` is
-    the front matter as it stands in the file, None where there is none; `newline` and `bom` are how the file writes
-    them.
+    `body` is the text behind the front matter with plain line ends; with a problem it
+    is the text that can be told from the front matter, '' where the file holds no text,
+    and bytes that are not UTF-8 are U+FFFD in it. `front` is the front matter as it
+    stands in the file, None where there is none; `newline` and `bom` are how the file
+    writes them.
     """
 
     keys: Mapping[str, object] = field(default_factory=dict)
@@ -95,15 +106,18 @@ class Note:
 
     def line_of(self, key: str) -> int | None:
         """The line of a top-level key, None where it cannot be found."""
-        found = re.search(rf"""^["']?{re.escape(key)}["']?[ \t]*:""", self.front or "", re.MULTILINE)
+        found = re.search(
+            rf"""^["']?{re.escape(key)}["']?[ \t]*:""", self.front or "", re.MULTILINE
+        )
         return None if found is None else 2 + found.string.count("\n", 0, found.start())
 
 
 class FrontMatter(BaseHandler):
     """python-frontmatter's handler for our notes: a fence is a line of exactly `---`.
 
-    YAML with the scalars of its 1.2 core schema: true and false, null, whole and decimal numbers; all else
-    is text, so `NO`, `12:30`, `01234` and dates stay what the person typed.
+    YAML with the scalars of its 1.2 core schema: true and false, null, whole and
+    decimal numbers; all else is text, so `NO`, `12:30`, `01234` and dates stay what the
+    person typed.
     """
 
     FM_BOUNDARY = re.compile(r"^---(?:\r?\n|\Z)", re.MULTILINE)
@@ -133,13 +147,14 @@ class _FlawError(Exception):
 class _Loader(yaml.CSafeLoader):
     """libyaml without any guess at types: scalars arrive as text."""
 
-    yaml_implicit_resolvers = {}  # noqa: RUF012  the base class declares it as an instance's
+    yaml_implicit_resolvers = {}  # noqa: RUF012
 
 
 def read(raw: bytes, policy: FilePolicy = _LIMITS, *, ours: bool = True) -> Note:
     """The note in `raw` (row X3): never raises, never hangs, whatever the bytes.
 
-    In a note that is not `ours` keys at the top without a fence are a person's text, in ours they are a problem.
+    In a note that is not `ours` keys at the top without a fence are a person's text, in
+    ours they are a problem.
     """
     problems: tuple[Problem, ...] = ()
     try:
@@ -166,19 +181,31 @@ def read(raw: bytes, policy: FilePolicy = _LIMITS, *, ours: bool = True) -> Note
     return Note(keys, body.replace("\r\n", "\n"), problems, newline, bom, front)
 
 
-def edit(raw: bytes, keys: Mapping[str, object], body: str | None = None, policy: FilePolicy = _LIMITS) -> bytes:
+def edit(
+    raw: bytes,
+    keys: Mapping[str, object],
+    body: str | None = None,
+    policy: FilePolicy = _LIMITS,
+) -> bytes:
     """`raw` with these keys set and, if given, this body; None deletes a key (row X3).
 
-    Only the lines of keys whose value changes are replaced, new keys are added behind the last one; every
-    other byte stays. Raises ConflictError where the note has a problem or a form that lines cannot patch.
+    Only the lines of keys whose value changes are replaced, new keys are added behind
+    the last one; every other byte stays. Raises ConflictError where the note has a
+    problem or a form that lines cannot patch.
     """
     note = read(raw, policy)
     if note.problems:
         first = note.problems[0]
-        raise ConflictError(first.message, where=f"line {first.line}", fix="Mend the note; it was left alone.")
+        raise ConflictError(
+            first.message,
+            where=f"line {first.line}",
+            fix="Mend the note; it was left alone.",
+        )
     gone = {key for key, value in keys.items() if value is None and key in note.keys}
     said = {key: value for key, value in keys.items() if value is not None}
-    changed = {key: value for key, value in said.items() if not _stands(note.keys, key, value)} | dict.fromkeys(gone)
+    changed = {
+        key: value for key, value in said.items() if not _stands(note.keys, key, value)
+    } | dict.fromkeys(gone)
     wanted = note.body if body is None else body.replace("\r\n", "\n")
     if not changed and wanted == note.body:
         return raw
@@ -186,31 +213,57 @@ def edit(raw: bytes, keys: Mapping[str, object], body: str | None = None, policy
     if wanted != note.body:
         close += note.newline if close.endswith("-") else ""
         tail = wanted.replace("\n", note.newline)
-    new = (head + _patched(note.front or "", changed, note.newline) + close + tail).encode("utf-8", "replace")
-    _check(new, {key: value for key, value in {**note.keys, **changed}.items() if key not in gone}, wanted, policy)
+    new = (
+        head + _patched(note.front or "", changed, note.newline) + close + tail
+    ).encode("utf-8", "replace")
+    _check(
+        new,
+        {
+            key: value
+            for key, value in {**note.keys, **changed}.items()
+            if key not in gone
+        },
+        wanted,
+        policy,
+    )
     return new
 
 
 def emit(keys: Mapping[str, object], body: str) -> bytes:
-    """A new note in the style Obsidian itself writes: keys in the order given, two-space block lists.
+    """A new note in the style Obsidian itself writes: keys in the order given,
+    two-space block lists.
 
-    Links and text that YAML would take for something else are quoted, numbers have at most two decimals,
-    keys with None are left out, and the file ends in exactly one newline.
+    Links and text that YAML would take for something else are quoted, numbers have at
+    most two decimals, keys with None are left out, and the file ends in exactly one
+    newline.
     """
-    lines = [line for key, value in keys.items() if value is not None for line in key_lines(quoted(key), value)]
+    lines = [
+        line
+        for key, value in keys.items()
+        if value is not None
+        for line in key_lines(quoted(key), value)
+    ]
     text = "\n".join(["---", *lines, "---", plain_text(body).rstrip("\n")]).rstrip("\n")
     return f"{text}\n".encode("utf-8", "replace")
 
 
 def _text(raw: bytes, policy: FilePolicy) -> str:
     if len(raw) > policy.note_bytes:
-        raise _FlawError("too-large", f"the note is larger than {policy.note_bytes} bytes", None)
+        raise _FlawError(
+            "too-large", f"the note is larger than {policy.note_bytes} bytes", None
+        )
     if (at := raw.find(b"\0")) >= 0:
-        raise _FlawError("binary", "the file is no text: it holds NUL bytes", raw.count(b"\n", 0, at) + 1)
+        raise _FlawError(
+            "binary",
+            "the file is no text: it holds NUL bytes",
+            raw.count(b"\n", 0, at) + 1,
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise _FlawError(NOT_UTF_8, "the file is not UTF-8", raw.count(b"\n", 0, fault.start) + 1) from fault
+        raise _FlawError(
+            NOT_UTF_8, "the file is not UTF-8", raw.count(b"\n", 0, fault.start) + 1
+        ) from fault
 
 
 def _refuse_conflict(text: str) -> None:
@@ -223,7 +276,11 @@ def _refuse_conflict(text: str) -> None:
         if found is None:
             return
         first, at = first or found.start() + 1, found.end()
-    raise _FlawError("conflict", "the note holds unresolved conflict markers", text.count("\n", 0, first) + 1)
+    raise _FlawError(
+        "conflict",
+        "the note holds unresolved conflict markers",
+        text.count("\n", 0, first) + 1,
+    )
 
 
 def _split(text: str, handler: FrontMatter, *, ours: bool) -> tuple[str | None, str]:
@@ -232,23 +289,31 @@ def _split(text: str, handler: FrontMatter, *, ours: bool) -> tuple[str | None, 
         if _LOOSE_FENCE.match(text):
             raise _FlawError("fence", "the first line must be exactly '---'")
         if ours and _keys_without_fence(text):
-            raise _FlawError("no-fence", "keys stand at the top, but the first line is not '---'")
+            raise _FlawError(
+                "no-fence", "keys stand at the top, but the first line is not '---'"
+            )
         return None, text
     try:
         return handler.split(text)
     except ValueError:
-        raise _FlawError("no-fence-end", "the front matter is not closed by a line '---'") from None
+        raise _FlawError(
+            "no-fence-end", "the front matter is not closed by a line '---'"
+        ) from None
 
 
 def _keys_without_fence(text: str) -> bool:
-    """Whether the note begins with keys of ours, as where an edit took the fence away: `persona`, or any two."""
+    """Whether the note begins with keys of ours, as where an edit took the fence away:
+    `persona`, or any two.
+    """
     found = _BARE_KEYS.match(text)
     names = set(_OUR_KEYS.findall(found["keys"])) if found else set()
     return len(names) > 1 or "persona" in names
 
 
-def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa: FBT001  private, one caller
-    """What stands before the keys, the line that closes them, and the rest; with new fences if asked."""
+def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa: FBT001
+    """What stands before the keys, the line that closes them, and the rest; with new
+    fences if asked.
+    """
     if note.front is None:
         bom = _BOM if note.bom else ""
         line = f"---{note.newline}" if fence else ""
@@ -260,18 +325,26 @@ def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa:
 
 
 def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
-    """What libyaml would read, five times as fast, where every line is a `_PLAIN_LINE`; else None."""
+    """What libyaml would read, five times as fast, where every line is a `_PLAIN_LINE`;
+    else None.
+    """
     many = fm.count("\n")
-    if 3 * many >= policy.nodes or policy.nesting < 2 or len(fm) * 4 > policy.front_matter_bytes:
+    if (
+        3 * many >= policy.nodes
+        or policy.nesting < 2
+        or len(fm) * 4 > policy.front_matter_bytes
+    ):
         return None
     lines = _PLAIN_LINE.findall(fm)
-    if len(lines) != many or fm[-1:] not in {"", "\n"}:  # a line is another's, or is not closed
+    # a line is another's, or is not closed
+    if len(lines) != many or fm[-1:] not in {"", "\n"}:
         return None
     keys: dict[str, Any] = {}
     key = ""
     for name, word, phrase in lines:
         value = resolved(word) if word else phrase[1:-1] if phrase else None
-        if value is None and (word or not name):  # a null that is written, an item that is not
+        # a null that is written, an item that is not
+        if value is None and (word or not name):
             return None
         if name and name not in keys:
             keys[key := name] = value
@@ -289,11 +362,14 @@ def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
 def _guard(fm: str, policy: FilePolicy) -> None:
     """Refuse before parsing: size, depth, node count, aliases, tags, several documents.
 
-    libyaml's scanner keeps its state on the heap; its composer recurses and would overflow the stack on
-    deep nesting. So the tokens are looked at first.
+    libyaml's scanner keeps its state on the heap; its composer recurses and would
+    overflow the stack on deep nesting. So the tokens are looked at first.
     """
     if len(fm.encode()) > policy.front_matter_bytes:
-        raise _FlawError("too-long", f"the front matter is longer than {policy.front_matter_bytes} bytes")
+        raise _FlawError(
+            "too-long",
+            f"the front matter is longer than {policy.front_matter_bytes} bytes",
+        )
     depth = nodes = 0
     for token in _tokens(fm):
         kind = type(token)
@@ -306,7 +382,9 @@ def _guard(fm: str, policy: FilePolicy) -> None:
         elif kind in _REFUSED:
             raise _FlawError(*_REFUSED[kind], _line(fm, token.start_mark))
         if depth > policy.nesting or nodes > policy.nodes:
-            raise _FlawError("too-deep", "the front matter is nested too deep or has too many values")
+            raise _FlawError(
+                "too-deep", "the front matter is nested too deep or has too many values"
+            )
 
 
 def _tokens(fm: str) -> Iterator[Any]:
@@ -332,7 +410,11 @@ def _compose(fm: str) -> yaml.MappingNode | None:
 def _bad_yaml(fm: str, fault: yaml.YAMLError) -> _FlawError:
     mark = getattr(fault, "problem_mark", None)
     what = getattr(fault, "problem", None) or getattr(fault, "reason", "")
-    return _FlawError("bad-yaml", f"the front matter is not valid YAML: {what}", _line(fm, mark) if mark else 2)
+    return _FlawError(
+        "bad-yaml",
+        f"the front matter is not valid YAML: {what}",
+        _line(fm, mark) if mark else 2,
+    )
 
 
 def _line(fm: str, mark: yaml.Mark) -> int:
@@ -344,9 +426,15 @@ def _mapping(fm: str, node: yaml.MappingNode) -> dict[str, Any]:
     keys: dict[str, Any] = {}
     for name, value in node.value:
         if not isinstance(name, yaml.ScalarNode):
-            raise _FlawError("bad-yaml", "a key must be plain text", _line(fm, name.start_mark))
+            raise _FlawError(
+                "bad-yaml", "a key must be plain text", _line(fm, name.start_mark)
+            )
         if name.value in keys:
-            raise _FlawError("duplicate-key", f"the key {name.value!r} stands twice", _line(fm, name.start_mark))
+            raise _FlawError(
+                "duplicate-key",
+                f"the key {name.value!r} stands twice",
+                _line(fm, name.start_mark),
+            )
         keys[name.value] = _value(fm, value)
     return keys
 
@@ -366,43 +454,69 @@ def _stands(keys: Mapping[str, object], key: str, value: object) -> bool:
 
 
 def _canonical(value: object) -> object:
-    """The value as a new note would write it, for comparison; a nested one is only equal to itself."""
+    """The value as a new note would write it, for comparison; a nested one is only
+    equal to itself.
+    """
     try:
         return key_lines("", value)
     except TypeError:
         return value
 
 
-def _check(new: bytes, keys: Mapping[str, object], body: str, policy: FilePolicy) -> None:
-    """Read the patched bytes back; ConflictError unless they say exactly what was asked."""
+def _check(
+    new: bytes, keys: Mapping[str, object], body: str, policy: FilePolicy
+) -> None:
+    """Read the patched bytes back; ConflictError unless they say exactly what was
+    asked.
+    """
     note = read(new, policy)
-    same = note.keys.keys() == keys.keys() and all(_stands(note.keys, *pair) for pair in keys.items())
+    same = note.keys.keys() == keys.keys() and all(
+        _stands(note.keys, *pair) for pair in keys.items()
+    )
     if note.problems or note.body != body or not same:
-        raise ConflictError("the note cannot be patched line by line", fix="Write its front matter plainly.")
+        raise ConflictError(
+            "the note cannot be patched line by line",
+            fix="Write its front matter plainly.",
+        )
 
 
 def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
-    """The front matter with `changed` applied; a chunk is a key's text up to the next key."""
+    """The front matter with `changed` applied; a chunk is a key's text up to the next
+    key.
+    """
     tree = _compose(front)
     pairs = tree.value if tree else []
     if tree and (tree.flow_style or any(key.start_mark.column for key, _ in pairs)):
-        raise ConflictError("the front matter is not written as lines of 'key: value'", fix="Write it so.")
+        raise ConflictError(
+            "the front matter is not written as lines of 'key: value'",
+            fix="Write it so.",
+        )
     starts = [key.start_mark.index for key, _ in pairs] + [len(front)]
     chunks = [front[: starts[0]]]
     for (key, node), start, end in zip(pairs, starts, starts[1:], strict=False):
         chunk = front[start:end]
         if key.value in changed:
-            chunk = _rewritten(_Chunk(chunk, start, key, node), changed[key.value], newline)
+            chunk = _rewritten(
+                _Chunk(chunk, start, key, node), changed[key.value], newline
+            )
         chunks.append(chunk)
     known = {key.value for key, _ in pairs}
-    fresh = {key: value for key, value in changed.items() if key not in known and value is not None}
-    lines = [line for key, value in fresh.items() for line in key_lines(quoted(key), value)]
+    fresh = {
+        key: value
+        for key, value in changed.items()
+        if key not in known and value is not None
+    }
+    lines = [
+        line for key, value in fresh.items() for line in key_lines(quoted(key), value)
+    ]
     return "".join([*chunks, *(line + newline for line in lines)])
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """One key of the front matter with all its lines; `start` is its place in the front matter."""
+    """One key of the front matter with all its lines; `start` is its place in the front
+    matter.
+    """
 
     text: str
     start: int
@@ -415,12 +529,21 @@ class _Chunk:
         return self.text[: self.key.end_mark.index - self.start]
 
     def value_end(self) -> int:
-        """Where the value's last visible character ends; behind the colon if there is none."""
+        """Where the value's last visible character ends; behind the colon if there is
+        none.
+        """
         colon = self.text.index(":", len(self.name)) + 1
-        return max(colon, len(self.text[: _last(self.node) - self.start].rstrip()) if _last(self.node) else 0)
+        return max(
+            colon,
+            len(self.text[: _last(self.node) - self.start].rstrip())
+            if _last(self.node)
+            else 0,
+        )
 
     def lines_end(self) -> int:
-        """Where the value's last line ends; blank lines and comments behind it are not the value's."""
+        """Where the value's last line ends; blank lines and comments behind it are not
+        the value's.
+        """
         end = at = self.line_end(self.value_end())
         while at < len(self.text):
             line = self.text[at : (at := self.line_end(at))].strip()
@@ -436,40 +559,64 @@ class _Chunk:
 def _last(node: yaml.Node) -> int:
     """Where the last written scalar or bracket of `node` ends; 0 if nothing is written."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-        parts = [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+        parts = [
+            part
+            for item in node.value
+            for part in (item if isinstance(item, tuple) else (item,))
+        ]
         return max(map(_last, parts), default=0)
     return node.end_mark.index if node.end_mark.index > node.start_mark.index else 0
 
 
 def _rewritten(chunk: _Chunk, value: object, newline: str) -> str:
-    """The chunk with a new value: the person's key, end-of-line comment and following lines stay."""
+    """The chunk with a new value: the person's key, end-of-line comment and following
+    lines stay.
+    """
     end = chunk.lines_end()
     tail = chunk.text[end:]
     if value is None:
         return tail
     if isinstance(value, list | tuple) and value and (kept := _kept_items(chunk, end)):
         head, indent, items = kept
-        lines = [_taken(items, item) or f"{indent}- {scalar(item)}{newline}" for item in value]
+        lines = [
+            _taken(items, item) or f"{indent}- {scalar(item)}{newline}"
+            for item in value
+        ]
         return head + "".join(lines) + tail
-    behind = chunk.text[chunk.value_end() : chunk.line_end(chunk.value_end())].rstrip("\r\n")
+    behind = chunk.text[chunk.value_end() : chunk.line_end(chunk.value_end())].rstrip(
+        "\r\n"
+    )
     first, *rest = key_lines(chunk.name, value)
-    return newline.join([first + (behind if behind.lstrip().startswith("#") else ""), *rest]) + newline + tail
+    return (
+        newline.join(
+            [first + (behind if behind.lstrip().startswith("#") else ""), *rest]
+        )
+        + newline
+        + tail
+    )
 
 
-def _kept_items(chunk: _Chunk, end: int) -> tuple[str, str, list[tuple[str, str]]] | None:
-    """A block list of scalars as its first line, its indent, and (canonical value, source lines) per item.
+def _kept_items(
+    chunk: _Chunk, end: int
+) -> tuple[str, str, list[tuple[str, str]]] | None:
+    """A block list of scalars as its first line, its indent, and (canonical value,
+    source lines) per item.
 
     None where the old value is anything else. Comment lines above an item belong to it.
     """
     node = chunk.node
     if not isinstance(node, yaml.SequenceNode) or node.flow_style or not node.value:
         return None
-    if not all(isinstance(item, yaml.ScalarNode) and _last(item) for item in node.value):
+    if not all(
+        isinstance(item, yaml.ScalarNode) and _last(item) for item in node.value
+    ):
         return None
     at = len(head := chunk.text[: chunk.line_end(0)])
     items = []
     for item in node.value:
-        upto = min(end, chunk.line_end(len(chunk.text[: _last(item) - chunk.start].rstrip())))
+        upto = min(
+            end, chunk.line_end(len(chunk.text[: _last(item) - chunk.start].rstrip()))
+        )
         value = item.value if item.style else resolved(item.value)
         items.append((scalar("" if value is None else value), chunk.text[at:upto]))
         at = upto

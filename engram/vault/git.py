@@ -1,9 +1,12 @@
-"""git: each operation a commit of its own files, in a vault that is a repository; through the `git` binary.
+"""git: each operation a commit of its own files, in a vault that is a repository;
+through the `git` binary.
 
-It adds and commits paths of ours and nothing else: nothing is ever amended, rebased, reset, stashed or pushed,
-and no program that the repository's configuration names is run (`git_process`). While the user merges, rebases or
-holds the index nothing is touched, nor ever what the user has staged; what is due then is committed later. What
-git itself changes in the vault, as with a checkout, is told from what people do (`checked_out`).
+It adds and commits paths of ours and nothing else: nothing is ever amended, rebased,
+reset, stashed or pushed, and no program that the repository's configuration names is
+run (`git_process`). While the user merges, rebases or holds the index nothing is
+touched, nor ever what the user has staged; what is due then is committed later. What
+git itself changes in the vault, as with a checkout, is told from what people do
+(`checked_out`).
 """
 
 from __future__ import annotations
@@ -39,10 +42,20 @@ BUSY = (
 """What stands in the git folder while the user is in the middle of something."""
 
 INDEX_LOCK = "index.lock"
-AWAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-", "BISECT_LOG", "detached HEAD")
-"""What the user is in the middle of while the files of another time stand in the vault."""
+AWAY = (
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-",
+    "BISECT_LOG",
+    "detached HEAD",
+)
+"""What the user is in the middle of while the files of another time stand in the vault.
+"""
 SEEN = "git-seen"
-"""The file, beside that of what waits, that holds the stamp of the files that are known."""
+"""The file, beside that of what waits, that holds the stamp of the files that are
+known.
+"""
 
 DETACHED = re.compile(rb"[0-9a-f]{40,64}\s*")
 
@@ -50,13 +63,17 @@ _ARGUMENTS = 65536
 """Letters that a command line takes without doubt."""
 
 DUE, ADDED = "due", "added"
-"""What is noted of a path: it is to be committed; it was new, and we put it into the index."""
+"""What is noted of a path: it is to be committed; it was new, and we put it into the
+index.
+"""
 
 
 class Git:
-    """The repository of one vault; `waiting` remembers, beside the vault, what is to be committed later.
+    """The repository of one vault; `waiting` remembers, beside the vault, what is to be
+    committed later.
 
-    `filtered` says of which notes no commit is made, or is ''; `taken` tells of stale locks that were removed.
+    `filtered` says of which notes no commit is made, or is ''; `taken` tells of stale
+    locks that were removed.
     """
 
     def __init__(self, root: Path, waiting: Path, policy: FilePolicy) -> None:
@@ -73,8 +90,12 @@ class Git:
         self._configured: list[tuple[str, str]] = []
 
     @classmethod
-    def of(cls, root: Path, waiting: Path, policy: FilePolicy | None = None) -> Git | None:
-        """The vault's own repository; None where the vault is none, as inside a larger one, or there is no git."""
+    def of(
+        cls, root: Path, waiting: Path, policy: FilePolicy | None = None
+    ) -> Git | None:
+        """The vault's own repository; None where the vault is none, as inside a larger
+        one, or there is no git.
+        """
         git = cls(root, waiting, policy or FilePolicy())
         if not (root / ".git").exists():
             return None
@@ -90,15 +111,20 @@ class Git:
 
     def busy(self) -> str | None:
         """What the user is in the middle of, or None."""
-        if mark := next((mark for mark in BUSY if os.path.lexists(self._folder / mark)), None):
+        if mark := next(
+            (mark for mark in BUSY if os.path.lexists(self._folder / mark)), None
+        ):
             return f"{mark}, {self._of_lock()}" if mark == INDEX_LOCK else mark
         with suppress(EngramError):
             if DETACHED.fullmatch(disk.read(self._folder / "HEAD")):
-                return "detached HEAD"  # what is committed there goes with the next checkout
+                # what is committed there goes with the next checkout
+                return "detached HEAD"
         return None
 
     def away(self) -> str:
-        """Why the files may be those of another time, so that nothing may be concluded from them; or ''."""
+        """Why the files may be those of another time, so that nothing may be concluded
+        from them; or ''.
+        """
         why = self.busy() or ""
         return why if why.startswith(AWAY) else ""
 
@@ -118,14 +144,21 @@ class Git:
         )
 
     def _take_stale_locks(self) -> None:
-        """Remove locks that a git left which was killed, or lost its power: old ones that no process can own."""
+        """Remove locks that a git left which was killed, or lost its power: old ones
+        that no process can own.
+        """
         for name in (INDEX_LOCK, "HEAD.lock", f"{self._branch()}.lock"):
             lock = self._folder / name
             with suppress(OSError, EngramError):
                 age = time.time() - lock.lstat().st_mtime
-                if age >= self.policy.git_lock_minutes * 60 and not git_process.held_open(lock, self.root):
+                if (
+                    age >= self.policy.git_lock_minutes * 60
+                    and not git_process.held_open(lock, self.root)
+                ):
                     disk.remove(lock)
-                    self.taken.append(f"removed {lock}, {age / 60:.0f} minutes old, which no process held")
+                    self.taken.append(
+                        f"removed {lock}, {age / 60:.0f} minutes old, which no process held"
+                    )
 
     def _branch(self) -> str:
         """The reference that HEAD names, else HEAD."""
@@ -134,10 +167,12 @@ class Git:
                 return os.fsdecode(disk.read(self._folder / "HEAD")[5:].strip())
         return "HEAD"
 
-    # -- what git itself changed ----------------------------------------------------------------------
+    # -- what git itself changed -------------------------------------------------------
 
     def stamp(self) -> str:
-        """What changes with every checkout, stash, reset or merge; '' where the repository cannot be read."""
+        """What changes with every checkout, stash, reset or merge; '' where the
+        repository cannot be read.
+        """
         try:
             head = disk.read(self._folder / "HEAD").decode(errors="replace").strip()
             index = (self._folder / "index").lstat()
@@ -157,7 +192,9 @@ class Git:
         return stamp if stamp and (locked or stamp != self._seen()) else ""
 
     def saw(self, stamp: str, commit: str = "") -> None:
-        """The files of this stamp are known, unless git is at work again; `commit` is HEAD's, asked for if absent."""
+        """The files of this stamp are known, unless git is at work again; `commit` is
+        HEAD's, asked for if absent.
+        """
         if not self.at_work and stamp == self.stamp():
             with suppress(EngramError):
                 commit = commit or self._head()
@@ -168,9 +205,13 @@ class Git:
         return self._last_seen()[0]
 
     def _last_seen(self) -> tuple[str, str]:
-        """The stamp of the files that are known and the commit that HEAD was then, '' for what nobody knows."""
+        """The stamp of the files that are known and the commit that HEAD was then, ''
+        for what nobody knows.
+        """
         with suppress(EngramError):
-            stamp, _, commit = disk.read(self._seen_file).decode(errors="replace").partition("\n")
+            stamp, _, commit = (
+                disk.read(self._seen_file).decode(errors="replace").partition("\n")
+            )
             return stamp, commit
         return "", ""
 
@@ -180,7 +221,8 @@ class Git:
         return self._run("rev-parse", "--verify", "HEAD").decode().strip()
 
     def checked_out(self, paths: Collection[str]) -> set[str]:
-        """Those of the paths that stand, or are absent, as git left them: nobody edited or deleted them by hand.
+        """Those of the paths that stand, or are absent, as git left them: nobody edited
+        or deleted them by hand.
 
         While git is at work, or does not answer, that is all of them.
         """
@@ -194,13 +236,21 @@ class Git:
         return {path for path in paths if states.get(path, "  ")[1] == " "}
 
     def deleted(self, paths: Collection[str]) -> set[str]:
-        """Those of the absent `paths` that a person deleted through git since `saw`: with `git rm`, or in a commit.
+        """Those of the absent `paths` that a person deleted through git since `saw`:
+        with `git rm`, or in a commit.
 
-        Only where HEAD is on the same branch and moved forward along its history, or not at all. What a checkout, a
-        reset, a rebase or a commit of engram's took away is no deletion; nor is anything while git does not answer.
+        Only where HEAD is on the same branch and moved forward along its history, or
+        not at all. What a checkout, a reset, a rebase or a commit of engram's took away
+        is no deletion; nor is anything while git does not answer.
         """
         stamp, last = self._last_seen()
-        if not paths or not last or self.at_work or self.away() or not stamp.startswith("ref: "):
+        if (
+            not paths
+            or not last
+            or self.at_work
+            or self.away()
+            or not stamp.startswith("ref: ")
+        ):
             return set()
         if self.stamp().rsplit(" ", 3)[0] != stamp.rsplit(" ", 3)[0]:
             return set()
@@ -208,15 +258,23 @@ class Git:
             head = self._head()
             if self._run("rev-list", "-1", f"{head}..{last}"):
                 return set()
-            staged = {path for path, state in self._changed(paths).items() if state[0] == "D"}
+            staged = {
+                path for path, state in self._changed(paths).items() if state[0] == "D"
+            }
             how = ("--format=", "--name-only", "-z", "--no-renames", "--diff-filter=D")
             theirs = ("--invert-grep", "--grep=^Engram-Op: ")
-            listing = self._run("log", *how, *theirs, f"{last}..{head}") if head != last else b""
+            listing = (
+                self._run("log", *how, *theirs, f"{last}..{head}")
+                if head != last
+                else b""
+            )
         except EngramError:
             return set()
-        return staged | {os.fsdecode(name.strip(b"\n")) for name in listing.split(b"\0")}.intersection(paths)
+        return staged | {
+            os.fsdecode(name.strip(b"\n")) for name in listing.split(b"\0")
+        }.intersection(paths)
 
-    # -- commits --------------------------------------------------------------------------------------
+    # -- commits -----------------------------------------------------------------------
 
     def waits(self) -> bool:
         """Whether something is still to be committed."""
@@ -228,10 +286,12 @@ class Git:
         disk.append(self.waiting, _notes(kind, paths), set())
 
     def commit(self, paths: Iterable[str], subject: str, op: str, run: str = "") -> str:
-        """Commit these paths, and those that waited; the commit's hash, '' where there is nothing to commit.
+        """Commit these paths, and those that waited; the commit's hash, '' where there
+        is nothing to commit.
 
-        A run's commit is by what it is taken back, so it holds its own paths alone. What cannot be committed now
-        waits, so '' also while the user is in the middle of something. Raises StorageError.
+        A run's commit is by what it is taken back, so it holds its own paths alone.
+        What cannot be committed now waits, so '' also while the user is in the middle
+        of something. Raises StorageError.
         """
         self._take_stale_locks()
         own, noted, added = set(paths), self._noted(DUE), self._noted(ADDED)
@@ -244,7 +304,9 @@ class Git:
             self._begin()
             if self._run("ls-files", "--unmerged", "-z"):
                 return ""
-            found, left = self._commit(self._unfiltered(due), added, _message(subject, op, run))
+            found, left = self._commit(
+                self._unfiltered(due), added, _message(subject, op, run)
+            )
         except EngramError:
             if self.busy():
                 return ""
@@ -254,13 +316,20 @@ class Git:
         self._leave((noted - due).union(left), added - due)
         return found
 
-    def _commit(self, due: Collection[str], added: Collection[str], message: Sequence[str]) -> tuple[str, list[str]]:
+    def _commit(
+        self, due: Collection[str], added: Collection[str], message: Sequence[str]
+    ) -> tuple[str, list[str]]:
         """The commit's hash, and the paths that wait, since the user has staged them.
 
-        Only what is new is added to the index, and noted before: if the process ends in between, it is ours.
+        Only what is new is added to the index, and noted before: if the process ends in
+        between, it is ours.
         """
         states = self._changed(due)
-        left = [path for path, state in states.items() if state[0] not in " ?" and path not in added]
+        left = [
+            path
+            for path, state in states.items()
+            if state[0] not in " ?" and path not in added
+        ]
         changed = sorted(states.keys() - left)
         if not changed:
             return "", left
@@ -269,20 +338,35 @@ class Git:
             self.note(new, ADDED)
             self._run("add", *from_list, given=_listed(new))
         self._run(
-            "commit", "--quiet", "--no-verify", "--allow-empty", "--only", *message, *from_list, given=_listed(changed)
+            "commit",
+            "--quiet",
+            "--no-verify",
+            "--allow-empty",
+            "--only",
+            *message,
+            *from_list,
+            given=_listed(changed),
         )
         return self._run("rev-parse", "HEAD").decode().strip(), left
 
     def _unfiltered(self, paths: Collection[str]) -> set[str]:
-        """Those of the paths that may be committed as they stand: no filter is run, and some may not be left out.
+        """Those of the paths that may be committed as they stand: no filter is run, and
+        some may not be left out.
 
-        What git-crypt or LFS is required for would go into the repository in plain words, or whole.
+        What git-crypt or LFS is required for would go into the repository in plain
+        words, or whole.
         """
         self.filtered = ""
-        required = {name for name, required in git_process.filters(self._configured).items() if required}
+        required = {
+            name
+            for name, required in git_process.filters(self._configured).items()
+            if required
+        }
         if not required:
             return set(paths)
-        told = self._run("check-attr", "-z", "--stdin", "filter", given=_listed(sorted(paths))).split(b"\0")
+        told = self._run(
+            "check-attr", "-z", "--stdin", "filter", given=_listed(sorted(paths))
+        ).split(b"\0")
         left = {
             os.fsdecode(path): os.fsdecode(value)
             for path, value in zip(told[::3], told[2::3], strict=False)
@@ -297,16 +381,29 @@ class Git:
         return set(paths) - left.keys()
 
     def _changed(self, paths: Collection[str]) -> dict[str, str]:
-        """Those of the paths that git would commit, changed, new or gone, and not ignored; with git's two letters."""
+        """Those of the paths that git would commit, changed, new or gone, and not
+        ignored; with git's two letters.
+        """
         few = sum(map(len, paths)) < _ARGUMENTS
         within = ["--", *sorted(paths)] if few else []
-        how = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
+        how = (
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=all",
+        )
         listing = self._run("status", *how, *within)
-        entries = {os.fsdecode(entry[3:]): entry[:2].decode() for entry in listing.split(b"\0") if entry}
+        entries = {
+            os.fsdecode(entry[3:]): entry[:2].decode()
+            for entry in listing.split(b"\0")
+            if entry
+        }
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
 
     def run_kept(self, run: str) -> RecordedRun:
-        """What a run did, from its commit: for undoing what the history does not hold any more (`X6`).
+        """What a run did, from its commit: for undoing what the history does not hold
+        any more (`X6`).
 
         NotFoundError where no commit carries this run.
         """
@@ -314,8 +411,14 @@ class Git:
         self._begin()
         commit = self._run("log", *grep).decode().strip() if run.isalnum() else ""
         if not commit:
-            raise NotFoundError("no commit carries this run", where=run, fix="`git log` shows what there is.")
-        listing = self._run("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--no-renames", commit)
+            raise NotFoundError(
+                "no commit carries this run",
+                where=run,
+                fix="`git log` shows what there is.",
+            )
+        listing = self._run(
+            "diff-tree", "-r", "-z", "--root", "--no-commit-id", "--no-renames", commit
+        )
         parts = listing.split(b"\0")
         steps: list[FileStep] = []
         contents: dict[str, bytes] = {}
@@ -325,11 +428,14 @@ class Git:
             was, now = self._blob(old, kind != "A"), self._blob(new, kind != "D")
             contents[disk.sha256(was)] = was
             before, after = ("" if kind == "A" else name), ("" if kind == "D" else name)
-            sha_was, sha_now = disk.sha256(was) if before else "", disk.sha256(now) if after else ""
+            sha_was, sha_now = (
+                disk.sha256(was) if before else "",
+                disk.sha256(now) if after else "",
+            )
             steps.append(FileStep(before, after, sha_was, sha_now, len(now)))
         return RecordedRun(run, tuple(steps), contents)
 
-    def _blob(self, name: str, there: bool) -> bytes:  # noqa: FBT001  private, two callers
+    def _blob(self, name: str, there: bool) -> bytes:  # noqa: FBT001
         return self._run("cat-file", "blob", name) if there else b""
 
     def _noted(self, kind: str) -> set[str]:
@@ -350,24 +456,34 @@ class Git:
         """Only these still wait."""
         if due:
             disk.make_folders(self.waiting.parent)
-            disk.write_derived(self.waiting, _notes(DUE, sorted(due)) + _notes(ADDED, sorted(added)))
+            disk.write_derived(
+                self.waiting, _notes(DUE, sorted(due)) + _notes(ADDED, sorted(added))
+            )
         elif self.waiting.exists():
             disk.remove(self.waiting)
 
     def _begin(self) -> None:
-        """From now on git has its time, and what its configuration names is switched off."""
+        """From now on git has its time, and what its configuration names is switched
+        off.
+        """
         self._until = time.monotonic() + self.seconds
         self._settings = git_process.fixed(git_process.version())
         self._configured = git_process.parsed(self._run("config", "--list", "-z"))
         self._settings = (*self._settings, *git_process.switched_off(self._configured))
 
     def _run(self, *words: str, given: bytes = b"") -> bytes:
-        """What git answers; StorageError where it refuses. No program of the configuration is run."""
-        return git_process.run(self.root, words, self._settings, given, self._until, self.seconds)
+        """What git answers; StorageError where it refuses. No program of the
+        configuration is run.
+        """
+        return git_process.run(
+            self.root, words, self._settings, given, self._until, self.seconds
+        )
 
 
 def _message(subject: str, op: str, run: str) -> list[str]:
-    trailers = "\n".join(f"Engram-{name}: {value}" for name, value in (("Op", op), ("Run", run)) if value)
+    trailers = "\n".join(
+        f"Engram-{name}: {value}" for name, value in (("Op", op), ("Run", run)) if value
+    )
     return ["-m", f"engram: {' '.join(subject.split())}", "-m", trailers]
 
 

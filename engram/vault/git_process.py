@@ -1,9 +1,10 @@
 """Run `git` so that nothing which the repository's configuration names is executed.
 
-Hooks, the file-system monitor, signing, editors, pagers, credential helpers, transports and diff programs are
-switched off by fixed settings; content filters and hooks of the configuration by one setting for each that
-`git config --list` names. All of them are handed over as `GIT_CONFIG_KEY_<n>`, which, unlike `-c`, can name every
-filter. Reading the configuration executes nothing.
+Hooks, the file-system monitor, signing, editors, pagers, credential helpers, transports
+and diff programs are switched off by fixed settings; content filters and hooks of the
+configuration by one setting for each that `git config --list` names. All of them are
+handed over as `GIT_CONFIG_KEY_<n>`, which, unlike `-c`, can name every filter. Reading
+the configuration executes nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ ENVIRONMENT = {
 }
 
 FSYNC, FSYNC_OLD = ("core.fsync", "all"), ("core.fsyncObjectFiles", "true")
-"""Makes objects, index and references durable since git 2.36; before, only loose objects could be."""
+"""Makes objects, index and references durable since git 2.36; before, only loose
+objects could be.
+"""
 FSYNC_SINCE, KEYS_SINCE = (2, 36), (2, 31)
 
 _TRUE = frozenset(("true", "yes", "on", "1", ""))
@@ -73,9 +76,16 @@ _TRUE = frozenset(("true", "yes", "on", "1", ""))
 
 @cache
 def version() -> tuple[int, int]:
-    """Major and minor version of the installed git; (0, 0) where there is none, or it does not say."""
+    """Major and minor version of the installed git; (0, 0) where there is none, or it
+    does not say.
+    """
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(["git", "version"], capture_output=True, check=False, timeout=10)  # noqa: S607
+        done = subprocess.run(
+            ["git", "version"],  # noqa: S607
+            capture_output=True,
+            check=False,
+            timeout=10,
+        )
         if found := re.search(rb"(\d+)\.(\d+)", done.stdout):
             return int(found[1]), int(found[2])
     return 0, 0
@@ -87,76 +97,121 @@ def fixed(known: tuple[int, int]) -> Settings:
 
 
 def parsed(listing: bytes) -> list[tuple[str, str]]:
-    """Names and values of `git config --list -z`; the value of a name that stands alone is ''."""
+    """Names and values of `git config --list -z`; the value of a name that stands alone
+    is ''.
+    """
     pairs = (entry.partition(b"\n") for entry in listing.split(b"\0") if entry)
     return [(os.fsdecode(name), os.fsdecode(value)) for name, _, value in pairs]
 
 
 def filters(configured: Iterable[tuple[str, str]]) -> dict[str, bool]:
-    """The names of the content filters, and whether the repository requires them: git-crypt and LFS do."""
+    """The names of the content filters, and whether the repository requires them:
+    git-crypt and LFS do.
+    """
     found: dict[str, bool] = {}
     for name, value in configured:
         section, _, rest = name.partition(".")
         driver, dot, key = rest.rpartition(".")
         if section == "filter" and dot:
-            required = value.lower() in _TRUE if key == "required" else found.get(driver, False)
+            required = (
+                value.lower() in _TRUE
+                if key == "required"
+                else found.get(driver, False)
+            )
             found[driver] = required
     return found
 
 
 def switched_off(configured: Iterable[tuple[str, str]]) -> Settings:
-    """A setting for each filter and hook that the configuration names, by which it is not run."""
+    """A setting for each filter and hook that the configuration names, by which it is
+    not run.
+    """
     configured = list(configured)
     off: list[tuple[str, str]] = []
     for driver in filters(configured):
-        off += [(f"filter.{driver}.{key}", "") for key in ("clean", "smudge", "process")]
+        off += [
+            (f"filter.{driver}.{key}", "") for key in ("clean", "smudge", "process")
+        ]
         off.append((f"filter.{driver}.required", "false"))
-    hooks = {name.rpartition(".")[0] for name, _ in configured if name.startswith("hook.") and name.count(".") > 1}
+    hooks = {
+        name.rpartition(".")[0]
+        for name, _ in configured
+        if name.startswith("hook.") and name.count(".") > 1
+    }
     return [*off, *((f"{hook}.enabled", "false") for hook in sorted(hooks))]
 
 
 def environment(root: Path, settings: Settings) -> dict[str, str]:
-    """The environment of a call: ours without what leads git elsewhere, with these settings.
+    """The environment of a call: ours without what leads git elsewhere, with these
+    settings.
 
     Raises StorageError where git is too old to be told of them one by one.
     """
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | ENVIRONMENT
-    env["GIT_CEILING_DIRECTORIES"] = str(root.parent)  # a larger repository around the vault is none of ours
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    } | ENVIRONMENT
+    # a larger repository around the vault is none of ours
+    env["GIT_CEILING_DIRECTORIES"] = str(root.parent)
     env["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (key, value) in enumerate(settings):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env
 
 
-def run(root: Path, words: Sequence[str], settings: Settings, given: bytes, until: float, seconds: float) -> bytes:
-    """What `git <words>` answers in `root`; StorageError where it refuses, or takes longer than `until` (monotonic).
+def run(
+    root: Path,
+    words: Sequence[str],
+    settings: Settings,
+    given: bytes,
+    until: float,
+    seconds: float,
+) -> bytes:
+    """What `git <words>` answers in `root`; StorageError where it refuses, or takes
+    longer than `until` (monotonic).
 
-    `given` goes to its standard input. One that takes too long is asked to end, and killed `seconds` later.
+    `given` goes to its standard input. One that takes too long is asked to end, and
+    killed `seconds` later.
     """
     command = ["git", "--no-pager", *words]
     if version() < KEYS_SINCE:  # it does not know the variables
         if any("=" in key for key, _ in settings):
             fix = "Give the filter a name without `=`, or install a newer git."
-            raise StorageError("git is too old to leave a filter out", where=str(root), fix=fix)
+            raise StorageError(
+                "git is too old to leave a filter out", where=str(root), fix=fix
+            )
         options = [word for key, value in settings for word in ("-c", f"{key}={value}")]
         command = ["git", "--no-pager", *options, *words]
     pipe = subprocess.PIPE
     env: Mapping[str, str] = environment(root, settings)
     try:
-        with subprocess.Popen(command, cwd=root, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:  # noqa: S603  words of ours; paths come as a list on stdin
+        with subprocess.Popen(  # noqa: S603
+            command, cwd=root, env=env, stdin=pipe, stdout=pipe, stderr=pipe
+        ) as process:
             said, told = _heard(process, root, given, until, seconds)
     except OSError as fault:
-        raise StorageError("git cannot be run", where=str(root), fix="Look whether it is installed.") from fault
+        raise StorageError(
+            "git cannot be run", where=str(root), fix="Look whether it is installed."
+        ) from fault
     if process.returncode:
         lines = told.decode(errors="replace").strip().splitlines()
-        raise StorageError("git refused", where=lines[0] if lines else words[0], fix="Run `git status` in the vault.")
+        raise StorageError(
+            "git refused",
+            where=lines[0] if lines else words[0],
+            fix="Run `git status` in the vault.",
+        )
     return said
 
 
 def _heard(
-    process: subprocess.Popen[bytes], root: Path, given: bytes, until: float, seconds: float
+    process: subprocess.Popen[bytes],
+    root: Path,
+    given: bytes,
+    until: float,
+    seconds: float,
 ) -> tuple[bytes, bytes]:
-    """What git says in the time it has; StorageError. One that is asked to end takes its locks away."""
+    """What git says in the time it has; StorageError. One that is asked to end takes
+    its locks away.
+    """
     try:
         return process.communicate(given, max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -165,19 +220,25 @@ def _heard(
             process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
-        raise StorageError("git takes too long", where=str(root), fix="Run `git status` in the vault.") from None
+        raise StorageError(
+            "git takes too long", where=str(root), fix="Run `git status` in the vault."
+        ) from None
 
 
 def held_open(lock: Path, root: Path) -> str:
-    """Which process may own a lock file of the repository in `root`, as far as this user may look; '' if none.
+    """Which process may own a lock file of the repository in `root`, as far as this
+    user may look; '' if none.
 
-    It has the file open, or it is a git that works in the vault: git closes its lock while an editor is open.
+    It has the file open, or it is a git that works in the vault: git closes its lock
+    while an editor is open.
     """
     for process in sorted(_processes()):
         with suppress(OSError, ValueError):
             name = (process / "comm").read_text(errors="replace").strip()
             where = str((process / "cwd").readlink())
-            if name.startswith("git") and (where == str(root) or where.startswith(f"{root}/")):
+            if name.startswith("git") and (
+                where == str(root) or where.startswith(f"{root}/")
+            ):
                 return f"process {process.name} ({name})"
             if any(_leads_to(entry, lock) for entry in (process / "fd").iterdir()):
                 return f"process {process.name} ({name})"

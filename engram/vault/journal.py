@@ -1,8 +1,10 @@
-"""The durable turn journal: a turn is acknowledged when its line is on the disk, and not before.
+"""The durable turn journal: a turn is acknowledged when its line is on the disk, and
+not before.
 
-A folder of segments, files of JSON lines. Each line carries a CRC and a sequence number and is one of
-`turn`, `settle`, `park` or `bury`; the last three name turns by number, so batches may end in any order.
-Callers that arrive while a sync runs share the next one.
+A folder of segments, files of JSON lines. Each line carries a CRC and a sequence number
+and is one of `turn`, `settle`, `park` or `bury`; the last three name turns by number,
+so batches may end in any order. Callers that arrive while a sync runs share the next
+one.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _BODY = len(_CRC) + len('00000000",')
 
 @dataclass(frozen=True, slots=True)
 class ParkedBatch:
-    """A batch that failed and waits: its turns' numbers, tries so far, when to try again, why; whether in its file."""
+    """A batch that failed and waits: its turns' numbers, tries so far, when to try
+    again, why; whether in its file.
+    """
 
     seqs: tuple[int, ...]
     attempts: int
@@ -42,7 +46,9 @@ class ParkedBatch:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A dead letter: a batch nobody tries again by itself. Its turns stay here until they are settled."""
+    """A dead letter: a batch nobody tries again by itself. Its turns stay here until
+    they are settled.
+    """
 
     turns: tuple[tuple[int, FiledTurn], ...]
     attempts: int
@@ -51,7 +57,9 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class UnfiledTurns:
-    """What is not yet in the vault: `turns` by number, the parked ones too; dead letters; faults found."""
+    """What is not yet in the vault: `turns` by number, the parked ones too; dead
+    letters; faults found.
+    """
 
     turns: tuple[tuple[int, FiledTurn], ...] = ()
     parked: tuple[ParkedBatch, ...] = ()
@@ -61,7 +69,9 @@ class UnfiledTurns:
 
 @dataclass(slots=True)
 class _UnsettledTurn:
-    """A turn not yet settled: the segment and the length of its line, and the state of its batch if it has one."""
+    """A turn not yet settled: the segment and the length of its line, and the state of
+    its batch if it has one.
+    """
 
     filed: FiledTurn
     segment: int
@@ -81,7 +91,8 @@ class _WriteGroup:
 
 
 class Journal:
-    """The journal in `folder`. Call `replay` once, first; the rest may be called from any thread.
+    """The journal in `folder`. Call `replay` once, first; the rest may be called from
+    any thread.
 
     `degraded` is '' or says why the disk last refused; it heals with the next success.
     """
@@ -91,7 +102,10 @@ class Journal:
         self.policy = policy
         self.degraded = ""
         gate = threading.Lock()
-        self._turnstile, self._gathered = threading.Condition(gate), threading.Condition(gate)
+        self._turnstile, self._gathered = (
+            threading.Condition(gate),
+            threading.Condition(gate),
+        )
         self._group = _WriteGroup()
         self._crowd = 1
         self._busy = False
@@ -101,14 +115,15 @@ class Journal:
         self._held: dict[int, _UnsettledTurn] = {}
         self._seq = 0
 
-    # -- reading ------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------
 
     def replay(self) -> UnfiledTurns:
         """Read the journal, sync what was read, and say what is not settled.
 
-        Faults are values with a byte position; every line that can be read counts. A turn that was
-        refused for a failing disk may be here too, and again from a second try: `(session, id)` twice is
-        one turn, the later line. Raises StorageError.
+        Faults are values with a byte position; every line that can be read counts. A
+        turn that was refused for a failing disk may be here too, and again from a
+        second try: `(session, id)` twice is one turn, the later line. Raises
+        StorageError.
         """
         disk.make_folders(self.folder)
         problems: list[Problem] = []
@@ -118,18 +133,26 @@ class Journal:
                 records, faults = _parse(disk.read(path), path.name)
                 pending.add(path)
                 problems += faults
-                self._segments[number] = any(fault.code == "journal-damage" for fault in faults)
+                self._segments[number] = any(
+                    fault.code == "journal-damage" for fault in faults
+                )
                 for record, size in records:
                     self._seq = max(self._seq, record["seq"])
                     if record["kind"] == "turn":
-                        older = latest.get((record["session"], record["id"]), record["seq"])
+                        older = latest.get(
+                            (record["session"], record["id"]), record["seq"]
+                        )
                         latest[record["session"], record["id"]] = record["seq"]
                         if older != record["seq"]:
                             self._held.pop(older, None)
                     self._apply(record, number, size)
         for number, path in self._paths(".damaged"):
             self._newest = max(self._newest, number)
-            problems.append(Problem("journal-kept", "a damaged journal segment was set aside", path.name))
+            problems.append(
+                Problem(
+                    "journal-kept", "a damaged journal segment was set aside", path.name
+                )
+            )
         self._newest = max(self._newest, *self._segments, 0)
         return self._backlog(problems)
 
@@ -148,42 +171,78 @@ class Journal:
             if batch["kind"] == "park":
                 at = datetime.fromisoformat(batch["retry_at"])
                 filed = batch.get("filed", False)
-                parked.append(ParkedBatch(tuple(seqs), batch["attempts"], at, batch["reason"], filed))
+                parked.append(
+                    ParkedBatch(
+                        tuple(seqs), batch["attempts"], at, batch["reason"], filed
+                    )
+                )
             else:
                 turns = tuple((seq, self._held[seq].filed) for seq in seqs)
                 dead.append(DeadLetter(turns, batch["attempts"], batch["reason"]))
         buried = {seq for letter in dead for seq, _ in letter.turns}
-        waiting = tuple((seq, held.filed) for seq, held in self._held.items() if seq not in buried)
+        waiting = tuple(
+            (seq, held.filed) for seq, held in self._held.items() if seq not in buried
+        )
         return UnfiledTurns(waiting, tuple(parked), tuple(dead), tuple(problems))
 
-    # -- writing ------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------
 
     def append(self, turns: Sequence[FiledTurn]) -> tuple[int, ...]:
-        """Store turns durably; their numbers, in order. After a StorageError none of them counts."""
+        """Store turns durably; their numbers, in order. After a StorageError none of
+        them counts.
+        """
         return self._commit([_turn_record(filed) for filed in turns])
 
     def settle(self, seqs: Sequence[int], outcome: str = "") -> None:
-        """These turns are durable in the vault, or need not be; segments that hold no others go."""
+        """These turns are durable in the vault, or need not be; segments that hold no
+        others go.
+        """
         self._commit([{"kind": "settle", "seqs": list(seqs), "outcome": outcome}])
 
-    def park(self, seqs: Sequence[int], attempts: int, retry_at: datetime, reason: str, *, filed: bool = False) -> None:
-        """These turns, `filed` or not, failed `attempts` times as one batch and wait until `retry_at`."""
-        state = {"attempts": attempts, "retry_at": retry_at.isoformat(), "reason": reason, "filed": filed}
+    def park(
+        self,
+        seqs: Sequence[int],
+        attempts: int,
+        retry_at: datetime,
+        reason: str,
+        *,
+        filed: bool = False,
+    ) -> None:
+        """These turns, `filed` or not, failed `attempts` times as one batch and wait
+        until `retry_at`.
+        """
+        state = {
+            "attempts": attempts,
+            "retry_at": retry_at.isoformat(),
+            "reason": reason,
+            "filed": filed,
+        }
         self._commit([{"kind": "park", "seqs": list(seqs), **state}])
 
     def bury(self, seqs: Sequence[int], attempts: int, reason: str) -> None:
         """These turns are a dead letter; `park` brings them back."""
-        self._commit([{"kind": "bury", "seqs": list(seqs), "attempts": attempts, "reason": reason}])
+        self._commit(
+            [
+                {
+                    "kind": "bury",
+                    "seqs": list(seqs),
+                    "attempts": attempts,
+                    "reason": reason,
+                }
+            ]
+        )
 
     def close(self) -> None:
         """Let go of the open segment."""
         with self._turnstile:
             self._close()
 
-    # -- group commit -------------------------------------------------------------------------------
+    # -- group commit ------------------------------------------------------------------
 
     def _commit(self, records: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
-        """Number the records, write them with those of others, and return when they are on the disk."""
+        """Number the records, write them with those of others, and return when they are
+        on the disk.
+        """
         if not records:
             return ()
         tails = [_tail(record) for record in records]
@@ -203,34 +262,45 @@ class Journal:
                 else:
                     self._lead()
         if group.fault is not None:
-            raise StorageError(group.fault.what, where=group.fault.where, fix=group.fault.fix)
+            raise StorageError(
+                group.fault.what, where=group.fault.where, fix=group.fault.fix
+            )
         return seqs
 
     def _lead(self) -> None:
-        """Write the waiting group; the turnstile is open meanwhile, so that the next one can gather."""
+        """Write the waiting group; the turnstile is open meanwhile, so that the next
+        one can gather.
+        """
         self._busy = True
         if self._crowd > 1:
-            self._gathered.wait_for(lambda: self._group.callers >= self._crowd, self.policy.gather_seconds)
+            self._gathered.wait_for(
+                lambda: self._group.callers >= self._crowd, self.policy.gather_seconds
+            )
         group, self._group = self._group, _WriteGroup()
         self._crowd = group.callers
         group.fault = StorageError("the write was interrupted", where=str(self.folder))
         try:
             group.fault = self._unlocked(self._write, group.lines)
             self.degraded = str(group.fault or "")
-            self._crowd += self._group.callers  # who came during the sync belongs to the crowd as well
+            # who came during the sync belongs to the crowd as well
+            self._crowd += self._group.callers
             if group.fault is None:
                 for record, line in zip(group.records, group.lines, strict=True):
                     self._apply(record, self._newest, len(line))
             group.done = True
             self._turnstile.notify_all()
-            if group.fault is None and any(record["kind"] == "settle" for record in group.records):
+            if group.fault is None and any(
+                record["kind"] == "settle" for record in group.records
+            ):
                 self.degraded = str(self._unlocked(self._tidy) or "")
         finally:
             group.done = True
             self._busy = False
             self._turnstile.notify_all()
 
-    def _unlocked(self, work: Callable[..., None], *values: object) -> EngramError | None:
+    def _unlocked(
+        self, work: Callable[..., None], *values: object
+    ) -> EngramError | None:
         """The fault of `work`, done with the turnstile open."""
         self._turnstile.release()
         try:
@@ -245,7 +315,9 @@ class Journal:
         """What a durable record says of the turns that are held."""
         if record["kind"] == "turn":
             known = self._held.get(record["seq"])
-            self._held[record["seq"]] = _UnsettledTurn(_filed(record), segment, size, known.batch if known else None)
+            self._held[record["seq"]] = _UnsettledTurn(
+                _filed(record), segment, size, known.batch if known else None
+            )
             return
         for seq in record["seqs"]:
             if record["kind"] == "settle":
@@ -253,10 +325,12 @@ class Journal:
             elif seq in self._held:
                 self._held[seq].batch = record
 
-    # -- segments -----------------------------------------------------------------------------------
+    # -- segments ----------------------------------------------------------------------
 
     def _write(self, lines: Iterable[bytes]) -> None:
-        """Append durably to the open segment, or to a new one when it is full or failed."""
+        """Append durably to the open segment, or to a new one when it is full or
+        failed.
+        """
         if self._log is not None and self._log.size >= self.policy.segment_bytes:
             self._close()
         if self._log is None:
@@ -270,9 +344,11 @@ class Journal:
             raise
 
     def _tidy(self) -> None:
-        """Remove old segments, the oldest first and durably, since a younger one settles its turns.
+        """Remove old segments, the oldest first and durably, since a younger one
+        settles its turns.
 
-        A few turns that stay long would hold back all younger segments: they are written again.
+        A few turns that stay long would hold back all younger segments: they are
+        written again.
         """
         needed = {held.segment for held in self._held.values()}
         old = sorted(number for number in self._segments if number != self._newest)
@@ -293,8 +369,15 @@ class Journal:
 
     def _carry(self) -> None:
         """Write what is held once more, under its own numbers."""
-        lines = [_line(seq, _tail(_turn_record(held.filed))) for seq, held in self._held.items()]
-        batches = {held.batch["seq"]: held.batch for held in self._held.values() if held.batch is not None}
+        lines = [
+            _line(seq, _tail(_turn_record(held.filed)))
+            for seq, held in self._held.items()
+        ]
+        batches = {
+            held.batch["seq"]: held.batch
+            for held in self._held.values()
+            if held.batch is not None
+        }
         lines += [_line(seq, _tail(batch)) for seq, batch in batches.items()]
         self._write(lines)
         for held in self._held.values():
@@ -310,7 +393,11 @@ class Journal:
 
     def _paths(self, ending: str) -> list[tuple[int, Path]]:
         """The segments with that ending, oldest first."""
-        return sorted((int(path.stem), path) for path in self.folder.glob(f"*{ending}") if path.stem.isdigit())
+        return sorted(
+            (int(path.stem), path)
+            for path in self.folder.glob(f"*{ending}")
+            if path.stem.isdigit()
+        )
 
 
 # ---------------------------------------------------------------------------------------------- lines
@@ -352,10 +439,14 @@ def _line(seq: int, tail: bytes) -> bytes:
     return b'{"crc":"%08x",%b' % (zlib.crc32(body), body)
 
 
-def _parse(raw: bytes, name: str) -> tuple[list[tuple[dict[str, Any], int]], list[Problem]]:
-    """The records of a segment with their lengths, and the stretches that cannot be read.
+def _parse(
+    raw: bytes, name: str
+) -> tuple[list[tuple[dict[str, Any], int]], list[Problem]]:
+    """The records of a segment with their lengths, and the stretches that cannot be
+    read.
 
-    At the end of a segment such a stretch is what an interrupted write leaves, elsewhere it is damage.
+    At the end of a segment such a stretch is what an interrupted write leaves,
+    elsewhere it is damage.
     """
     records: list[tuple[dict[str, Any], int]] = []
     faults: list[Problem] = []
@@ -367,12 +458,24 @@ def _parse(raw: bytes, name: str) -> tuple[list[tuple[dict[str, Any], int]], lis
             bad = position if bad is None else bad
         else:
             if bad is not None:
-                faults.append(Problem("journal-damage", f"bytes {bad} to {position} cannot be read", name))
+                faults.append(
+                    Problem(
+                        "journal-damage",
+                        f"bytes {bad} to {position} cannot be read",
+                        name,
+                    )
+                )
                 bad = None
             records.append((record, len(line)))
         position += len(line)
     if bad is not None:
-        faults.append(Problem("journal-torn", f"the end, from byte {bad} of {position}, cannot be read", name))
+        faults.append(
+            Problem(
+                "journal-torn",
+                f"the end, from byte {bad} of {position}, cannot be read",
+                name,
+            )
+        )
     return records, faults
 
 
@@ -384,5 +487,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
         crc = int(line[len(_CRC) : _BODY - 2], 16)
     except ValueError:
         return None
-    record: dict[str, Any] | None = json.loads(line) if zlib.crc32(line[_BODY:]) == crc else None
+    record: dict[str, Any] | None = (
+        json.loads(line) if zlib.crc32(line[_BODY:]) == crc else None
+    )
     return record

@@ -1,10 +1,13 @@
-"""What a place in the vault means, what is passed over, and the walk that looks at everything once.
+"""What a place in the vault means, what is passed over, and the walk that looks at
+everything once.
 
-A path here is relative to the vault, with `/` between its parts. Nothing is opened and no link is followed.
+A path here is relative to the vault, with `/` between its parts. Nothing is opened and
+no link is followed.
 
-A file system allows any bytes in a name but `/` and NUL. Python holds those that are not UTF-8 as lone surrogates,
-which neither SQLite nor JSON nor a note can hold. Such a name never leaves this module as it is: `is_text` tells it,
-the file is a problem of code `name`, and `shown` writes it for a person.
+A file system allows any bytes in a name but `/` and NUL. Python holds those that are
+not UTF-8 as lone surrogates, which neither SQLite nor JSON nor a note can hold. Such a
+name never leaves this module as it is: `is_text` tells it, the file is a problem of
+code `name`, and `shown` writes it for a person.
 """
 
 from __future__ import annotations
@@ -20,27 +23,54 @@ from engram.core.records import Problem
 
 Kind = Literal["fact", "session", "note"]
 
-FOLDERS: dict[str, Kind] = {"facts": "fact", "archive": "fact", "review": "fact", "sessions": "session"}
+FOLDERS: dict[str, Kind] = {
+    "facts": "fact",
+    "archive": "fact",
+    "review": "fact",
+    "sessions": "session",
+}
 """The folders whose files have a form of ours; all other Markdown is the user's own."""
 
 NOT_INDEXED = frozenset(
-    {"artifacts", "boxes", "entities", "macros", "traces", "state", "views", "templates", "Home.md", "spine.md"}
+    {
+        "artifacts",
+        "boxes",
+        "entities",
+        "macros",
+        "traces",
+        "state",
+        "views",
+        "templates",
+        "Home.md",
+        "spine.md",
+    }
 )
-"""Names at the top of the vault that hold no memory of their own: some repeat a turn, others list the facts."""
+"""Names at the top of the vault that hold no memory of their own: some repeat a turn,
+others list the facts.
+"""
 
 IGNORED = (
     "4913", "*~", ".*.sw?", "#*#", ".#*", "*.tmp", "*.part", ".~*", "~$*", ".goutputstream-*", ".syncthing.*"
 )  # fmt: skip
-"""What editors and sync tools leave for a moment; hidden files are passed over with them."""
+"""What editors and sync tools leave for a moment; hidden files are passed over with
+them.
+"""
 
 READ_AGAIN = -1
 """No file has this inode: a stat that holds it differs from every other."""
 
-_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, line ends, signs that turn the direction of writing, and bytes that are not UTF-8."""
+_UNSHOWN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters, line ends, signs that turn the direction of writing, and bytes
+that are not UTF-8.
+"""
 
 _IGNORED = re.compile("|".join(["\\..*", *map(fnmatch.translate, IGNORED)]), re.DOTALL)
-_CONFLICT_COPY = re.compile(r"\.sync-conflict-\d{8}-\d{6}|conflicted copy|\(conflict\b|_conflict-\d{8}", re.IGNORECASE)
+_CONFLICT_COPY = re.compile(
+    r"\.sync-conflict-\d{8}-\d{6}|conflicted copy|\(conflict\b|_conflict-\d{8}",
+    re.IGNORECASE,
+)
 _INT64 = 0x7FFF_FFFF_FFFF_FFFF
 
 
@@ -63,9 +93,11 @@ Seen = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a look at the disk found: the files that are not as they were known, each with its stat.
+    """What a look at the disk found: the files that are not as they were known, each
+    with its stat.
 
-    `known` loses those that are still there. `unseen` holds folders that could not be read: no word on what is below.
+    `known` loses those that are still there. `unseen` holds folders that could not be
+    read: no word on what is below.
     """
 
     files: dict[str, Stat] = field(default_factory=dict)
@@ -77,7 +109,11 @@ class Walk:
 def kind_of(path: str) -> Kind | None:
     """What the file at `path` is, or None if it is passed over."""
     parts = path.split("/")
-    if not path.lower().endswith(".md") or parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts)):
+    if (
+        not path.lower().endswith(".md")
+        or parts[0] in NOT_INDEXED
+        or any(map(_IGNORED.fullmatch, parts))
+    ):
         return None
     return kind_at(path)
 
@@ -101,7 +137,9 @@ def passed_over(path: str) -> bool:
 
 
 def is_conflict_copy(path: str) -> bool:
-    """Whether a sync tool named the file as the losing side of a conflict (Syncthing, Dropbox, Obsidian, …)."""
+    """Whether a sync tool named the file as the losing side of a conflict (Syncthing,
+    Dropbox, Obsidian, …).
+    """
     return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
 
 
@@ -136,19 +174,22 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def stat_of(result: os.stat_result) -> Stat:
-    """The three values; an inode is cut to 63 bits, which is what the catalogue can hold."""
+    """The three values; an inode is cut to 63 bits, which is what the catalogue can
+    hold.
+    """
     return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
 
 
 def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Walk:
-    """Every indexable file at or below `path` with its stat; `root` is absolute and free of symbolic links.
+    """Every indexable file at or below `path` with its stat; `root` is absolute and
+    free of symbolic links.
 
     Those of which `known` has the very stat are taken out of it, and not told.
     """
     found = Walk(known={} if known is None else known)
     start = f"{root}/{path}" if path else root
     try:
-        if any(os.path.islink(f"{root}/{folder}") for folder in above(path)):  # noqa: PTH114  a Path costs ten times as much
+        if any(os.path.islink(f"{root}/{folder}") for folder in above(path)):  # noqa: PTH114
             return found
         what = os.lstat(start)
     except (FileNotFoundError, NotADirectoryError):
@@ -181,9 +222,19 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
                 for entry in entries:
                     name = entry.name
                     path = prefix + name
-                    plain = deep and name[-3:] == ".md" and name[0].isalnum() and name.isascii()
-                    ours = plain and entry.is_file(follow_symlinks=False)  # nearly every file, never passed over
-                    if not ours and not _IGNORED.fullmatch(name) and (prefix or name not in NOT_INDEXED):
+                    plain = (
+                        deep
+                        and name[-3:] == ".md"
+                        and name[0].isalnum()
+                        and name.isascii()
+                    )
+                    # nearly every file, never passed over
+                    ours = plain and entry.is_file(follow_symlinks=False)
+                    if (
+                        not ours
+                        and not _IGNORED.fullmatch(name)
+                        and (prefix or name not in NOT_INDEXED)
+                    ):
                         ours = _look_at(root, entry, path, folders, found)
                     if ours:
                         try:
@@ -204,8 +255,12 @@ def _not_seen(found: Walk, path: str, fault: OSError) -> None:
     found.problems.append(Problem("unreadable", why, shown(path) or "."))
 
 
-def _look_at(root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk) -> bool:
-    """Whether this is a file to be indexed; a folder is put on the list, of a link it is seen where it leads."""
+def _look_at(
+    root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk
+) -> bool:
+    """Whether this is a file to be indexed; a folder is put on the list, of a link it
+    is seen where it leads.
+    """
     if entry.is_symlink():
         _look_at_link(root, path, found)
     elif entry.is_dir(follow_symlinks=False):
@@ -225,11 +280,17 @@ def _note(found: Walk, path: str, what: os.stat_result) -> None:
 
 
 def _look_at_link(root: str, path: str, found: Walk) -> None:
-    """A link inside the vault is passed over, for its target is met anyway; one that leads out is reported."""
+    """A link inside the vault is passed over, for its target is met anyway; one that
+    leads out is reported.
+    """
     target = os.path.realpath(f"{root}/{path}")
     if not target.startswith(f"{root}/"):
         found.problems.append(
-            Problem("symlink-out", "this link leads out of the vault and is not followed", shown(path))
+            Problem(
+                "symlink-out",
+                "this link leads out of the vault and is not followed",
+                shown(path),
+            )
         )
 
 

@@ -1,7 +1,9 @@
-"""Notes that wait for a person: how a case is written and how the tick in it is read (rows X8, X9).
+"""Notes that wait for a person: how a case is written and how the tick in it is read
+(rows X8, X9).
 
-Below a heading `## Review` stand a sentence, the words in question and one box for each way out. What stands
-above it, the statement, is never read as an answer; a statement cannot hold that heading.
+Below a heading `## Review` stand a sentence, the words in question and one box for each
+way out. What stands above it, the statement, is never read as an answer; a statement
+cannot hold that heading.
 """
 
 from __future__ import annotations
@@ -52,19 +54,20 @@ _NEXT = re.compile(r"^#{1,2} ", re.MULTILINE)
 _ASK = "This waits for you: "
 _ASKED = re.compile(rf"^{_ASK}[^\n]*\n\s*(?:^>[^\n]*\n?)*", re.MULTILINE)
 _BOX = re.compile(
-    r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^\]\n])\][ \t]+(" + "|".join(LABELS.values()) + r")\b[. \t]*([^\n]*)\n?",
+    r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^\]\n])\][ \t]+("
+    + "|".join(LABELS.values())
+    + r")\b[. \t]*([^\n]*)\n?",
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
 
 
 def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
-    """The part of a note that asks: why it waits, the words in question, a box for each answer.
+    """The part of a note that asks: why it waits, the words in question, a box for each
+    answer.
 
-    >>> print(section("no evidence in the turn"), end="")
-    ## Review
-    <BLANKLINE>
-    This waits for you: no evidence in the turn. Tick one box and save; it is done at once.
+    >>> print(section("no evidence in the turn"), end="") ## Review <BLANKLINE> This
+    waits for you: no evidence in the turn. Tick one box and save; it is done at once.
     <BLANKLINE>
     - [ ] Keep it
     - [ ] Drop it
@@ -72,16 +75,26 @@ def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
     reason = inert(" ".join(why.split())).rstrip(".")
     parts = ["## Review", f"{_ASK}{reason}. Tick one box and save; it is done at once."]
     parts += [_quoted(quote)] if quote.strip() else []
-    return "\n\n".join([*parts, "\n".join(f"- [ ] {LABELS[answer]}" for answer in answers)]) + "\n"
+    return (
+        "\n\n".join(
+            [*parts, "\n".join(f"- [ ] {LABELS[answer]}" for answer in answers)]
+        )
+        + "\n"
+    )
 
 
 def conflict(
-    new: Fact, old: Fact, why: str, now: datetime, zone: tzinfo, quotes: Mapping[str, str] | None = None
+    new: Fact,
+    old: Fact,
+    why: str,
+    now: datetime,
+    zone: tzinfo,
+    quotes: Mapping[str, str] | None = None,
 ) -> Create:
     """The note that asks which of two memories is true now; both have their `path`.
 
-    `quotes` holds the words that they come from, by id. The pair decides the name and the id, whatever its
-    order, so that nothing is asked twice.
+    `quotes` holds the words that they come from, by id. The pair decides the name and
+    the id, whatever its order, so that nothing is asked twice.
     """
     path = f"{FOLDER}/conflict-{slug(new.text, _SLUG_BYTES)}-{content_hash(_pair(new.id, old.id))[:8]}.md"
     keys: dict[str, object] = {
@@ -95,22 +108,30 @@ def conflict(
         "end_reason": why,
     }
     shown = [
-        _shown(word, fact, zone, (quotes or {}).get(fact.id, "")) for word, fact in (("Newer", new), ("Older", old))
+        _shown(word, fact, zone, (quotes or {}).get(fact.id, ""))
+        for word, fact in (("Newer", new), ("Older", old))
     ]
     return Create(path, keys, "\n".join([*shown, section(why, answers=CONFLICT)]), why)
 
 
 def case_id(first: str, second: str) -> str:
-    """The id of the case about two memories, in either order; its time is that of the younger id."""
+    """The id of the case about two memories, in either order; its time is that of the
+    younger id.
+    """
     times = [ulid_time(one) for one in (first, second) if is_ulid(one)]
-    return ulid(max(times, default=datetime(1970, 1, 1, tzinfo=UTC)), f"conflict\n{_pair(first, second)}")
+    return ulid(
+        max(times, default=datetime(1970, 1, 1, tzinfo=UTC)),
+        f"conflict\n{_pair(first, second)}",
+    )
 
 
 def ticked(body: str) -> list[str]:
     """The answers whose boxes are ticked, in order, each once."""
     section_of = _section(body)
     boxes = _BOX.finditer(body, *section_of) if section_of else ()
-    return list(dict.fromkeys(_ANSWERS[box[2].casefold()] for box in boxes if box[1] in "xX"))
+    return list(
+        dict.fromkeys(_ANSWERS[box[2].casefold()] for box in boxes if box[1] in "xX")
+    )
 
 
 def decision(body: str) -> str | None:
@@ -129,7 +150,9 @@ def asks(body: str) -> bool:
 
 
 def problems(body: str, path: str, first: int) -> Iterator[Problem]:
-    """What keeps ticks from being carried out; `first` is the number of the body's first line in the file."""
+    """What keeps ticks from being carried out; `first` is the number of the body's
+    first line in the file.
+    """
     answers = ticked(body)
     if len(answers) > 1:
         heading = _HEADING.search(body)
@@ -147,17 +170,30 @@ def quoted(body: str) -> str:
     """The words in question that the part which asks shows, or ''."""
     place = _section(body)
     found = _ASKED.search(body, *place) if place else None
-    lines = [line[1:].removeprefix(" ") for line in found[0].splitlines() if line.startswith(">")] if found else []
+    lines = (
+        [
+            line[1:].removeprefix(" ")
+            for line in found[0].splitlines()
+            if line.startswith(">")
+        ]
+        if found
+        else []
+    )
     return original("\n".join(lines))
 
 
 def settled(body: str) -> str:
-    """`body` without what `section` wrote; a person's own lines among it stay, under their heading."""
+    """`body` without what `section` wrote; a person's own lines among it stay, under
+    their heading.
+    """
     place = _section(body)
     if place is None:
         return body
     start, end = place
-    rest = _BOX.sub(lambda box: f"{box[3]}\n" if box[3].strip() else "", _ASKED.sub("", body[start:end]))
+    rest = _BOX.sub(
+        lambda box: f"{box[3]}\n" if box[3].strip() else "",
+        _ASKED.sub("", body[start:end]),
+    )
     theirs = rest.partition("\n")[2].strip("\n\r\t ")
     before, after = body[:start].rstrip("\n"), body[end:]
     kept = f"\n\n## Review\n\n{theirs}" if theirs else ""
@@ -183,7 +219,9 @@ def _shown(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
 
 def _quoted(text: str) -> str:
     """Other people's words as a block quote in which nothing runs."""
-    return "\n".join(f"> {line}".rstrip() for line in inert(plain_text(text).strip()).split("\n"))
+    return "\n".join(
+        f"> {line}".rstrip() for line in inert(plain_text(text).strip()).split("\n")
+    )
 
 
 def _stem(fact: Fact) -> str:

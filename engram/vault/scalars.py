@@ -1,4 +1,6 @@
-"""The single values of a front matter: what a plain word stands for, and how a value is written."""
+"""The single values of a front matter: what a plain word stands for, and how a value is
+written.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,23 @@ _WORDS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(
+    r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+)
 
-# Plain words that a YAML 1.1 reader takes for something else (NO, 12:30, 01234, 0x1f, 1_000).
-_MISREAD = re.compile(r"y|n|yes|no|on|off|0[box][0-9a-f_]+|[0-9][0-9_,.:]*(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+# Plain words that a YAML 1.1 reader takes for something else (NO, 12:30, 01234, 0x1f,
+# 1_000).
+_MISREAD = re.compile(
+    r"y|n|yes|no|on|off|0[box][0-9a-f_]+|[0-9][0-9_,.:]*(?:e[-+]?[0-9]+)?",
+    re.IGNORECASE,
+)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def resolved(text: str) -> str | float | bool | None:
-    """What a plain scalar stands for in the 1.2 core schema; over-long numbers stay text."""
+    """What a plain scalar stands for in the 1.2 core schema; over-long numbers stay
+    text.
+    """
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -36,12 +46,18 @@ def resolved(text: str) -> str | float | bool | None:
 def key_lines(name: str, value: object) -> list[str]:
     """The lines of one key; TypeError for a nested value."""
     if isinstance(value, list | tuple):
-        return [f"{name}:", *(f"  - {scalar(item)}" for item in value)] if value else [f"{name}: []"]
+        return (
+            [f"{name}:", *(f"  - {scalar(item)}" for item in value)]
+            if value
+            else [f"{name}: []"]
+        )
     return [f"{name}: {scalar(value)}"]
 
 
 def scalar(value: object) -> str:
-    """One value on one line, numbers with at most two decimals; TypeError for anything but text, number, bool."""
+    """One value on one line, numbers with at most two decimals; TypeError for anything
+    but text, number, bool.
+    """
     match value:
         case bool():
             return "true" if value else "false"
@@ -56,9 +72,17 @@ def scalar(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` as a scalar: plain where every YAML reader agrees that it is text, else in double quotes."""
+    """`text` as a scalar: plain where every YAML reader agrees that it is text, else in
+    double quotes.
+    """
     plain = text[:1].isalnum() and text.isprintable() and not text.endswith((":", " "))
-    if plain and ": " not in text and " #" not in text and resolved(text) is text and not _MISREAD.fullmatch(text):
+    if (
+        plain
+        and ": " not in text
+        and " #" not in text
+        and resolved(text) is text
+        and not _MISREAD.fullmatch(text)
+    ):
         return text
     return '"' + "".join(map(_escaped, text.encode("utf-8", "replace").decode())) + '"'
 
@@ -67,4 +91,10 @@ def _escaped(sign: str) -> str:
     if sign in _ESCAPES or sign.isprintable():
         return _ESCAPES.get(sign, sign)
     code = ord(sign)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else f"\\U{code:08x}"
+    )

@@ -1,7 +1,8 @@
-"""A session file: the words of one conversation over one stretch of activity, append-only (rows B18, X1).
+"""A session file: the words of one conversation over one stretch of activity,
+append-only (rows B18, X1).
 
-Each turn is a callout with its block id; whatever stands outside of them is the person's. The grammar is in
-`docs/format.md`.
+Each turn is a callout with its block id; whatever stands outside of them is the
+person's. The grammar is in `docs/format.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ from engram.core.records import ROLES, FiledTurn, Problem, Turn
 from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
-from engram.vault.formats import inert, original, plain_text, repeated, time_text, time_value, title, untitled, unused
+from engram.vault.formats import (
+    inert,
+    original,
+    plain_text,
+    repeated,
+    time_text,
+    time_value,
+    title,
+    untitled,
+    unused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,10 +46,11 @@ _LIMITS = FilePolicy()
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a session file holds. `session` is the caller's name of the thread; times are aware.
+    """What a session file holds. `session` is the caller's name of the thread; times
+    are aware.
 
-    Its rolling text covers the first `rolled` turns, its summary the first `summarised`, and so many `episodes`
-    were thought of (rows E9, E11, A27).
+    Its rolling text covers the first `rolled` turns, its summary the first
+    `summarised`, and so many `episodes` were thought of (rows E9, E11, A27).
     """
 
     session: str
@@ -53,7 +65,9 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class _TurnBlock:
-    """A callout as it stands in the body: its lines, its number, and the lines it covers (from 0)."""
+    """A callout as it stands in the body: its lines, its number, and the lines it
+    covers (from 0).
+    """
 
     number: int
     head: re.Match[str]
@@ -65,7 +79,8 @@ class _TurnBlock:
 
 
 def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
-    """`<date>-<slug>`, the name of the file of a conversation that starts on the local `day`.
+    """`<date>-<slug>`, the name of the file of a conversation that starts on the local
+    `day`.
 
     `taken` says whether a stem is in use; such a name gets `-2`, `-3` …
     """
@@ -78,7 +93,9 @@ def path(stem: str) -> str:
 
 
 def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
-    """The file of a conversation that begins with these turns: at least one, of one session and persona (`X1`)."""
+    """The file of a conversation that begins with these turns: at least one, of one
+    session and persona (`X1`).
+    """
     first = turns[0].turn
     keys = {
         "id": ulid(first.occurred_at, f"session:{first.session}:{first.id}"),
@@ -89,24 +106,32 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
         "turns": len(turns),
     }
     day = first.occurred_at.astimezone(zone).date()
-    return notes.emit(keys, "\n\n".join([HEADING, *(_callout(filed, day, zone) for filed in turns)]))
+    return notes.emit(
+        keys, "\n\n".join([HEADING, *(_callout(filed, day, zone) for filed in turns)])
+    )
 
 
 def append_turns(
     raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS
 ) -> tuple[bytes, tuple[FiledTurn, ...]]:
-    """`raw` with the turns it does not hold yet behind its last one, and all of them under the blocks they have there.
+    """`raw` with the turns it does not hold yet behind its last one, and all of them
+    under the blocks they have there.
 
-    `ended` and `turns` are brought up to date. Nothing that stands in the file is rewritten (`B18`); a turn whose
-    id is there already is left out, so a replay changes nothing; a block id that a person took meanwhile gives way
-    to the next free one. Raises ConflictError where the file is not understood.
+    `ended` and `turns` are brought up to date. Nothing that stands in the file is
+    rewritten (`B18`); a turn whose id is there already is left out, so a replay changes
+    nothing; a block id that a person took meanwhile gives way to the next free one.
+    Raises ConflictError where the file is not understood.
     """
     note = notes.read(raw, policy)
     lines = note.body.split("\n")
     blocks = tuple(_blocks(lines))
     conversation, problems = _conversation(note, blocks, "", zone)
     if conversation is None:
-        raise ConflictError(problems[0].message, where=f"line {problems[0].line}", fix="Mend the session file.")
+        raise ConflictError(
+            problems[0].message,
+            where=f"line {problems[0].line}",
+            fix="Mend the session file.",
+        )
     blocks_of = {filed.turn.id: filed.block for filed in conversation.turns}
     fresh = [filed for filed in turns if plain_text(filed.turn.id) not in blocks_of]
     used = {int(found[1]) for line in lines if (found := _BLOCK.fullmatch(line))}
@@ -119,18 +144,27 @@ def append_turns(
         used.add(number)
         blocks_of[plain_text(filed.turn.id)] = f"t{number}"
         added.append(_callout(replace(filed, block=f"t{number}"), day, zone))
-    placed = tuple(replace(filed, block=blocks_of[plain_text(filed.turn.id)]) for filed in turns)
+    placed = tuple(
+        replace(filed, block=blocks_of[plain_text(filed.turn.id)]) for filed in turns
+    )
     if not fresh:
         return raw, placed
     ended = max([conversation.ended, *(filed.turn.occurred_at for filed in fresh)])
-    keys = {"ended": time_text(ended, zone), "turns": len(conversation.turns) + len(fresh)}
+    keys = {
+        "ended": time_text(ended, zone),
+        "turns": len(conversation.turns) + len(fresh),
+    }
     return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy), placed
 
 
-def conversation_from(note: notes.Note, path: str, zone: tzinfo) -> tuple[Conversation | None, tuple[Problem, ...]]:
-    """The conversation in a session file, and what in it could not be understood; None if it is none.
+def conversation_from(
+    note: notes.Note, path: str, zone: tzinfo
+) -> tuple[Conversation | None, tuple[Problem, ...]]:
+    """The conversation in a session file, and what in it could not be understood; None
+    if it is none.
 
-    A turn without id of its own gets its block's name as id; one without time has that of the turn before.
+    A turn without id of its own gets its block's name as id; one without time has that
+    of the turn before.
     """
     return _conversation(note, _blocks(note.body.split("\n")), path, zone)
 
@@ -144,21 +178,31 @@ def _conversation(
     session, persona = (str(note.keys.get(key) or "") for key in ("session", "persona"))
     started = time_value(note.keys.get("started"), zone) or time_value(name[:10], zone)
     if not session or started is None:
-        return None, (Problem("no-session", "the keys session and started are missing", path, 1),)
+        return None, (
+            Problem("no-session", "the keys session and started are missing", path, 1),
+        )
     problems: list[Problem] = []
     turns: dict[int, Turn] = {}
     day, when = started.astimezone(zone).date(), started
     for block in blocks:
         if block.number in turns:
             line = note.body_line + block.first
-            problems.append(Problem("duplicate-block", f"^t{block.number} stands twice", path, line))
+            problems.append(
+                Problem("duplicate-block", f"^t{block.number} stands twice", path, line)
+            )
             continue
         when = _when(block.head, day, zone) or when
         turns[block.number] = _turn(block, session, persona or None, when)
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
-    ended = time_value(note.keys.get("ended"), zone) or max([started, *(turn.occurred_at for turn in turns.values())])
-    counts = (_count(note.keys.get(key)) for key in ("rolled", "episodes", "summarised"))
-    return Conversation(session, persona or None, started, ended, filed, *counts), tuple(problems)
+    ended = time_value(note.keys.get("ended"), zone) or max(
+        [started, *(turn.occurred_at for turn in turns.values())]
+    )
+    counts = (
+        _count(note.keys.get(key)) for key in ("rolled", "episodes", "summarised")
+    )
+    return Conversation(
+        session, persona or None, started, ended, filed, *counts
+    ), tuple(problems)
 
 
 def _count(value: object) -> int:
@@ -169,32 +213,54 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
     """One turn as Markdown; the date is left out where it is `day`, the file's own."""
     turn = filed.turn
     if turn.role not in ROLES:
-        raise BadRequestError(f"the role {turn.role!r} is not known", fix=f"Use one of: {', '.join(ROLES)}.")
+        raise BadRequestError(
+            f"the role {turn.role!r} is not known",
+            fix=f"Use one of: {', '.join(ROLES)}.",
+        )
     head = [f"> [!{turn.role}]", _clock(turn.occurred_at, day, zone)]
     if turn.speaker:
         head.append(title(plain_text(turn.speaker)))
     origin = "" if turn.origin == "chat" else f"|{title(plain_text(turn.origin))}"
     head.append(f"%%{title(plain_text(turn.id))}{origin}%%")
     lines = inert(plain_text(turn.text)).split("\n") if turn.text else []
-    return "\n".join([" ".join(head), *(f"> {line}" if line else ">" for line in lines), "", f"^{filed.block}"])
+    return "\n".join(
+        [
+            " ".join(head),
+            *(f"> {line}" if line else ">" for line in lines),
+            "",
+            f"^{filed.block}",
+        ]
+    )
 
 
 def _clock(when: datetime, day: date, zone: tzinfo) -> str:
-    """Local time: seconds only if there are any, the date if it is not `day`, the offset if in doubt."""
+    """Local time: seconds only if there are any, the date if it is not `day`, the
+    offset if in doubt.
+    """
     local = when.astimezone(zone)
     text = local.isoformat(timespec="seconds")
     date_part = "" if local.date() == day else f"{text[:10]} "
-    return date_part + text[11 : 19 if local.second else 16] + (text[19:] if repeated(local) else "")
+    return (
+        date_part
+        + text[11 : 19 if local.second else 16]
+        + (text[19:] if repeated(local) else "")
+    )
 
 
 def _when(head: re.Match[str], day: date, zone: tzinfo) -> datetime | None:
-    return time_value(f"{head['day'] or day}T{head['clock']}", zone) if head["clock"] else None
+    return (
+        time_value(f"{head['day'] or day}T{head['clock']}", zone)
+        if head["clock"]
+        else None
+    )
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
-    """The turns of a body: a callout and its block id, with nothing but blank lines between.
+    """The turns of a body: a callout and its block id, with nothing but blank lines
+    between.
 
-    Under the heading of the conversation up to the next one; in the whole body if the heading is gone.
+    Under the heading of the conversation up to the next one; in the whole body if the
+    heading is gone.
     """
     at, end = _section(lines)
     while at < end:
@@ -205,22 +271,38 @@ def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
         first, at = at, at + 1
         while at < end and lines[at].startswith(">"):
             at += 1
-        text = [line.removeprefix("> ") if line.startswith("> ") else line[1:] for line in lines[first + 1 : at]]
+        text = [
+            line.removeprefix("> ") if line.startswith("> ") else line[1:]
+            for line in lines[first + 1 : at]
+        ]
         while at < end and not lines[at].strip():
             at += 1
         if at < end and (block := _BLOCK.fullmatch(lines[at])):
             speaker, _, fields = lines[first][head.end() :].strip(" \t").partition("%%")
             fields = fields.removesuffix("%%")
-            yield _TurnBlock(int(block[1]), head, speaker.strip(" \t"), fields, original("\n".join(text)), first, at)
+            yield _TurnBlock(
+                int(block[1]),
+                head,
+                speaker.strip(" \t"),
+                fields,
+                original("\n".join(text)),
+                first,
+                at,
+            )
             at += 1
 
 
 def _section(lines: Sequence[str]) -> tuple[int, int]:
-    """From behind the heading to the next heading of its level; everything if there is no heading."""
+    """From behind the heading to the next heading of its level; everything if there is
+    no heading.
+    """
     start = next((n + 1 for n, line in enumerate(lines) if line.rstrip() == HEADING), 0)
     if not start:
         return 0, len(lines)
-    return start, next((n for n in range(start, len(lines)) if lines[n].startswith(("# ", "## "))), len(lines))
+    return start, next(
+        (n for n in range(start, len(lines)) if lines[n].startswith(("# ", "## "))),
+        len(lines),
+    )
 
 
 def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) -> Turn:
@@ -237,8 +319,12 @@ def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) 
     )
 
 
-def _inserted(raw: bytes, note: notes.Note, blocks: Sequence[_TurnBlock], added: Sequence[str]) -> bytes:
-    """`raw` with the callouts behind its last turn, or at the end of its conversation if there is none."""
+def _inserted(
+    raw: bytes, note: notes.Note, blocks: Sequence[_TurnBlock], added: Sequence[str]
+) -> bytes:
+    """`raw` with the callouts behind its last turn, or at the end of its conversation
+    if there is none.
+    """
     after = max((block.last for block in blocks), default=-1)
     head = []
     if after < 0:
@@ -253,7 +339,9 @@ def _inserted(raw: bytes, note: notes.Note, blocks: Sequence[_TurnBlock], added:
     for _ in range(note.body_line - 1 + after + 1):
         at = raw.find(b"\n", at) + 1 or len(raw)
     before, behind = raw[:at], raw[at:]
-    text = "\n".join(["" if before.endswith(b"\n") else "\n", "\n\n".join([*head, *added]), ""])
+    text = "\n".join(
+        ["" if before.endswith(b"\n") else "\n", "\n\n".join([*head, *added]), ""]
+    )
     if behind and not behind.startswith((b"\n", b"\r\n")):
         text += "\n"
     return before + text.replace("\n", note.newline).encode() + behind

@@ -1,7 +1,7 @@
 """The vault: iterate, read, and the one way to change it (rows X3, X8, X17, A32).
 
-Every write is planned against the bytes it was planned for; where a person was faster, their bytes stay
-and the plan is made again or laid aside in `review/`.
+Every write is planned against the bytes it was planned for; where a person was faster,
+their bytes stay and the plan is made again or laid aside in `review/`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,18 @@ if TYPE_CHECKING:
 ACTIONS = "state/memory-actions.jsonl"
 TOMBSTONES = "state/tombstones.jsonl"
 HASHES = "state/fact-hashes.txt"
-HASHES_HEAD = f"# SHA-256 of the normal form, version {HASH_VERSION}, of every active fact"
+HASHES_HEAD = (
+    f"# SHA-256 of the normal form, version {HASH_VERSION}, of every active fact"
+)
 RETRIES = 5
 MOST_OWN = 4096
-"""So many of the latest are enough: only what was written a moment ago is asked about."""
-# As `log` writes rows, for the log of a large vault is read whole before its first night.
+"""So many of the latest are enough: only what was written a moment ago is asked about.
+"""
+# As `log` writes rows, for the log of a large vault is read whole before its first
+# night.
 _BIRTH = re.compile(
-    rb'^\{"at": "([^"\n]*)", "action": "(?:%s)", [^\n]*?"memory": "([^"\n]*)"' % "|".join(sorted(BIRTHS)).encode(),
+    rb'^\{"at": "([^"\n]*)", "action": "(?:%s)", [^\n]*?"memory": "([^"\n]*)"'
+    % "|".join(sorted(BIRTHS)).encode(),
     re.MULTILINE,
 )
 _NONE: Mapping[str, bytes] = MappingProxyType({})
@@ -46,8 +51,8 @@ _NONE: Mapping[str, bytes] = MappingProxyType({})
 class Vault:
     """A folder of Markdown; the only writer of it. `root` is resolved and exists.
 
-    `before` is told the path of each file before it changes. `own` has of the files written last when that was
-    (ns): what has another time was written by somebody else.
+    `before` is told the path of each file before it changes. `own` has of the files
+    written last when that was (ns): what has another time was written by somebody else.
     """
 
     def __init__(self, root: Path) -> None:
@@ -59,7 +64,9 @@ class Vault:
         self._left = set(disk.leftovers(root))
 
     def read(self, path: str) -> bytes:
-        """The bytes of the vault-relative `path`; NotFoundError, ForbiddenError or StorageError."""
+        """The bytes of the vault-relative `path`; NotFoundError, ForbiddenError or
+        StorageError.
+        """
         return disk.read(disk.safe_join(self.root, path))
 
     def exists(self, path: str) -> bool:
@@ -77,25 +84,32 @@ class Vault:
         pending: set[Path] | None = None,
         ready: Mapping[str, bytes] = _NONE,
     ) -> dict[str, bytes]:
-        """Carry the plan out in order and make it durable, each folder once; what each path holds now.
+        """Carry the plan out in order and make it durable, each folder once; what each
+        path holds now.
 
-        A path from which a note was moved holds b''. A file that is no longer as planned, or a place that is
-        taken, raises ConflictError; what came before it in the plan stands. `held` is filled as it goes on: after
-        a fault it says what was meant to stand so far, which `stands` tells of what was done. With `pending` the
-        folders are the caller's to make durable. `ready` has by the path of a change what it makes of the bytes it
-        was planned for, where that was worked out already.
+        A path from which a note was moved holds b''. A file that is no longer as
+        planned, or a place that is taken, raises ConflictError; what came before it in
+        the plan stands. `held` is filled as it goes on: after a fault it says what was
+        meant to stand so far, which `stands` tells of what was done. With `pending` the
+        folders are the caller's to make durable. `ready` has by the path of a change
+        what it makes of the bytes it was planned for, where that was worked out
+        already.
         """
         held = {} if held is None else held
         with disk.FolderSyncs() as own:
             pending = own if pending is None else pending
             for change in changes:
                 if isinstance(change, Create):
-                    held[change.path] = ready.get(change.path) or frontmatter.emit(change.keys, change.body)
+                    held[change.path] = ready.get(change.path) or frontmatter.emit(
+                        change.keys, change.body
+                    )
                     self.create(change.path, held[change.path], pending)
                 elif isinstance(change, Move):
                     self._move(change, pending, held, ready)
                 else:
-                    self.rewrite(change.path, partial(_patched, change, held, ready), pending)
+                    self.rewrite(
+                        change.path, partial(_patched, change, held, ready), pending
+                    )
         return held
 
     def edited_at(self, path: str) -> float | None:
@@ -110,7 +124,9 @@ class Vault:
         return None if mtime == self.own.get(path) else mtime / 1e9
 
     def rests(self, path: str, now: datetime, quiet: float) -> bool:
-        """Whether nobody else wrote the file within `quiet` seconds; a time in the future is a wrong clock."""
+        """Whether nobody else wrote the file within `quiet` seconds; a time in the
+        future is a wrong clock.
+        """
         edited = self.edited_at(path)
         return edited is None or abs(now.timestamp() - edited) >= quiet
 
@@ -124,13 +140,22 @@ class Vault:
             return False
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
-        """A new file with exactly these bytes; ConflictError where other bytes stand already."""
+        """A new file with exactly these bytes; ConflictError where other bytes stand
+        already.
+        """
         target = self._target(path)
         disk.write_new(target, raw, pending)
         self._wrote(path)
 
-    def rewrite(self, path: str, patch: Callable[[bytes], bytes], pending: set[Path] | None = None) -> bytes:
-        """Replace the file by `patch` of its bytes, again on a person's newer bytes until it holds; what it holds."""
+    def rewrite(
+        self,
+        path: str,
+        patch: Callable[[bytes], bytes],
+        pending: set[Path] | None = None,
+    ) -> bytes:
+        """Replace the file by `patch` of its bytes, again on a person's newer bytes
+        until it holds; what it holds.
+        """
         self.check_here()
         target = disk.safe_join(self.root, path)
         for _ in range(RETRIES):
@@ -147,14 +172,25 @@ class Vault:
             self._left |= {left} if left else set()
             self._wrote(path)
             return new
-        raise ConflictError("the note is being edited", where=path, fix="Try again when the editor is done.")
+        raise ConflictError(
+            "the note is being edited",
+            where=path,
+            fix="Try again when the editor is done.",
+        )
 
-    def _move(self, change: Move, pending: set[Path], held: dict[str, bytes], ready: Mapping[str, bytes]) -> None:
+    def _move(
+        self,
+        change: Move,
+        pending: set[Path],
+        held: dict[str, bytes],
+        ready: Mapping[str, bytes],
+    ) -> None:
         """Rename, then patch.
 
-        At every moment the note stands in one place and is whole. Cut short between the two steps it stands at
-        `to` with the bytes of the plan, and the same plan goes on from there. The patch is tried out first, and
-        a move that cannot be finished is taken back.
+        At every moment the note stands in one place and is whole. Cut short between the
+        two steps it stands at `to` with the bytes of the plan, and the same plan goes
+        on from there. The patch is tried out first, and a move that cannot be finished
+        is taken back.
         """
         self.check_here()
         here, there = disk.safe_join(self.root, change.path), self._target(change.to)
@@ -170,7 +206,9 @@ class Vault:
         try:
             left = disk.replace(there, new, change.sha, pending)
         except EngramError as fault:
-            self._left.update(fault.left if isinstance(fault, disk.ChangedError) else ())
+            self._left.update(
+                fault.left if isinstance(fault, disk.ChangedError) else ()
+            )
             with suppress(EngramError):
                 if disk.read(there) != new:
                     disk.move(there, here, pending)
@@ -178,8 +216,12 @@ class Vault:
         self._left |= {left} if left else set()
         self._wrote(change.to)
 
-    def move(self, path: str, to: str, pending: set[Path] | None, expected: str) -> None:
-        """Rename a file, whose folder is made; ConflictError where it has other bytes than `expected` (SHA-256)."""
+    def move(
+        self, path: str, to: str, pending: set[Path] | None, expected: str
+    ) -> None:
+        """Rename a file, whose folder is made; ConflictError where it has other bytes
+        than `expected` (SHA-256).
+        """
         target = disk.safe_join(self.root, to)
         disk.make_folders(target.parent)
         disk.move(disk.safe_join(self.root, path), target, pending, expected)
@@ -187,14 +229,24 @@ class Vault:
             self.own[to] = self.own.pop(path)
 
     def trashed(self) -> list[str]:
-        """The paths of what was put aside in `.trash/YYYY-MM-DD/`; what else lies in `.trash/` is not ours."""
+        """The paths of what was put aside in `.trash/YYYY-MM-DD/`; what else lies in
+        `.trash/` is not ours.
+        """
         folder = self.root / ".trash"
-        found = folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/*") if not folder.is_symlink() else ()
-        ours = (path for path in found if path.is_file() and not path.parent.is_symlink())
+        found = (
+            folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/*")
+            if not folder.is_symlink()
+            else ()
+        )
+        ours = (
+            path for path in found if path.is_file() and not path.parent.is_symlink()
+        )
         return sorted(path.relative_to(self.root).as_posix() for path in ours)
 
     def erase(self, path: str) -> None:
-        """Remove a file that was put aside, durably, and its folder where that is empty now; raises StorageError."""
+        """Remove a file that was put aside, durably, and its folder where that is empty
+        now; raises StorageError.
+        """
         target = disk.safe_join(self.root, path)
         self.before(path)
         disk.remove(target)
@@ -209,10 +261,12 @@ class Vault:
             del self.own[next(iter(self.own))]
 
     def tidy(self, now: datetime, grace: float) -> list[str]:
-        """Finish with displaced files; a person's words in one become a note in `review/`, whose paths are given.
+        """Finish with displaced files; a person's words in one become a note in
+        `review/`, whose paths are given.
 
-        `grace` in seconds is how long a file must have rested where nobody can tell who has it open. One that
-        cannot be finished stands in `stuck` and holds nothing else up.
+        `grace` in seconds is how long a file must have rested where nobody can tell who
+        has it open. One that cannot be finished stands in `stuck` and holds nothing
+        else up.
         """
         saved = []
         self.stuck.clear()
@@ -220,7 +274,9 @@ class Vault:
             try:
                 saved += self._settle(hidden, now, grace)
             except EngramError as fault:
-                self.stuck[shown(hidden.relative_to(self.root).as_posix())] = shown(str(fault))
+                self.stuck[shown(hidden.relative_to(self.root).as_posix())] = shown(
+                    str(fault)
+                )
         return saved
 
     def _settle(self, hidden: Path, now: datetime, grace: float) -> list[str]:
@@ -229,7 +285,11 @@ class Vault:
             return []
         path = f"review/{now:%Y-%m-%d}-late-words-{disk.sha256(left.content)[:8]}.md"
         # In `state` it is the list of hashes, as a power cut left it.
-        saved = [path] if left.state == "theirs" and self.root / "state" not in hidden.parents else []
+        saved = (
+            [path]
+            if left.state == "theirs" and self.root / "state" not in hidden.parents
+            else []
+        )
         for path in saved:
             self.create(path, left.content)
         if left.state == "theirs":
@@ -238,46 +298,73 @@ class Vault:
         return saved
 
     def log(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append to the action log what was decided and why; not synced: it explains, it does not hold."""
+        """Append to the action log what was decided and why; not synced: it explains,
+        it does not hold.
+        """
         self._append(ACTIONS, rows, set())
 
     def bury(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append tombstones, durably: statements that must not come back by themselves (`X8`)."""
+        """Append tombstones, durably: statements that must not come back by themselves
+        (`X8`).
+        """
         self._append(TOMBSTONES, rows, None)
 
     def actions(self, memory: str) -> list[dict[str, object]]:
         """The rows of the action log that name `memory`, oldest first."""
-        return [row for row in self._rows(ACTIONS, memory) if memory in {row.get("memory"), row.get("met")}]
+        return [
+            row
+            for row in self._rows(ACTIONS, memory)
+            if memory in {row.get("memory"), row.get("met")}
+        ]
 
     def births(self) -> dict[str, str]:
-        """When each memory that engram wrote was first written, by its id: the times of the rows of `BIRTHS`."""
+        """When each memory that engram wrote was first written, by its id: the times of
+        the rows of `BIRTHS`.
+        """
         try:
             raw = disk.read(disk.safe_join(self.root, ACTIONS))
         except NotFoundError:
             return {}
         found: dict[str, str] = {}
         for row in _BIRTH.finditer(raw):
-            found.setdefault(row[2].decode(errors="replace"), row[1].decode(errors="replace"))
+            found.setdefault(
+                row[2].decode(errors="replace"), row[1].decode(errors="replace")
+            )
         return found
 
     def deeds(self, actions: Collection[str]) -> set[tuple[str, str]]:
-        """Action and memory of each row of the action log that tells of one of these actions."""
+        """Action and memory of each row of the action log that tells of one of these
+        actions.
+        """
         rows = (row for action in actions for row in self._rows(ACTIONS, action))
-        return {(str(row.get("action")), str(row.get("memory"))) for row in rows if row.get("action") in actions}
+        return {
+            (str(row.get("action")), str(row.get("memory")))
+            for row in rows
+            if row.get("action") in actions
+        }
 
     def pairs(self, action: str) -> set[frozenset[str]]:
         """The `pair` of each row of the action log that tells of this action."""
-        rows = (row for row in self._rows(ACTIONS, action) if row.get("action") == action)
-        return {frozenset(map(str, pair)) for row in rows if isinstance(pair := row.get("pair"), list)}
+        rows = (
+            row for row in self._rows(ACTIONS, action) if row.get("action") == action
+        )
+        return {
+            frozenset(map(str, pair))
+            for row in rows
+            if isinstance(pair := row.get("pair"), list)
+        }
 
     def tombstones(self) -> set[str]:
-        """What a person removed and did not bring back: content hashes, and keys of the turns they came from.
+        """What a person removed and did not bring back: content hashes, and keys of the
+        turns they came from.
 
         A turn stays buried until everything that was removed of it is back.
         """
         holders: dict[str, set[str]] = {}
         for row in self.tombstone_rows():
-            digest, turn, memory = (str(row.get(name) or "") for name in ("hash", "turn", "memory"))
+            digest, turn, memory = (
+                str(row.get(name) or "") for name in ("hash", "turn", "memory")
+            )
             for stone, holder in ((digest, digest), (turn, memory or digest)):
                 held = holders.setdefault(stone, set())
                 (held.discard if row.get("restored") else held.add)(holder)
@@ -288,12 +375,16 @@ class Vault:
         return self._rows(TOMBSTONES)
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
-        """Add to the list of hashes of active facts (`C5`); not synced: it is made anew from the facts."""
+        """Add to the list of hashes of active facts (`C5`); not synced: it is made anew
+        from the facts.
+        """
         target = self._target(HASHES)
         disk.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
 
     def seed_hashes(self, hashes: Collection[str]) -> bool:
-        """Make the list hold exactly `hashes`; whether it had to be written (`C5`: seeded on first start)."""
+        """Make the list hold exactly `hashes`; whether it had to be written (`C5`:
+        seeded on first start).
+        """
         target = disk.safe_join(self.root, HASHES)
         have = disk.read(target) if target.exists() else None
         lines = (have or b"").decode(errors="replace").splitlines()
@@ -309,7 +400,9 @@ class Vault:
     @property
     def stands_here(self) -> bool:
         """Whether the folder at `root` is still the one that was opened, and a vault."""
-        return _folder_at(self.root) == self._folder and os.access(self.root / "engram.toml", os.F_OK)
+        return _folder_at(self.root) == self._folder and os.access(
+            self.root / "engram.toml", os.F_OK
+        )
 
     @property
     def replaced(self) -> bool:
@@ -317,14 +410,20 @@ class Vault:
         return _folder_at(self.root) not in {self._folder, None}
 
     def check_here(self) -> None:
-        """Raise NotFoundError where the vault was moved away, or another folder stands at its path."""
+        """Raise NotFoundError where the vault was moved away, or another folder stands
+        at its path.
+        """
         if not self.stands_here:  # also where it may not be looked at
             raise NotFoundError(
-                "the vault is gone", where=str(self.root), fix="Put it back, or start on its new place."
+                "the vault is gone",
+                where=str(self.root),
+                fix="Put it back, or start on its new place.",
             )
 
     def _target(self, path: str) -> Path:
-        """Where `path` stands, its folder made; never where the vault itself has been moved away."""
+        """Where `path` stands, its folder made; never where the vault itself has been
+        moved away.
+        """
         self.check_here()
         target = disk.safe_join(self.root, path)
         disk.make_folders(target.parent)
@@ -340,18 +439,24 @@ class Vault:
         else:
             self.create(path, raw)
 
-    def _append(self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None) -> None:
+    def _append(
+        self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None
+    ) -> None:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         target = self._target(path)
         disk.append(target, lines.encode(), pending)
 
     def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:
-        """The JSON rows of `path` whose line holds `needle`; lines that are no JSON object are passed over."""
+        """The JSON rows of `path` whose line holds `needle`; lines that are no JSON
+        object are passed over.
+        """
         try:
             raw = disk.read(disk.safe_join(self.root, path))
         except NotFoundError:
             return []
-        lines = (line for line in raw.decode(errors="replace").splitlines() if needle in line)
+        lines = (
+            line for line in raw.decode(errors="replace").splitlines() if needle in line
+        )
         return [row for line in lines if (row := _row(line)) is not None]
 
 
@@ -375,16 +480,28 @@ def _row(line: str) -> dict[str, object] | None:
     return row if isinstance(row, dict) else None
 
 
-def _patched(change: Edit, held: dict[str, bytes], ready: Mapping[str, bytes], raw: bytes) -> bytes:
+def _patched(
+    change: Edit, held: dict[str, bytes], ready: Mapping[str, bytes], raw: bytes
+) -> bytes:
     held[change.path] = _edited(change, ready, raw)
     return held[change.path]
 
 
 def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
-    """What the change makes of `raw`; ConflictError where it was not planned for these bytes, or the note is broken."""
+    """What the change makes of `raw`; ConflictError where it was not planned for these
+    bytes, or the note is broken.
+    """
     if disk.sha256(raw) != change.sha:
-        raise ConflictError("the note changed since this was planned", where=change.path, fix="Try again.")
+        raise ConflictError(
+            "the note changed since this was planned",
+            where=change.path,
+            fix="Try again.",
+        )
     try:
-        return ready.get(change.path) or frontmatter.edit(raw, facts.keys_to_write(change), change.body)
+        return ready.get(change.path) or frontmatter.edit(
+            raw, facts.keys_to_write(change), change.body
+        )
     except ConflictError as fault:
-        raise ConflictError(fault.what, where=f"{change.path}, {fault.where}", fix=fault.fix) from fault
+        raise ConflictError(
+            fault.what, where=f"{change.path}, {fault.where}", fix=fault.fix
+        ) from fault

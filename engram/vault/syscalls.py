@@ -1,7 +1,8 @@
-"""The system calls that change the disk, one method each, and what every use of them shares.
+"""The system calls that change the disk, one method each, and what every use of them
+shares.
 
-`SYS` is the one seam for fault injection: tests put a variant in its place. Only `files` and `exchange`
-use this module.
+`SYS` is the one seam for fault injection: tests put a variant in its place. Only
+`files` and `exchange` use this module.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from engram.errors import ConflictError, EngramError, ForbiddenError, NotFoundError, StorageError
+from engram.errors import (
+    ConflictError,
+    EngramError,
+    ForbiddenError,
+    NotFoundError,
+    StorageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +40,23 @@ _CHUNK = 1 << 20
 _WORDS = {
     errno.ENOSPC: ("the disk is full", "Free some space and try again."),
     errno.EDQUOT: ("the disk quota is used up", "Free some space and try again."),
-    errno.EROFS: ("the file system is read-only", "Mount it for writing and try again."),
-    errno.EACCES: ("permission denied", "Give this user access to the file and its folder."),
+    errno.EROFS: (
+        "the file system is read-only",
+        "Mount it for writing and try again.",
+    ),
+    errno.EACCES: (
+        "permission denied",
+        "Give this user access to the file and its folder.",
+    ),
     errno.EPERM: ("not permitted", "Give this user access to the file and its folder."),
-    errno.EMFILE: ("too many files are open", "Raise the limit of open files (LimitNOFILE)."),
-    errno.ENFILE: ("too many files are open in the system", "Raise the limit of open files (fs.file-max)."),
+    errno.EMFILE: (
+        "too many files are open",
+        "Raise the limit of open files (LimitNOFILE).",
+    ),
+    errno.ENFILE: (
+        "too many files are open in the system",
+        "Raise the limit of open files (fs.file-max).",
+    ),
     errno.EIO: ("the disk failed", "Look at the kernel log and check the disk."),
 }
 
@@ -50,7 +69,9 @@ class Syscalls:
     `folder` is the descriptor of the folder in which a name stands.
     """
 
-    def open(self, name: str, flags: int, mode: int = PRIVATE_FILE, folder: int | None = None) -> int:
+    def open(
+        self, name: str, flags: int, mode: int = PRIVATE_FILE, folder: int | None = None
+    ) -> int:
         """A descriptor of the file, not inherited by child processes."""
         return os.open(name, flags | os.O_CLOEXEC, mode, dir_fd=folder)
 
@@ -113,10 +134,12 @@ class Syscalls:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def unwritten(self, descriptor: int) -> bool | None:
-        """Whether nobody has the file open for writing; None where the file system cannot say.
+        """Whether nobody has the file open for writing; None where the file system
+        cannot say.
 
-        A read lease (fcntl(2)) is granted only then; it ends when the descriptor is closed. Should it be
-        broken, the kernel sends a signal, which must not be the deadly SIGIO.
+        A read lease (fcntl(2)) is granted only then; it ends when the descriptor is
+        closed. Should it be broken, the kernel sends a signal, which must not be the
+        deadly SIGIO.
         """
         try:
             fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
@@ -153,20 +176,37 @@ def _in_words(error: OSError, path: Path) -> EngramError:
     """The fault of the project that an error of the system stands for."""
     where = str(path)
     if error.errno in {errno.ENOENT, errno.ENOTDIR}:
-        return NotFoundError("the file or its folder is gone", where=where, fix="Look where it was moved.")
+        return NotFoundError(
+            "the file or its folder is gone",
+            where=where,
+            fix="Look where it was moved.",
+        )
     if error.errno == errno.ELOOP:
-        return ForbiddenError("a symlink stands there", where=where, fix="Put the file itself in its place.")
+        return ForbiddenError(
+            "a symlink stands there",
+            where=where,
+            fix="Put the file itself in its place.",
+        )
     if error.errno == errno.EEXIST:
-        return ConflictError("the name is taken", where=where, fix="Move or rename that file.")
+        return ConflictError(
+            "the name is taken", where=where, fix="Move or rename that file."
+        )
     if error.errno == errno.ENAMETOOLONG:
-        return ForbiddenError("the name is too long", where=where, fix="Use a shorter one.")
-    what, fix = _WORDS.get(error.errno or 0, (error.strerror or "the disk refused", "Look at the kernel log."))
+        return ForbiddenError(
+            "the name is too long", where=where, fix="Use a shorter one."
+        )
+    what, fix = _WORDS.get(
+        error.errno or 0,
+        (error.strerror or "the disk refused", "Look at the kernel log."),
+    )
     return StorageError(what, where=where, fix=fix)
 
 
 @contextmanager
 def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
-    """A descriptor of something that exists; symlinks are refused and pipes not waited for."""
+    """A descriptor of something that exists; symlinks are refused and pipes not waited
+    for.
+    """
     descriptor = SYS.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder)
     try:
         yield descriptor
@@ -176,14 +216,20 @@ def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
 
 @contextmanager
 def folder_of(path: Path) -> Iterator[int]:
-    """The folder in which `path` stands, opened once, so that it cannot be exchanged under our hands."""
+    """The folder in which `path` stands, opened once, so that it cannot be exchanged
+    under our hands.
+    """
     with opened(str(path.parent), os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         yield descriptor
 
 
 @contextmanager
 def temporary(
-    folder: int, content: bytes, like: os.stat_result | None = None, *, durable: bool = True
+    folder: int,
+    content: bytes,
+    like: os.stat_result | None = None,
+    *,
+    durable: bool = True,
 ) -> Iterator[str]:
     """The name of a complete temporary file; it is removed again when the block fails."""
     name = f".engram-{secrets.token_hex(8)}.tmp"
@@ -196,9 +242,18 @@ def temporary(
         raise
 
 
-def _fill(folder: int, name: str, content: bytes, like: os.stat_result | None, *, durable: bool) -> None:
+def _fill(
+    folder: int,
+    name: str,
+    content: bytes,
+    like: os.stat_result | None,
+    *,
+    durable: bool,
+) -> None:
     """Write a new file, with the owner and mode of `like`."""
-    descriptor = SYS.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE, folder)
+    descriptor = SYS.open(
+        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE, folder
+    )
     try:
         write_all(descriptor, content)
         if like is not None:
@@ -223,7 +278,11 @@ def content_of(descriptor: int, path: Path, most: int | None = None) -> bytes:
         parts.append(part)
         size += len(part)
         if most is not None and size > most:
-            raise OversizedError(f"the file is larger than {most} bytes", where=str(path), fix="Split it.")
+            raise OversizedError(
+                f"the file is larger than {most} bytes",
+                where=str(path),
+                fix="Split it.",
+            )
     return b"".join(parts)
 
 
@@ -231,7 +290,9 @@ def regular(descriptor: int, path: Path) -> os.stat_result:
     """The status of a regular file; ForbiddenError for anything else."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise ForbiddenError("this is no regular file", where=str(path), fix="Put a file in its place.")
+        raise ForbiddenError(
+            "this is no regular file", where=str(path), fix="Put a file in its place."
+        )
     return status
 
 

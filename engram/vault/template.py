@@ -11,11 +11,15 @@ from engram.vault import disk
 
 SETTINGS = "engram.toml"
 FOLDERS = ("facts", "sessions", "notes", "state")
-"""Folders every vault has, also where a version control system dropped them for being empty."""
+"""Folders every vault has, also where a version control system dropped them for being
+empty.
+"""
 
 PACKAGE = Path(__file__).parents[1]
 _A_FILE = "this is a file, and a vault is a folder"
-_NAME_ANOTHER = "Name a folder, or a name that is free: `engram init FOLDER` makes it a vault."
+_NAME_ANOTHER = (
+    "Name a folder, or a name that is free: `engram init FOLDER` makes it a vault."
+)
 _ID_LINE = re.compile(rb"^#? *id *=.*\n", re.MULTILINE)
 
 
@@ -24,16 +28,22 @@ def template_folder() -> Path:
     for folder in (PACKAGE / "vault_template", PACKAGE.parent / "vault_template"):
         if folder.is_dir():
             return folder
-    raise StorageError("the vault template is missing", where=str(PACKAGE), fix="Install engram again.")
+    raise StorageError(
+        "the vault template is missing", where=str(PACKAGE), fix="Install engram again."
+    )
 
 
 def check(vault: Path) -> None:
-    """Raise NotFoundError where `vault` is no vault: what stands there instead, and how to make one."""
+    """Raise NotFoundError where `vault` is no vault: what stands there instead, and how
+    to make one.
+    """
     make = f"`engram init {shlex.quote(str(vault))}`"
     if file := _in_the_way(vault):
         raise NotFoundError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
     if not vault.is_dir():
-        raise NotFoundError("there is no vault", where=str(vault), fix=f"Make one with {make}.")
+        raise NotFoundError(
+            "there is no vault", where=str(vault), fix=f"Make one with {make}."
+        )
     if not (vault / SETTINGS).is_file():
         fix = f"Make it one with {make}; what is in it stays as it is."
         raise NotFoundError("this folder is no vault", where=str(vault), fix=fix)
@@ -46,7 +56,8 @@ def check_room(vault: Path) -> None:
 
 
 def missing(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:
-    """The template's files that `vault` lacks, by relative path; `vault_id` goes into a new engram.toml.
+    """The template's files that `vault` lacks, by relative path; `vault_id` goes into a
+    new engram.toml.
 
     Raises BadRequestError where a file stands in the way of the folder.
     """
@@ -67,10 +78,11 @@ def named(settings: bytes, vault_id: str) -> bytes:
 
 
 def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
-    """Make `vault` a vault and return the paths of the new files; what stands already stays as it is.
+    """Make `vault` a vault and return the paths of the new files; what stands already
+    stays as it is.
 
-    New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads out of the folder,
-    BadRequestError where a file stands in its way.
+    New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads
+    out of the folder, BadRequestError where a file stands in its way.
     """
     lacking = missing(vault, vault_id, template)
     disk.make_folders(vault)
@@ -85,7 +97,9 @@ def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
 
 
 def _in_the_way(vault: Path) -> Path | None:
-    """What stands where the vault, or a folder above it, would have to be, and is no folder."""
+    """What stands where the vault, or a folder above it, would have to be, and is no
+    folder.
+    """
     stands = next(path for path in (vault, *vault.parents) if path.exists())
     return None if stands.is_dir() else stands
 

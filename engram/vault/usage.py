@@ -1,13 +1,17 @@
-"""How memories were used: `state/usage/<device>.jsonl`, never their notes (rows A19, B4, B5; design of the model §2).
+"""How memories were used: `state/usage/<device>.jsonl`, never their notes (rows A19,
+B4, B5; design of the model §2).
 
-A line is an anchor: how the use of one memory stood after one device had seen something of it. The counts in it
-are the device's own, so they add up over devices; of times the latest holds, and of what fades the latest anchor.
-Lines may therefore come in any order, twice or late, and a union merge is always right. A device writes its own
-file only.
+A line is an anchor: how the use of one memory stood after one device had seen something
+of it. The counts in it are the device's own, so they add up over devices; of times the
+latest holds, and of what fades the latest anchor. Lines may therefore come in any
+order, twice or late, and a union merge is always right. A device writes its own file
+only.
 
-Another kind of line says when the device first met notes: `{"met": [keys], "at": when}`, many keys in a line, for this
-is read at every start. The earliest holds. A key is a memory's id or, for a note without one, `text <content hash>`;
-`ALL` stands for every note that was there when the log began, and for those of a log that was lost and begun anew.
+Another kind of line says when the device first met notes: `{"met": [keys], "at":
+when}`, many keys in a line, for this is read at every start. The earliest holds. A key
+is a memory's id or, for a note without one, `text <content hash>`; `ALL` stands for
+every note that was there when the log began, and for those of a log that was lost and
+begun anew.
 """
 
 from __future__ import annotations
@@ -57,9 +61,11 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def device_of(state: Path) -> str:
-    """This machine's name in the log: 16 random hexadecimal digits, kept in its state home and told to nobody else.
+    """This machine's name in the log: 16 random hexadecimal digits, kept in its state
+    home and told to nobody else.
 
-    Where the state home was lost a new name begins, and what the old one saw still counts.
+    Where the state home was lost a new name begins, and what the old one saw still
+    counts.
     """
     path = state / DEVICE
     try:
@@ -76,10 +82,12 @@ def device_of(state: Path) -> str:
 
 
 def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
-    """What several devices saw of one memory, each counting for itself; their order does not matter.
+    """What several devices saw of one memory, each counting for itself; their order
+    does not matter.
 
-    Recalls, confirmations and gains of stability are added (`A19`), the latter up to `most_stability`; salience,
-    gap and gradient are those of the latest anchor, which was made on top of what its device knew of the others.
+    Recalls, confirmations and gains of stability are added (`A19`), the latter up to
+    `most_stability`; salience, gap and gradient are those of the latest anchor, which
+    was made on top of what its device knew of the others.
     """
     return replace(
         max(seen, key=_anchor),
@@ -94,8 +102,9 @@ def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
 class UsageLog:
     """What all devices saw of each memory.
 
-    `of` and `note` may be called from any thread; `refresh`, `flush` and `compact` belong to the one writer.
-    What was noted since the last `flush` is lost in a crash; `known` is False until the files were read.
+    `of` and `note` may be called from any thread; `refresh`, `flush` and `compact`
+    belong to the one writer. What was noted since the last `flush` is lost in a crash;
+    `known` is False until the files were read.
     """
 
     def __init__(self, vault: Vault, device: str, policy: UsagePolicy) -> None:
@@ -116,7 +125,9 @@ class UsageLog:
         self._lock = threading.Lock()
 
     def of(self, memory: str) -> Usage:
-        """How the memory was used so far, on all devices; the initial values where it was not (`B5`)."""
+        """How the memory was used so far, on all devices; the initial values where it
+        was not (`B5`).
+        """
         seen = [held[memory] for held in self._held.values() if memory in held]
         met = self._first.get(memory)
         if not seen:
@@ -125,11 +136,14 @@ class UsageLog:
         return replace(used, met=met or self._unused.met)
 
     def met(self, key: str) -> datetime | None:
-        """When the note of this key was first met, on any device; None where no line names it."""
+        """When the note of this key was first met, on any device; None where no line
+        names it.
+        """
         return self._first.get(key)
 
     def meet(self, met: Mapping[str, datetime], *, written: bool = False) -> None:
-        """These notes were first met then, unless they were met before; saved by the next `flush`.
+        """These notes were first met then, unless they were met before; saved by the
+        next `flush`.
 
         What is `written` elsewhere in the vault is not saved.
         """
@@ -149,19 +163,27 @@ class UsageLog:
             self._unused = Usage(met=self._first.get(ALL))
 
     def note(self, updates: Mapping[str, Usage]) -> None:
-        """From now on these memories stand so: `of` them, bumped. Counts never fall; saved by the next `flush`."""
+        """From now on these memories stand so: `of` them, bumped. Counts never fall;
+        saved by the next `flush`.
+        """
         with self._lock:
             own = self._held[self.device]
             for memory, usage in updates.items():
                 before = own.get(memory, UNUSED)
-                others = [held[memory] for held in self._held.values() if held is not own and memory in held]
+                others = [
+                    held[memory]
+                    for held in self._held.values()
+                    if held is not own and memory in held
+                ]
                 mine = _own(replace(usage, met=None), before, others)
                 if mine != before:
                     own[memory] = mine
                     self._unsaved.add(memory)
 
     def flush(self) -> int:
-        """Append what was noted, durably; how many lines. Raises EngramError, and tries them again next time."""
+        """Append what was noted, durably; how many lines. Raises EngramError, and tries
+        them again next time.
+        """
         with self._lock:
             own = self._held[self.device]
             names, self._unsaved = self._unsaved, set()
@@ -182,24 +204,38 @@ class UsageLog:
         return lines
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
-        """Read the files that somebody else changed, as git and sync tools do; torn and foreign lines are passed over.
+        """Read the files that somebody else changed, as git and sync tools do; torn and
+        foreign lines are passed over.
 
-        So are lines from further ahead of `now` than `usage.ahead_hours`: a clock was wrong when they were written.
-        With `restore` what our own file has lost meanwhile is written again by the next `flush`; git may have brought
-        a shorter one on purpose. Raises EngramError.
+        So are lines from further ahead of `now` than `usage.ahead_hours`: a clock was
+        wrong when they were written. With `restore` what our own file has lost
+        meanwhile is written again by the next `flush`; git may have brought a shorter
+        one on purpose. Raises EngramError.
         """
         stats = self._found()
-        read = {device: self._read(device, now) for device in stats if stats[device] != self._stats.get(device)}
+        read = {
+            device: self._read(device, now)
+            for device in stats
+            if stats[device] != self._stats.get(device)
+        }
         held = {device: log.held for device, log in read.items()}
         with self._lock:
             own = self._held[self.device]
             if self.device in held or self.device not in stats:
                 written = held.get(self.device, {})
                 for memory, usage in written.items():
-                    own[memory] = _joined(own[memory], usage) if memory in own else usage
-                lost = {memory for memory, usage in own.items() if written.get(memory) != usage}
+                    own[memory] = (
+                        _joined(own[memory], usage) if memory in own else usage
+                    )
+                lost = {
+                    memory
+                    for memory, usage in own.items()
+                    if written.get(memory) != usage
+                }
                 self._unsaved = lost if restore else self._unsaved & lost
-            kept = {device: known for device, known in self._held.items() if device in stats}
+            kept = {
+                device: known for device, known in self._held.items() if device in stats
+            }
             self._held = kept | held | {self.device: own}
             self._refresh_met(read, stats)
             self._lines = self._lines if self.device in stats else 0
@@ -207,29 +243,52 @@ class UsageLog:
             self.known = True
 
     def _refresh_met(self, read: Mapping[str, _Log], stats: Mapping[str, Stat]) -> None:
-        if not read and self._met.keys() - {self.device} <= stats.keys() and self.device in stats:
+        if (
+            not read
+            and self._met.keys() - {self.device} <= stats.keys()
+            and self.device in stats
+        ):
             return
         own = self._met[self.device]
-        written = read[self.device].met if self.device in read else {} if self.device not in stats else None
+        written = (
+            read[self.device].met
+            if self.device in read
+            else {}
+            if self.device not in stats
+            else None
+        )
         if written is not None:
             own = _earliest((own, written))
-            self._unsaved_met = {key for key, when in own.items() if written.get(key) != when}
+            self._unsaved_met = {
+                key for key, when in own.items() if written.get(key) != when
+            }
         kept = {device: known for device, known in self._met.items() if device in stats}
-        self._met = kept | {device: log.met for device, log in read.items()} | {self.device: own}
+        self._met = (
+            kept
+            | {device: log.met for device, log in read.items()}
+            | {self.device: own}
+        )
         self._first = _earliest((*self._met.values(), self._elsewhere))
         self._unused = Usage(met=self._first.get(ALL))
 
     def compact(self, now: datetime) -> int:
-        """Leave one line for each memory in our own file once enough lines are superseded; the bytes that saves.
+        """Leave one line for each memory in our own file once enough lines are
+        superseded; the bytes that saves.
 
-        No answer changes by it, and a second run changes no byte. Lines from ahead of `now` stay as they are: it
-        may be `now` that is wrong.
+        No answer changes by it, and a second run changes no byte. Lines from ahead of
+        `now` stay as they are: it may be `now` that is wrong.
         """
-        superseded = self._lines - len(self._held[self.device]) - _met_lines(self._met[self.device])
+        superseded = (
+            self._lines
+            - len(self._held[self.device])
+            - _met_lines(self._met[self.device])
+        )
         if superseded <= self._lines * self.policy.superseded_share:
             return 0
         before = len(self.vault.read(self.path))
-        left = self.vault.rewrite(self.path, partial(_compacted, until=self._limit(now)))
+        left = self.vault.rewrite(
+            self.path, partial(_compacted, until=self._limit(now))
+        )
         self._wrote(left.count(b"\n"))
         return before - len(left)
 
@@ -248,7 +307,9 @@ class UsageLog:
                     if stat.S_ISREG(known.st_mode):
                         found[path.stem] = stat_of(known)
         except OSError as fault:
-            raise StorageError("the usage log cannot be read", where=str(folder)) from fault
+            raise StorageError(
+                "the usage log cannot be read", where=str(folder)
+            ) from fault
         return found
 
     def _read(self, device: str, now: datetime) -> _Log:
@@ -259,19 +320,29 @@ class UsageLog:
         return replace(log, met={**dict.fromkeys(log.early, now), **log.met})
 
     def _wrote(self, lines: int) -> None:
-        """Our own file has so many lines now, and need not be read for what we wrote ourselves."""
+        """Our own file has so many lines now, and need not be read for what we wrote
+        ourselves.
+        """
         self._lines = lines
         with suppress(OSError):
             self._stats[self.device] = stat_of((self.vault.root / self.path).lstat())
 
 
 def _own(usage: Usage, before: Usage, others: Sequence[Usage]) -> Usage:
-    """The share of `usage` that this device saw itself: all of it but what the others count."""
+    """The share of `usage` that this device saw itself: all of it but what the others
+    count.
+    """
     return replace(
         usage,
         access=max(before.access, usage.access - sum(one.access for one in others)),
-        confirmations=max(before.confirmations, usage.confirmations - sum(one.confirmations for one in others)),
-        stability=max(before.stability, usage.stability - math.fsum(one.stability - 1 for one in others)),
+        confirmations=max(
+            before.confirmations,
+            usage.confirmations - sum(one.confirmations for one in others),
+        ),
+        stability=max(
+            before.stability,
+            usage.stability - math.fsum(one.stability - 1 for one in others),
+        ),
     )
 
 
@@ -288,19 +359,25 @@ def _joined(one: Usage, other: Usage) -> Usage:
 
 
 def _anchor(usage: Usage) -> tuple[Any, ...]:
-    return usage.salience_at or _LONG_AGO, usage.salience, usage.gap_days, usage.gradient
+    return (
+        usage.salience_at or _LONG_AGO,
+        usage.salience,
+        usage.gap_days,
+        usage.gradient,
+    )
 
 
 def _latest(times: Iterable[datetime | None]) -> datetime | None:
     return max(filter(None, times), default=None)
 
 
-# -- lines --------------------------------------------------------------------------------------------
+# -- lines -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """What the lines of one device say: the use of memories, when notes were first met, and lines from the future.
+    """What the lines of one device say: the use of memories, when notes were first met,
+    and lines from the future.
 
     `early` are the notes that were met by a clock that was ahead, so at the latest now.
     """
@@ -387,11 +464,15 @@ def _compacted(raw: bytes, until: datetime) -> bytes:
 
 
 def _raw(held: Mapping[str, Usage]) -> bytes:
-    return "".join(f"{json.dumps(_row(memory, usage))}\n" for memory, usage in held.items()).encode()
+    return "".join(
+        f"{json.dumps(_row(memory, usage))}\n" for memory, usage in held.items()
+    ).encode()
 
 
 def _row(memory: str, usage: Usage) -> dict[str, object]:
-    """The line as JSON: the memory, the latest time in it, and what differs from the initial values."""
+    """The line as JSON: the memory, the latest time in it, and what differs from the
+    initial values.
+    """
     at = _latest((usage.last_access, usage.evidence_at, usage.salience_at))
     row: dict[str, object] = {"id": memory, "at": _text(at or _LONG_AGO)}
     for name, initial in _INITIAL.items():
@@ -402,15 +483,19 @@ def _row(memory: str, usage: Usage) -> dict[str, object]:
 
 
 def _line(text: str) -> tuple[str, str, Usage] | None:
-    """The memory in a line, its time and its use, or None where the line is none of ours.
+    """The memory in a line, its time and its use, or None where the line is none of
+    ours.
 
-    This is what a start costs for each memory that was ever used, so it does nothing twice.
+    This is what a start costs for each memory that was ever used, so it does nothing
+    twice.
     """
     try:
         row, end = _DECODE(text)
         memory, at = row["id"], row["at"]
         raw = map(row.get, _INITIAL, _INITIAL.values())
-        values: list[Any] = [_time(value) if type(value) is str else value for value in raw]
+        values: list[Any] = [
+            _time(value) if type(value) is str else value for value in raw
+        ]
         usage = Usage(*values)
         sound = end == len(text) and type(memory) is type(at) is str and _sound(usage)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -419,11 +504,20 @@ def _line(text: str) -> tuple[str, str, Usage] | None:
 
 
 def _sound(usage: Usage) -> bool:
-    """Whether every value is of its type and in its range; TypeError may say no as well."""
+    """Whether every value is of its type and in its range; TypeError may say no as
+    well.
+    """
     return (
         type(usage.access) is type(usage.confirmations) is int
-        and {type(usage.last_access), type(usage.evidence_at), type(usage.salience_at)} <= _TIMES
-        and {type(usage.stability), type(usage.salience), type(usage.gap_days), type(usage.gradient)} <= _NUMBERS
+        and {type(usage.last_access), type(usage.evidence_at), type(usage.salience_at)}
+        <= _TIMES
+        and {
+            type(usage.stability),
+            type(usage.salience),
+            type(usage.gap_days),
+            type(usage.gradient),
+        }
+        <= _NUMBERS
         and usage.access >= 0
         and usage.confirmations >= 0
         and 1 <= usage.stability < math.inf

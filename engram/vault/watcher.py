@@ -1,7 +1,9 @@
-"""The watcher: "something changed here", in batches; what changed is for a scan to find out (row X18).
+"""The watcher: "something changed here", in batches; what changed is for a scan to find
+out (row X18).
 
-Events only mark paths. Where events do not work (network and FUSE mounts, no watches left) the tree is
-polled; where they got lost (the kernel's queue ran over) everything is to be looked at.
+Events only mark paths. Where events do not work (network and FUSE mounts, no watches
+left) the tree is polled; where they got lost (the kernel's queue ran over) everything
+is to be looked at.
 """
 
 from __future__ import annotations
@@ -37,7 +39,12 @@ from engram.vault.paths import kind_of, passed_over
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from watchdog.observers.inotify_c import CallbackId, Mask, WatchCallback, WatchDescriptor
+    from watchdog.observers.inotify_c import (
+        CallbackId,
+        Mask,
+        WatchCallback,
+        WatchDescriptor,
+    )
     from watchdog.utils import BaseThread
 
     from engram.core.policy import FilePolicy
@@ -60,18 +67,23 @@ REMOTE = frozenset((
     "9p", "afs", "ceph", "cifs", "davfs", "drvfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "prl_fs",
     "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs",
 ))  # fmt: skip
-"""File systems that other machines may write to without this kernel knowing; all of FUSE besides."""
+"""File systems that other machines may write to without this kernel knowing; all of
+FUSE besides.
+"""
 
 _GIT = ".git"
 _HEAD = f"{_GIT}/HEAD"
-# A folder made inside a new folder may be met twice; that is harmless, and the message is a page long.
+# A folder made inside a new folder may be met twice; that is harmless, and the message
+# is a page long.
 warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def needs_polling(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
-    """Whether events do not tell all that happens below `root`, by the type of its file system."""
+    """Whether events do not tell all that happens below `root`, by the type of its file
+    system.
+    """
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -79,21 +91,31 @@ def needs_polling(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
     best, kind = "", ""
     where = f"{os.path.realpath(root)}/"
     for line in lines:
-        _, mount, found, *_ = [_OCTAL.sub(lambda octal: chr(int(octal[1], 8)), part) for part in line.split(" ")]
+        _, mount, found, *_ = [
+            _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), part)
+            for part in line.split(" ")
+        ]
         if where.startswith(f"{mount.rstrip('/')}/") and len(mount) >= len(best):
             best, kind = mount, found
     return kind in REMOTE or kind.startswith("fuse")
 
 
 class Watcher:
-    """Watches the vault `root` and calls `on_change` from a thread of its own, never twice at once.
+    """Watches the vault `root` and calls `on_change` from a thread of its own, never
+    twice at once.
 
-    `on_change` is given the paths that may differ: files, folders (with all below), or what is gone. None
-    means everything. It is called when nothing happened for `settle_seconds`, and after
-    `settle_most_seconds` at the latest. A root that vanishes and comes back is told as None.
+    `on_change` is given the paths that may differ: files, folders (with all below), or
+    what is gone. None means everything. It is called when nothing happened for
+    `settle_seconds`, and after `settle_most_seconds` at the latest. A root that
+    vanishes and comes back is told as None.
     """
 
-    def __init__(self, root: Path, on_change: Callable[[set[Path] | None], None], policy: FilePolicy) -> None:
+    def __init__(
+        self,
+        root: Path,
+        on_change: Callable[[set[Path] | None], None],
+        policy: FilePolicy,
+    ) -> None:
         self.root = Path(os.path.realpath(root))
         self.policy = policy
         self.polling = needs_polling(self.root)
@@ -106,7 +128,9 @@ class Watcher:
         self._identity: tuple[int, int] | None = None
         self._observer: BaseObserver | None = None
         self._events: _Events | None = None
-        self._thread = threading.Thread(target=self._run, name="engram-watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="engram-watch", daemon=True
+        )
 
     def start(self) -> None:
         """Begin; what happens after this returned is told."""
@@ -118,7 +142,10 @@ class Watcher:
         with self._state:
             self._stopping = True
             self._state.notify()
-        if self._thread.ident is not None and self._thread is not threading.current_thread():
+        if (
+            self._thread.ident is not None
+            and self._thread is not threading.current_thread()
+        ):
             self._thread.join()
         self._detach()
 
@@ -129,7 +156,9 @@ class Watcher:
         places = [(text, text[len(str(self.root)) + 1 :]) for text in paths if text]
         if any(not inside or inside == _HEAD for _, inside in places):
             self._mark(None)
-        elif dirty := [Path(text) for text, inside in places if _counts(inside, folder=folder)]:
+        elif dirty := [
+            Path(text) for text, inside in places if _counts(inside, folder=folder)
+        ]:
             self._mark(dirty)
 
     def lost(self) -> None:
@@ -146,7 +175,11 @@ class Watcher:
     def _mark(self, paths: list[Path] | None) -> None:
         with self._state:
             self._dirty.update(paths or ())
-            self._everything = self._everything or paths is None or len(self._dirty) >= self.policy.watch_paths
+            self._everything = (
+                self._everything
+                or paths is None
+                or len(self._dirty) >= self.policy.watch_paths
+            )
             if self._everything:
                 self._dirty.clear()
             now = time.monotonic()
@@ -173,7 +206,11 @@ class Watcher:
 
     def _due(self) -> float:
         """When what is marked has settled."""
-        return min(self._quiet, self._first + self.policy.settle_most_seconds) if self._first else float("inf")
+        return (
+            min(self._quiet, self._first + self.policy.settle_most_seconds)
+            if self._first
+            else float("inf")
+        )
 
     def _batch(self) -> set[Path] | None:
         batch = None if self._everything else self._dirty
@@ -183,7 +220,9 @@ class Watcher:
     # ------------------------------------------------------------------------------------------ observer
 
     def _check_root(self) -> None:
-        """Watch anew when the root went, came back or is another one, or when a thread of the observer died."""
+        """Watch anew when the root went, came back or is another one, or when a thread
+        of the observer died.
+        """
         found = _identity(self.root)
         alive = all(thread.is_alive() for thread in self._threads())
         if found != self._identity or (found and not alive):
@@ -210,13 +249,20 @@ class Watcher:
             self._events.start()
             self._observer = BaseObserver(InotifyEmitter, inotify_fd=self._events)
         self._observer.schedule(
-            _Marks(self), str(self.root), recursive=True, event_filter=POLLED if polling else CHANGES
+            _Marks(self),
+            str(self.root),
+            recursive=True,
+            event_filter=POLLED if polling else CHANGES,
         )
         self._observer.start()
 
     def _threads(self) -> list[BaseThread]:
         emitters = self._observer.emitters if self._observer else ()
-        return [thread for thread in (self._observer, *emitters, self._events) if thread is not None]
+        return [
+            thread
+            for thread in (self._observer, *emitters, self._events)
+            if thread is not None
+        ]
 
     def _detach(self) -> None:
         for thread in (self._observer, self._events):
@@ -239,20 +285,28 @@ class _Marks(FileSystemEventHandler):
 
 
 class _Events(InotifyFD):
-    """The kernel's queue, which also tells when it ran over or when no more watches are to be had."""
+    """The kernel's queue, which also tells when it ran over or when no more watches are
+    to be had.
+    """
 
     def __init__(self, watch: Watcher) -> None:
         super().__init__()
         self._told = watch
 
     def handle_event(self, event: InotifyEvent) -> None:
-        """Pass the event on; watchdog renews its watches after an overflow but tells nobody."""
+        """Pass the event on; watchdog renews its watches after an overflow but tells
+        nobody.
+        """
         super().handle_event(event)
         if event.is_queue_overflow:
             self._told.lost()
 
-    def add_callback(self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId) -> WatchDescriptor:
-        """Watch one folder, unless it is of no interest; watchdog goes on without a folder it cannot watch."""
+    def add_callback(
+        self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId
+    ) -> WatchDescriptor:
+        """Watch one folder, unless it is of no interest; watchdog goes on without a
+        folder it cannot watch.
+        """
         inside = os.fsdecode(path)[len(str(self._told.root)) + 1 :]
         if inside and inside != _GIT and passed_over(inside):
             raise OSError(errno.ENOENT, "not watched", inside)

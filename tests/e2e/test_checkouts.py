@@ -1,4 +1,6 @@
-"""What git does to the files under the real daemon: nobody's deletion, nobody's edit, and nothing written for it."""
+"""What git does to the files under the real daemon: nobody's deletion, nobody's edit,
+and nothing written for it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import pytest
 from tests.fakes.repository import Repository
 from tests.fakes.world import World, until
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed"
+)
 
 LOOKS = 5.0
 """Seconds in which the watcher tells, and a note that is absent is looked for twice."""
@@ -28,22 +32,39 @@ def world(tmp_path):
 
 @pytest.fixture
 def repository(world):
-    """A vault with a history under its daemon: told, used, forgotten, and all of it committed."""
+    """A vault with a history under its daemon: told, used, forgotten, and all of it
+    committed.
+    """
     made = Repository(world.vault)
     world.start()
-    for number, text in enumerate(("Anna prefers oat milk.", "Ben plays the violin.", "Carla grows dahlias.")):
+    for number, text in enumerate(
+        ("Anna prefers oat milk.", "Ben plays the violin.", "Carla grows dahlias.")
+    ):
         world.call("remember", text=text)
-        world.call("observe", turns=[{"id": f"t{number}", "session": "s", "text": f"My dentist is Dr. Vogel{number}."}])
+        world.call(
+            "observe",
+            turns=[
+                {
+                    "id": f"t{number}",
+                    "session": "s",
+                    "text": f"My dentist is Dr. Vogel{number}.",
+                }
+            ],
+        )
         world.call("flush")
         world.call("recall", query=text)
-    known = world.call("recall", query="Carla dahlias", kinds=["fact"])["hits"][0]["key"]
+    known = world.call("recall", query="Carla dahlias", kinds=["fact"])["hits"][0][
+        "key"
+    ]
     world.call("forget", id=known)
     settled(world, made)
     return made
 
 
 def settled(world, repository):
-    """The daemon restarted, so that all that it keeps in mind is written, and a person's commit of the rest."""
+    """The daemon restarted, so that all that it keeps in mind is written, and a
+    person's commit of the rest.
+    """
     world.stop()
     repository("add", "--all")
     repository("commit", "--quiet", "--allow-empty", "-m", "the rest")
@@ -60,19 +81,31 @@ def quiet(world, repository):
 
 
 def found(world, query):
-    return {hit["text"] for hit in world.call("recall", query=query, kinds=["fact"], k=50)["hits"]}
+    return {
+        hit["text"]
+        for hit in world.call("recall", query=query, kinds=["fact"], k=50)["hits"]
+    }
 
 
 def everything(world):
-    return {path: path.read_bytes() for path in world.vault.rglob("*") if path.is_file() and ".git" not in path.parts}
+    return {
+        path: path.read_bytes()
+        for path in world.vault.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
 
 
 def before_ben(repository):
     """The last commit in which nothing of Ben was known."""
-    return repository("log", "--format=%H", "--diff-filter=A", "--", "facts/*ben*").strip() + "~1"
+    return (
+        repository("log", "--format=%H", "--diff-filter=A", "--", "facts/*ben*").strip()
+        + "~1"
+    )
 
 
-def test_an_older_commit_and_back_dirties_nothing_and_gives_the_same_vault(world, repository):
+def test_an_older_commit_and_back_dirties_nothing_and_gives_the_same_vault(
+    world, repository
+):
     before = everything(world)
     repository("checkout", "--quiet", before_ben(repository))
     quiet(world, repository)
@@ -84,7 +117,9 @@ def test_an_older_commit_and_back_dirties_nothing_and_gives_the_same_vault(world
     assert "Ben plays the violin." in found(world, "Ben violin")
     assert "Carla grows dahlias." not in found(world, "Carla dahlias")
     world.stop()
-    assert all("state/usage/" in line for line in repository.status()), "only that this test has asked"
+    assert all("state/usage/" in line for line in repository.status()), (
+        "only that this test has asked"
+    )
 
 
 def test_the_first_commit_with_no_memory_at_all_and_back(world, repository):
@@ -159,7 +194,9 @@ def test_a_checkout_while_no_daemon_runs(world, repository):
 
 
 @pytest.mark.parametrize("look", [False, True])
-def test_a_note_deleted_by_hand_is_a_deletion_in_a_repository_too(world, repository, look):
+def test_a_note_deleted_by_hand_is_a_deletion_in_a_repository_too(
+    world, repository, look
+):
     """Also where the person then asks git what has changed, which writes its index."""
     fact = next(world.vault.glob("facts/*/*anna*"))
     stones = world.vault / "state/tombstones.jsonl"
@@ -200,13 +237,19 @@ def anna(world):
 
 def buried(world):
     stones = world.vault / STONES
-    return stones.read_text().count("a person deleted the note") if stones.exists() else 0
+    return (
+        stones.read_text().count("a person deleted the note") if stones.exists() else 0
+    )
 
 
 # row: X8
 @pytest.mark.parametrize("running", [True, False])
-def test_a_note_that_a_person_deletes_in_a_commit_is_deleted(world, repository, running):
-    """Also where the daemon does not run: the sentence behind the note is not told any more."""
+def test_a_note_that_a_person_deletes_in_a_commit_is_deleted(
+    world, repository, running
+):
+    """Also where the daemon does not run: the sentence behind the note is not told any
+    more.
+    """
     assert "Anna prefers oat milk." in turns(world, "Anna oat milk")
     path = anna(world)
     if not running:
@@ -221,7 +264,9 @@ def test_a_note_that_a_person_deletes_in_a_commit_is_deleted(world, repository, 
 
 
 # row: X8
-def test_a_note_that_a_person_removes_from_the_index_is_deleted_before_the_commit_too(world, repository):
+def test_a_note_that_a_person_removes_from_the_index_is_deleted_before_the_commit_too(
+    world, repository
+):
     repository("rm", "--quiet", anna(world))
     until(lambda: buried(world))
 
@@ -239,7 +284,14 @@ def test_a_deletion_that_a_pull_brings_is_a_deletion(world, repository):
 def test_what_engram_put_away_elsewhere_is_no_deletion(world, repository):
     """The same absence from a commit of engram's, which has its trailer."""
     path = anna(world)
-    other = pulled(world, repository, "rm", "--quiet", path, said="engram: nightly\n\nEngram-Op: consolidate")
+    other = pulled(
+        world,
+        repository,
+        "rm",
+        "--quiet",
+        path,
+        said="engram: nightly\n\nEngram-Op: consolidate",
+    )
     repository("pull", "--quiet", "--ff-only", str(other), "main")
     quiet(world, repository)
     assert "Anna prefers oat milk." not in found(world, "Anna oat milk")
@@ -276,11 +328,16 @@ def test_the_way_back_to_before_a_note_was_made_is_no_deletion(world, repository
 
 
 def turns(world, query):
-    return {hit["text"] for hit in world.call("recall", query=query, kinds=["turn"], k=50)["hits"]}
+    return {
+        hit["text"]
+        for hit in world.call("recall", query=query, kinds=["turn"], k=50)["hits"]
+    }
 
 
 def pulled(world, repository, *words, said="theirs"):
-    """A clone beside the vault in which a person did this and committed it; where it is."""
+    """A clone beside the vault in which a person did this and committed it; where it
+    is.
+    """
     there = world.vault.parent / "clone"
     repository("clone", "--quiet", str(world.vault), str(there))
     repository("-C", str(there), *words)

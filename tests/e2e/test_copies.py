@@ -1,4 +1,6 @@
-"""A copied vault beside the real daemon of its original: no command reaches the wrong folder."""
+"""A copied vault beside the real daemon of its original: no command reaches the wrong
+folder.
+"""
 
 from __future__ import annotations
 
@@ -35,21 +37,30 @@ def copied(world):
     return copy, known["id"]
 
 
-def test_forgetting_in_the_copy_while_the_originals_daemon_runs_forgets_in_the_copy(world, copied):
+def test_forgetting_in_the_copy_while_the_originals_daemon_runs_forgets_in_the_copy(
+    world, copied
+):
     copy, known = copied
     world.engram("forget", known, "--vault", str(copy))
     assert world.call("show", id=known)["memory"]["status"] == "active"
     assert not (world.vault / "state/tombstones.jsonl").exists()
     assert known in (copy / "state/tombstones.jsonl").read_text()
-    for words in (("recall", "what does Anna drink?"), ("recall", "what does Anna drink?", "--archive")):
+    for words in (
+        ("recall", "what does Anna drink?"),
+        ("recall", "what does Anna drink?", "--archive"),
+    ):
         assert "oat milk" in world.engram(*words)
 
 
 def test_the_short_way_of_the_command_line_keeps_to_the_copy_too(world, copied):
     copy, _ = copied
     world.engram("remember", "Ben plays the violin.", "--vault", str(copy))
-    assert "violin" not in world.engram("recall", "what does Ben play?", "--vault", str(world.vault))
-    assert "violin" in world.engram("recall", "what does Ben play?", "--vault", str(copy))
+    assert "violin" not in world.engram(
+        "recall", "what does Ben play?", "--vault", str(world.vault)
+    )
+    assert "violin" in world.engram(
+        "recall", "what does Ben play?", "--vault", str(copy)
+    )
     assert "violin" not in "".join(world.facts())
 
 
@@ -79,7 +90,10 @@ def test_a_daemon_refuses_a_request_that_means_another_folder(world, copied):
         socket_client.call(world.socket, "forget", {"id": known}, folder=str(copy))
     assert str(world.vault) in str(caught.value)
     assert (
-        socket_client.call(world.socket, "show", {"id": known}, folder=str(world.vault))["memory"]["status"] == "active"
+        socket_client.call(
+            world.socket, "show", {"id": known}, folder=str(world.vault)
+        )["memory"]["status"]
+        == "active"
     )
 
 
@@ -101,7 +115,14 @@ def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world, way)
     world.start()
     env = world.env | {"ENGRAM_HOME": str(world.home.parent / "another-home")}
     argv = ("daemon", "--foreground") if way == "daemon" else ("remember", SAID)
-    done = subprocess.run(world.command(*argv), env=env, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        world.command(*argv),
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 75, done.stdout + done.stderr
     assert f"process {world.process.pid} owns this vault" in done.stderr
     assert str(world.vault) in done.stderr
@@ -109,8 +130,12 @@ def test_a_second_writer_on_a_folder_is_refused_whatever_home_it_has(world, way)
     assert world.facts() == []
 
 
-def test_a_copy_put_in_place_of_the_vault_under_the_daemon_gets_no_tombstones(world, copied):
-    """The daemon begins again with what stands there now; what the copy lacks nobody deleted."""
+def test_a_copy_put_in_place_of_the_vault_under_the_daemon_gets_no_tombstones(
+    world, copied
+):
+    """The daemon begins again with what stands there now; what the copy lacks nobody
+    deleted.
+    """
     copy, _ = copied
     world.call("remember", text="Ben plays the violin.")
     world.call("remember", text="Carla grows dahlias.")
@@ -122,28 +147,38 @@ def test_a_copy_put_in_place_of_the_vault_under_the_daemon_gets_no_tombstones(wo
     assert world.call("recall", query="Anna oat milk")["hits"] != []
     assert not (world.vault / "state/tombstones.jsonl").exists()
     old = world.vault.parent / "old"
-    assert "violin" in world.engram("recall", "what does Ben play?", "--vault", str(old))
+    assert "violin" in world.engram(
+        "recall", "what does Ben play?", "--vault", str(old)
+    )
     assert not (old / "state/tombstones.jsonl").exists()
 
 
 def test_acknowledged_turns_of_a_killed_daemon_stay_with_their_vault(world):
     world.start()
-    world.call("observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}])
+    world.call(
+        "observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}]
+    )
     world.stop(signal.SIGKILL)
     copy = world.vault.parent / "copy"
     shutil.copytree(world.vault, copy)
     world.engram("flush", "--vault", str(copy))
-    assert "barn" not in "".join(path.read_text() for path in copy.glob("sessions/*/*.md"))
+    assert "barn" not in "".join(
+        path.read_text() for path in copy.glob("sessions/*/*.md")
+    )
     world.engram("flush")
     assert "barn" in world.said()
 
 
 def test_a_vault_moved_while_nothing_runs_takes_its_turns_along(world):
     world.start()
-    world.call("observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}])
+    world.call(
+        "observe", turns=[{"id": "1", "session": "s", "text": "The barn is red."}]
+    )
     world.stop(signal.SIGKILL)
     moved = world.vault.parent / "moved"
     world.vault.rename(moved)
     assert json.loads(world.engram("flush", "--vault", str(moved), "--json"))
     assert "barn" in "".join(path.read_text() for path in moved.glob("sessions/*/*.md"))
-    assert [path.name for path in (world.home / "state").iterdir()] == [world.journal.parent.name]
+    assert [path.name for path in (world.home / "state").iterdir()] == [
+        world.journal.parent.name
+    ]

@@ -1,4 +1,6 @@
-"""The real daemon in a process of its own: what callers, signals, editors and the clock do to it."""
+"""The real daemon in a process of its own: what callers, signals, editors and the clock
+do to it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ import pytest
 from engram import Memory
 from engram.core.policy import ServePolicy
 from engram.daemon.daemon import WriterThread
-from engram.errors import BadRequestError, BusyError, EngramError, LockedError, NotFoundError, UnavailableError
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    EngramError,
+    LockedError,
+    NotFoundError,
+    UnavailableError,
+)
 from engram.serve import client
 from engram.vault import disk
 from tests.fakes.answers import ID, ask
@@ -36,7 +45,11 @@ def world(tmp_path):
 
 def turns(count, session="s", start=0):
     return [
-        {"id": f"{session}-{n}", "session": session, "text": f"turn number {n} of {session}"}
+        {
+            "id": f"{session}-{n}",
+            "session": session,
+            "text": f"turn number {n} of {session}",
+        }
         for n in range(start, count)
     ]
 
@@ -47,7 +60,10 @@ def test_a_flush_says_at_once_that_the_disk_refuses_and_nothing_is_lost(world):
     facts = world.vault / "facts"
     shutil.rmtree(facts, ignore_errors=True)
     facts.write_text("in the way")
-    world.call("observe", turns=[{"id": "m1", "session": "s", "text": "Remember that the roof is red."}])
+    world.call(
+        "observe",
+        turns=[{"id": "m1", "session": "s", "text": "Remember that the roof is red."}],
+    )
     with pytest.raises(UnavailableError, match="cannot be filed now"):
         world.call("flush")
     assert world.call("status")["parked_turns"] == 1
@@ -56,7 +72,9 @@ def test_a_flush_says_at_once_that_the_disk_refuses_and_nothing_is_lost(world):
 
 # row: X18
 def test_what_was_acknowledged_is_there_after_a_kill(world):
-    """Clients write until the process is killed; each acknowledged turn is found again, each once."""
+    """Clients write until the process is killed; each acknowledged turn is found again,
+    each once.
+    """
     world.start()
     acknowledged = []
 
@@ -68,7 +86,9 @@ def test_what_was_acknowledged_is_there_after_a_kill(world):
                 return
             acknowledged.append(turn["text"])
 
-    clients = [threading.Thread(target=client, args=(f"c{number}",)) for number in range(4)]
+    clients = [
+        threading.Thread(target=client, args=(f"c{number}",)) for number in range(4)
+    ]
     for one in clients:
         one.start()
     until(lambda: len(acknowledged) > 40)
@@ -77,7 +97,9 @@ def test_what_was_acknowledged_is_there_after_a_kill(world):
         one.join()
     world.start()
     for text in acknowledged:
-        hits = world.call("recall", query=text, k=1000, budget=100_000, kinds=["turn"])["hits"]
+        hits = world.call("recall", query=text, k=1000, budget=100_000, kinds=["turn"])[
+            "hits"
+        ]
         assert [hit["text"] for hit in hits].count(text) == 1
 
 
@@ -97,7 +119,11 @@ def test_a_conversation_that_goes_quiet_is_distilled_by_the_clock(world):
     world.configure("[buffer]\nminutes = 0.02\nturns = 50\n")
     world.start()
     world.call(
-        "observe", turns=[{"text": "Nice to see you."}, {"text": "My favourite tea is jasmine tea.", "session": "q"}]
+        "observe",
+        turns=[
+            {"text": "Nice to see you."},
+            {"text": "My favourite tea is jasmine tea.", "session": "q"},
+        ],
     )
     until(lambda: "jasmine" in world.said())
 
@@ -116,16 +142,27 @@ def test_a_hand_edit_is_found_without_anybody_asking(world):
     note = world.vault / "notes" / "garden.md"
     note.parent.mkdir(exist_ok=True)
     note.write_text("The quince tree blossoms in April.\n")
-    found = until(lambda: world.call("recall", query="when does the quince blossom?")["hits"])
+    found = until(
+        lambda: world.call("recall", query="when does the quince blossom?")["hits"]
+    )
     assert found < 5
     note.write_text("The quince tree was felled in autumn.\n")
-    until(lambda: "felled" in json.dumps(world.call("recall", query="quince tree")["hits"]))
+    until(
+        lambda: (
+            "felled" in json.dumps(world.call("recall", query="quince tree")["hits"])
+        )
+    )
 
 
 def test_the_same_command_says_the_same_with_and_without_a_daemon(world):
     """A verb does not care where it runs."""
     world.engram("remember", "Anna switched to oat milk")
-    world.engram("observe", stdin=json.dumps({"id": "1", "text": SAID, "occurred_at": "2026-03-04T10:00:00"}))
+    world.engram(
+        "observe",
+        stdin=json.dumps(
+            {"id": "1", "text": SAID, "occurred_at": "2026-03-04T10:00:00"}
+        ),
+    )
     asked = [
         ("recall", "what does Anna drink?"),
         ("recall", "who moves to Lisbon?", "-k", "2"),
@@ -140,11 +177,14 @@ def test_the_same_command_says_the_same_with_and_without_a_daemon(world):
     world.start()
     beside = [world.json(*words) for words in asked]
     for one, other in zip(alone, beside, strict=True):
-        one.pop("text", None), other.pop("text", None)  # each answer is fenced with a mark of its own
+        # each answer is fenced with a mark of its own
+        one.pop("text", None), other.pop("text", None)
         assert one == other
     identity = alone[0]["hits"][0]["key"]
     assert world.json("show", identity)["memory"]["text"] == "Anna switched to oat milk"
-    assert "no such memory" in world.engram("show", "01AAAAAAAAAAAAAAAAAAAAAAAA", code=66)
+    assert "no such memory" in world.engram(
+        "show", "01AAAAAAAAAAAAAAAAAAAAAAAA", code=66
+    )
 
 
 def test_a_second_daemon_is_refused_by_name(world):
@@ -179,7 +219,9 @@ def test_a_command_waits_for_a_daemon_that_is_starting(at_home):
     at_home.engram("stats")  # which makes the folders
     lock = disk.lock(at_home.home / "state" / ID / "lock")
     answers = []
-    asking = threading.Thread(target=lambda: answers.append(at_home.engram("remember", "Anna likes figs")))
+    asking = threading.Thread(
+        target=lambda: answers.append(at_home.engram("remember", "Anna likes figs"))
+    )
     asking.start()
     time.sleep(0.5)
     lock.release()
@@ -192,16 +234,29 @@ def test_a_background_daemon_that_ends_at_once_tells_its_fault_as_its_own(world)
     """With the fault's own code and advice, each once."""
     (world.vault / "engram.toml").unlink()
     words = world.engram("daemon", code=NotFoundError.exit_code)
-    assert words.count("this folder is no vault") == words.count("to do:") == words.count("code:") == 1
+    assert (
+        words.count("this folder is no vault")
+        == words.count("to do:")
+        == words.count("code:")
+        == 1
+    )
 
 
 def test_no_daemon_starts_without_a_vault(world):
-    words = world.engram("daemon", "--foreground", "--vault", str(world.vault / "none"), code=NotFoundError.exit_code)
+    words = world.engram(
+        "daemon",
+        "--foreground",
+        "--vault",
+        str(world.vault / "none"),
+        code=NotFoundError.exit_code,
+    )
     assert "engram init" in words
 
 
 def test_sighup_takes_over_a_new_configuration_without_refusing_anybody(world):
-    """Callers wait for a moment instead of being refused; a broken configuration changes nothing."""
+    """Callers wait for a moment instead of being refused; a broken configuration
+    changes nothing.
+    """
     world.start()
     for number in range(4):
         world.call("remember", text=f"the colour of door number {number} is green")
@@ -235,7 +290,10 @@ def test_sighup_takes_over_a_new_configuration_without_refusing_anybody(world):
 
 def test_the_log_holds_no_words_of_anybody(world):
     world.start()
-    world.call("observe", turns=[{"text": "the canary sings at midnight, and I decided to move"}])
+    world.call(
+        "observe",
+        turns=[{"text": "the canary sings at midnight, and I decided to move"}],
+    )
     world.call("remember", text="canary seed is in the cupboard")
     world.call("recall", query="canary")
     world.call("flush")
@@ -257,7 +315,9 @@ def test_python_is_served_by_the_daemon_or_by_itself(at_home, monkeypatch):
         assert context
         assert "oat milk" in context.text
         assert "oat milk" in str(context)
-        kept = mem.observe(user="What should I bring Anna?", assistant="Oat milk.", session="s1")
+        kept = mem.observe(
+            user="What should I bring Anna?", assistant="Oat milk.", session="s1"
+        )
         assert kept["stored"] == 2
         mem.flush("s1")
         identity = context.hits[0]["key"]
@@ -273,8 +333,14 @@ def test_python_gets_the_same_answers_with_and_without_a_daemon(at_home):
     world, answers = at_home, []
     for turn in ("1", "2"):
         with Memory(world.vault) as mem:
-            kept = mem.observe(turns=[{"id": turn, "text": "Anna likes tea.", "occurred_at": "2026-03-04"}])
-            (hit, *_) = mem.recall("what does Anna like?", now="2026-12-01", kinds=["turn"]).hits
+            kept = mem.observe(
+                turns=[
+                    {"id": turn, "text": "Anna likes tea.", "occurred_at": "2026-03-04"}
+                ]
+            )
+            (hit, *_) = mem.recall(
+                "what does Anna like?", now="2026-12-01", kinds=["turn"]
+            ).hits
             planned = mem.call("consolidate", dry_run=True)
             with pytest.raises(BadRequestError, match="no operation 'juggle'"):
                 mem.call("juggle")
@@ -299,11 +365,13 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     assert world.json("down")["stopped"] == "nothing was running"
 
 
-# -- the writer ----------------------------------------------------------------------------------------
+# -- the writer ------------------------------------------------------------------------
 
 
 def test_one_jobs_fault_does_not_end_the_writer(caplog):
-    """A request's fault goes to whoever asked; the daemon's own stands in `faults` until the work succeeds."""
+    """A request's fault goes to whoever asked; the daemon's own stands in `faults`
+    until the work succeeds.
+    """
     writer = WriterThread(ServePolicy())
     writer.start()
 
@@ -370,7 +438,9 @@ Anna saw a red car near the harbour.
 # row: X10
 # row: C18
 def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
-    """Nobody asks for the run; the command line tells what it did, undoes it byte for byte, and foresees the next."""
+    """Nobody asks for the run; the command line tells what it did, undoes it byte for
+    byte, and foresees the next.
+    """
     note = world.vault / "facts" / "2024-03-02" / "fact-anna-saw-a-red-car.md"
     note.parent.mkdir(parents=True)
     note.write_text(FADED.format(id=ID_OF_FADED))
@@ -378,8 +448,15 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
     before = note.read_bytes()
     state = world.vault / "state"  # engram wrote it, and met it, long ago
     (state / "usage").mkdir(parents=True)
-    (state / "usage" / f"{'a' * 16}.jsonl").write_text('{"met": ["all notes"], "at": "2024-03-02T10:00:00+00:00"}\n')
-    row = {"at": "2024-03-02T10:00:00+01:00", "action": "store", "outcome": "applied", "memory": ID_OF_FADED}
+    (state / "usage" / f"{'a' * 16}.jsonl").write_text(
+        '{"met": ["all notes"], "at": "2024-03-02T10:00:00+00:00"}\n'
+    )
+    row = {
+        "at": "2024-03-02T10:00:00+01:00",
+        "action": "store",
+        "outcome": "applied",
+        "memory": ID_OF_FADED,
+    }
     (state / "memory-actions.jsonl").write_text(f"{json.dumps(row)}\n")
     world.start()
     assert "would archive" in world.engram("consolidate", "--dry-run")
@@ -400,24 +477,47 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
 def told(world, query):
     """The texts that recall and context hand out for a question."""
     answer = world.call("recall", query=query, k=20)
-    return json.dumps([answer["hits"], answer["text"], world.call("context", query=query)])
+    return json.dumps(
+        [answer["hits"], answer["text"], world.call("context", query=query)]
+    )
 
 
 # row: A26
 # row: X8
 # row: X20
 def test_what_was_forgotten_through_http_stays_hidden_over_restarts_and_rebuilds(world):
-    """A turn by its id in the address; so are turns that only the journal holds, after a kill and after a rebuild."""
+    """A turn by its id in the address; so are turns that only the journal holds, after
+    a kill and after a rebuild.
+    """
     world.start()
-    world.call("observe", turns=[{"id": "m1", "session": "s", "text": "I had soup. My therapist is Dr. Quux."}])
+    world.call(
+        "observe",
+        turns=[
+            {
+                "id": "m1",
+                "session": "s",
+                "text": "I had soup. My therapist is Dr. Quux.",
+            }
+        ],
+    )
     world.call("flush")
     world.call(
-        "observe", turns=[{"id": "m2", "session": "s", "role": "assistant", "text": "Dr. Quux, your therapist!"}]
+        "observe",
+        turns=[
+            {
+                "id": "m2",
+                "session": "s",
+                "role": "assistant",
+                "text": "Dr. Quux, your therapist!",
+            }
+        ],
     )
     hits = world.call("recall", query="therapist", k=20, kinds=["turn"])["hits"]
     (hit,) = [one for one in hits if one["id"].endswith("#^t1")]
     target = f"/v1/memories/{quote(hit['id'], safe='')}"
-    status, _, answer = ask(world.socket, f"DELETE {target} HTTP/1.1\nHost: engram\nContent-Length: 0")
+    status, _, answer = ask(
+        world.socket, f"DELETE {target} HTTP/1.1\nHost: engram\nContent-Length: 0"
+    )
     assert (status, answer["status"], answer["id"]) == (200, "forgotten", hit["id"])
     assert "Quux" not in told(world, "therapist Dr. Quux")
     world.stop(signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""The real daemon on a folder of notes that another tool wrote: it answers from them and leaves every byte alone."""
+"""The real daemon on a folder of notes that another tool wrote: it answers from them
+and leaves every byte alone.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def world(tmp_path):
 
 def notes_in(vault):
     """The bytes of every note that stands in the vault, by path."""
-    return {path: path.read_bytes() for folder in NOTES for path in (vault / folder).rglob("*.md")}
+    return {
+        path: path.read_bytes()
+        for folder in NOTES
+        for path in (vault / folder).rglob("*.md")
+    }
 
 
 def is_found(call, text):
@@ -34,18 +40,26 @@ def is_found(call, text):
 
 
 # row: X23
-def test_a_vault_of_another_tool_survives_three_starts_and_eight_nightly_runs_unchanged(world):
-    """1,000 notes in the form of seed C, dated two years ago; recall finds those that have not expired."""
+def test_a_vault_of_another_tool_survives_three_starts_and_eight_nightly_runs_unchanged(
+    world,
+):
+    """1,000 notes in the form of seed C, dated two years ago; recall finds those that
+    have not expired.
+    """
     told = dict(foreign(world.vault, number) for number in range(MANY))
     before = notes_in(world.vault)
     assert before.keys() == set(told.values())
-    sample = [text for number, text in enumerate(told) if number % 10 != 7][:: MANY // 25]
+    sample = [text for number, text in enumerate(told) if number % 10 != 7][
+        :: MANY // 25
+    ]
     for _ in range(3):
         world.start()
         until(lambda: world.call("stats")["facts.active"] == MANY)
         report = world.call("consolidate", cadence="nightly")
         assert (report["frozen"], report["failures"]) == ("", {})
-        assert report["left"]["engram did not write it"] > 0, "the passes looked at these notes"
+        assert report["left"]["engram did not write it"] > 0, (
+            "the passes looked at these notes"
+        )
         assert [text for text in sample if not is_found(world.call, text)] == []
         assert world.stop() == 0
         assert notes_in(world.vault) == before
@@ -55,6 +69,8 @@ def test_a_vault_of_another_tool_survives_three_starts_and_eight_nightly_runs_un
         status = sim.call("status")
         assert status["faults"] == status["held"] == {}
         due = datetime.fromisoformat(status["next_consolidation"])
-        assert timedelta() < due - sim.now <= timedelta(days=1), "no night is left to be made"
+        assert timedelta() < due - sim.now <= timedelta(days=1), (
+            "no night is left to be made"
+        )
         assert [text for text in sample if not is_found(sim.call, text)] == []
     assert notes_in(world.vault) == before

@@ -1,4 +1,6 @@
-"""Files as people and programs leave them, through the running daemon: names of any bytes, broken front matter."""
+"""Files as people and programs leave them, through the running daemon: names of any
+bytes, broken front matter.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.fakes.world import World, until
 
 NAMES = 300
 SOON = 5.0
-"""Seconds in which a file is taken in on a machine that does other things besides; it takes about half of one."""
+"""Seconds in which a file is taken in on a machine that does other things besides; it
+takes about half of one.
+"""
 
 ODD = (
     b"caf\xe9.md",
@@ -76,7 +80,9 @@ def chance_name(chance):
 
 def healthy_watcher(world, number):
     """A good note is found soon after, and nothing is stuck."""
-    (world.vault / "notes" / f"good-{number}.md").write_text(f"The marker word is quokka{number}.\n")
+    (world.vault / "notes" / f"good-{number}.md").write_text(
+        f"The marker word is quokka{number}.\n"
+    )
     took = until(lambda: texts(world, f"quokka{number}"), seconds=SOON * 6)
     assert took < SOON
     status = world.call("status")
@@ -86,7 +92,9 @@ def healthy_watcher(world, number):
 
 # row: X3
 def test_no_file_name_stops_the_watcher(world):
-    """A few hundred names of chance bytes and the known pitfalls: each is indexed or named, and all else goes on."""
+    """A few hundred names of chance bytes and the known pitfalls: each is indexed or
+    named, and all else goes on.
+    """
     chance = random.Random(12)
     notes = world.vault / "notes"
     notes.mkdir(exist_ok=True)
@@ -104,7 +112,10 @@ def test_no_file_name_stops_the_watcher(world):
         if number % 100 == 50:
             healthy_watcher(world, number)
     healthy_watcher(world, 1000)
-    every = {path.relative_to(world.vault).as_posix(): number for path, number in made.items()}
+    every = {
+        path.relative_to(world.vault).as_posix(): number
+        for path, number in made.items()
+    }
     told = {finding["where"]: finding for finding in world.call("doctor")["findings"]}
     assert all(map(is_text, told))
     bad = [path for path in every if path.lower().endswith(".md") and not is_text(path)]
@@ -114,7 +125,9 @@ def test_no_file_name_stops_the_watcher(world):
     assert all(finding["fix"] for finding in named)
     assert world.call("status")["problems"] >= len(bad)
     for path, number in every.items():
-        ignored = not path.lower().endswith(".md") or any(part[:1] in {".", "#"} for part in path.split("/"))
+        ignored = not path.lower().endswith(".md") or any(
+            part[:1] in {".", "#"} for part in path.split("/")
+        )
         if is_text(path) and not ignored:
             found = hits(world, f"number{number}x", k=50)
             assert path in {hit["path"] for hit in found}
@@ -133,7 +146,11 @@ def test_a_bad_name_is_mended_by_renaming_and_named_again_when_it_comes_back(wor
     world.start()
 
     def named():
-        return [one["where"] for one in world.call("doctor")["findings"] if one["code"] == "name"]
+        return [
+            one["where"]
+            for one in world.call("doctor")["findings"]
+            if one["code"] == "name"
+        ]
 
     bad.write_text("The wombat sleeps.\n")
     until(lambda: world.call("status")["problems"] == 1)
@@ -152,28 +169,43 @@ def test_a_bad_name_is_mended_by_renaming_and_named_again_when_it_comes_back(wor
     notes.mkdir()
     healthy_watcher(world, 1)
     assert world.call("status")["problems"] == 0
-    assert "pl\\xe4ne" not in world.log.read_text()  # the log tells how many; names are content
+    # the log tells how many; names are content
+    assert "pl\\xe4ne" not in world.log.read_text()
     assert "name 1" in world.log.read_text()
 
 
 # row: X3
 # row: X19
 def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(world):
-    """Over the command line and over HTTP; mended, it is the same memory with nothing lost or added."""
+    """Over the command line and over HTTP; mended, it is the same memory with nothing
+    lost or added.
+    """
     world.start()
     kept = world.call("remember", text="Anna drinks black tea.", persona=None)
     path = world.vault / kept["path"]
     good = path.read_text()
-    assert texts(world, "what does Anna drink?", kinds=["fact"]) == ["Anna drinks black tea."]
-    broken = good.replace("status:", "\tmood: fine\nstatus:", 1).replace("black tea", "green coffee")
+    assert texts(world, "what does Anna drink?", kinds=["fact"]) == [
+        "Anna drinks black tea."
+    ]
+    broken = good.replace("status:", "\tmood: fine\nstatus:", 1).replace(
+        "black tea", "green coffee"
+    )
     path.write_text(broken)
-    took = until(lambda: texts(world, "what does Anna drink?", kinds=["fact"]) == ["Anna drinks green coffee."])
+    took = until(
+        lambda: (
+            texts(world, "what does Anna drink?", kinds=["fact"])
+            == ["Anna drinks green coffee."]
+        )
+    )
     assert took < SOON
     until(lambda: world.call("status")["problems"] == 1)  # the watcher has seen it too
     (hit,) = hits(world, "what does Anna drink?", kinds=["fact"])
     line = 1 + broken[: broken.index("\t")].count("\n")
     assert hit["key"] == kept["id"]
-    assert hit["fault"] == f"front matter broken (line {line}): shown with its last good keys"
+    assert (
+        hit["fault"]
+        == f"front matter broken (line {line}): shown with its last good keys"
+    )
     said = world.engram("recall", "what does Anna drink?")
     assert f"front matter broken (line {line}): shown with its last good keys" in said
     answer = world.call("recall", query="what does Anna drink?")
@@ -184,11 +216,17 @@ def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(wo
     path.write_text(good.replace("black tea", "green coffee"))
     until(lambda: world.call("status")["problems"] == 0)
     (mended,) = hits(world, "what does Anna drink?", kinds=["fact"])
-    assert (mended["key"], mended["text"], mended["fault"]) == (kept["id"], "Anna drinks green coffee.", "")
+    assert (mended["key"], mended["text"], mended["fault"]) == (
+        kept["id"],
+        "Anna drinks green coffee.",
+        "",
+    )
     stones = world.vault / "state" / "tombstones.jsonl"
     assert not stones.exists() or kept["id"] not in stones.read_text()
     lines = (world.vault / "state" / "memory-actions.jsonl").read_text().splitlines()
-    rows = [row["action"] for row in map(json.loads, lines) if row["memory"] == kept["id"]]
+    rows = [
+        row["action"] for row in map(json.loads, lines) if row["memory"] == kept["id"]
+    ]
     assert rows == ["store", "edit"]
     assert world.call("show", id=kept["id"])["usage"]["access"] > 1
 
@@ -196,10 +234,14 @@ def test_an_edit_that_breaks_the_front_matter_shows_the_new_words_and_says_so(wo
 # row: X3
 # row: X20
 def test_without_last_good_keys_only_the_owners_command_line_sees_a_broken_note(world):
-    """A broken `persona:` must not become public: not to a chatbot, a tool or an importer, nor to a persona."""
+    """A broken `persona:` must not become public: not to a chatbot, a tool or an
+    importer, nor to a persona.
+    """
     note = world.vault / "facts" / "2026-11-01" / "fact-secret.md"
     note.parent.mkdir(parents=True)
-    note.write_text("---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona:\tluna: [\n---\nThe axolotl is called Mira.\n")
+    note.write_text(
+        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona:\tluna: [\n---\nThe axolotl is called Mira.\n"
+    )
     world.start()
     remark = "front matter broken (line 3): its keys are not known, so only the owner sees it"
     until(lambda: "axolotl" in world.engram("recall", "the axolotl"))
@@ -217,12 +259,23 @@ def test_without_last_good_keys_only_the_owners_command_line_sees_a_broken_note(
     for name in ("01KBH2Q0M6T4W2Y0B7C5D9E1FX", "facts/2026-11-01/fact-secret.md"):
         with pytest.raises(NotFoundError):
             world.call("show", id=name)
-    assert [one["line"] for one in world.call("doctor")["findings"] if one["code"] == "bad-yaml"] == [3]
+    assert [
+        one["line"]
+        for one in world.call("doctor")["findings"]
+        if one["code"] == "bad-yaml"
+    ] == [3]
     world.stop()
     assert remark in world.engram("recall", "the axolotl")
-    note.write_text("---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona: luna\n---\nThe axolotl is called Mira.\n")
+    note.write_text(
+        "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\npersona: luna\n---\nThe axolotl is called Mira.\n"
+    )
     world.start()
-    until(lambda: texts(world, "the axolotl", persona="luna") == ["The axolotl is called Mira."])
+    until(
+        lambda: (
+            texts(world, "the axolotl", persona="luna")
+            == ["The axolotl is called Mira."]
+        )
+    )
     assert texts(world, "the axolotl") == []
     log = world.vault / "state" / "memory-actions.jsonl"
     assert not log.exists() or "01KBH2Q0M6T4W2Y0B7C5D9E1FX" not in log.read_text()
@@ -234,20 +287,32 @@ def over_tcp(world, token, query, headers=()):
     request = urllib.request.Request(
         f"http://127.0.0.1:{world.env['ENGRAM_PORT']}/v1/recall",
         json.dumps({"query": query}).encode(),
-        {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **dict(headers)},
+        {
+            "Authorization": f"Bearer {secret}",
+            "Content-Type": "application/json",
+            **dict(headers),
+        },
     )
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)["hits"]
 
 
 def test_the_caller_says_what_it_is_only_over_the_socket(world):
-    """`engram` and the Python interface use one socket; only the command line calls itself the owner's."""
+    """`engram` and the Python interface use one socket; only the command line calls
+    itself the owner's.
+    """
     world.start()
     note = world.vault / "facts" / "fact-secret.md"
     note.parent.mkdir(exist_ok=True)
     note.write_text("---\npersona: [\n---\nThe axolotl is called Mira.\n")
-    until(lambda: socket_client.call(world.socket, "recall", {"query": "axolotl"}, owner=True)["hits"])
-    assert socket_client.call(world.socket, "recall", {"query": "axolotl"})["hits"] == []
+    until(
+        lambda: socket_client.call(
+            world.socket, "recall", {"query": "axolotl"}, owner=True
+        )["hits"]
+    )
+    assert (
+        socket_client.call(world.socket, "recall", {"query": "axolotl"})["hits"] == []
+    )
 
 
 def test_a_vault_may_stand_in_a_folder_of_any_name(tmp_path):
@@ -260,7 +325,9 @@ def test_a_vault_may_stand_in_a_folder_of_any_name(tmp_path):
         assert world.call("status")["vault"] == str(world.vault)
         kept = world.call("remember", text="Anna drinks black tea.")
         assert (world.vault / kept["path"]).exists()
-        assert "Anna drinks black tea." in world.engram("recall", "what does Anna drink?")
+        assert "Anna drinks black tea." in world.engram(
+            "recall", "what does Anna drink?"
+        )
         assert world.call("doctor")["healthy"]
         assert "ready: yes" in world.engram("status")
     finally:

@@ -24,19 +24,30 @@ MOST_EXPOSURE = 2.0
 
 KINDS = [{}, {"instance": True}, {"nightly": True}]
 
-needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+needs_systemd = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed"
+)
 
 
 def installed(tmp_path, *, instance=False, nightly=False, vault="My vault 100% $HOME"):
-    """The units as `engram up` installs them, with a vault whose name wants quoting, beside each other in a folder."""
-    settings = replace(settings_in(tmp_path / "home", tmp_path / vault), runtime=Path("/run/user/1000/engram/x"))
+    """The units as `engram up` installs them, with a vault whose name wants quoting,
+    beside each other in a folder.
+    """
+    settings = replace(
+        settings_in(tmp_path / "home", tmp_path / vault),
+        runtime=Path("/run/user/1000/engram/x"),
+    )
     env = {"HOME": str(tmp_path), "ENGRAM_HOME": str(tmp_path / "home")}
     texts = units.rendered(settings, env, instance=instance, nightly=nightly)
     folder = tmp_path / "units"
     folder.mkdir(exist_ok=True)
     paths = []
     for path, text in texts.items():
-        name = path.name.replace("@.", f"@{units.escaped(settings.vault)}.") if instance else path.name
+        name = (
+            path.name.replace("@.", f"@{units.escaped(settings.vault)}.")
+            if instance
+            else path.name
+        )
         (folder / name).write_text(text)
         paths.append(folder / name)
     return paths
@@ -44,8 +55,19 @@ def installed(tmp_path, *, instance=False, nightly=False, vault="My vault 100% $
 
 def analyze(*words, tmp_path):
     (tmp_path / "run").mkdir(mode=0o700, exist_ok=True)
-    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path / "run"), "LANG": "C", "NO_COLOR": "1"}
-    return subprocess.run(["systemd-analyze", *map(str, words)], env=env, capture_output=True, text=True, check=False)
+    env = {
+        **os.environ,
+        "XDG_RUNTIME_DIR": str(tmp_path / "run"),
+        "LANG": "C",
+        "NO_COLOR": "1",
+    }
+    return subprocess.run(
+        ["systemd-analyze", *map(str, words)],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @needs_systemd
@@ -53,7 +75,9 @@ def analyze(*words, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_units_verify_without_a_word(tmp_path, kind, manager):
     """It exits 0 on unknown directives, so what counts is that it says nothing."""
-    done = analyze(manager, "verify", "--man=no", *installed(tmp_path, **kind), tmp_path=tmp_path)
+    done = analyze(
+        manager, "verify", "--man=no", *installed(tmp_path, **kind), tmp_path=tmp_path
+    )
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
 
 
@@ -78,9 +102,7 @@ def test_exposure_is_small(tmp_path, kind):
 @pytest.mark.parametrize("name", ["engram.service", "engram@.service"])
 def test_a_unit_says_what_must_hold(name):
     text = (units.unit_folder() / name).read_text()
-    wanted = (
-        "Type=notify,WatchdogSec=60,Restart=on-failure,UMask=0077,PrivateUsers=yes,ProtectSystem=strict,MemoryMax=2G"
-    )
+    wanted = "Type=notify,WatchdogSec=60,Restart=on-failure,UMask=0077,PrivateUsers=yes,ProtectSystem=strict,MemoryMax=2G"
     for line in wanted.split(","):
         assert f"\n{line}\n" in text
     prevented = re.search(r"RestartPreventExitStatus=(.*)", text)
@@ -94,14 +116,22 @@ def sandbox(name):
 
 
 def test_every_service_lives_in_the_same_sandbox():
-    assert sandbox("engram-consolidate.service") == sandbox("engram@.service") == sandbox("engram.service")
+    assert (
+        sandbox("engram-consolidate.service")
+        == sandbox("engram@.service")
+        == sandbox("engram.service")
+    )
 
 
 def test_without_a_daemon_the_vault_is_put_in_order_at_night(tmp_path):
-    """A run that was slept through is made up for, a refused one tried again once the clock may be believed."""
+    """A run that was slept through is made up for, a refused one tried again once the
+    clock may be believed.
+    """
     service, timer = (path.read_text() for path in installed(tmp_path, nightly=True))
     assert "\nType=oneshot\n" in service
-    assert re.search(r'\nExecStart=".+" -P -m engram consolidate --nightly --vault ".+"\n', service)
+    assert re.search(
+        r'\nExecStart=".+" -P -m engram consolidate --nightly --vault ".+"\n', service
+    )
     assert "\nRestart=on-failure\nRestartSec=11min\n" in service
     assert "\nOnCalendar=*-*-* 03:00:00\nPersistent=true\n" in timer
     assert "\nWantedBy=timers.target\n" in timer
@@ -113,58 +143,105 @@ def test_no_mark_is_left_in_an_installed_unit(tmp_path):
             assert not re.search(r"@[A-Z_]+@", path.read_text())
 
 
-@pytest.mark.skipif(shutil.which("systemd-escape") is None, reason="systemd-escape is not installed")
-@pytest.mark.parametrize("path", ["/home/anna/Engram", "/home/anna/My vault-2", "/.hidden/.x", "/ü/_:.", "/", "/a/b/"])
+@pytest.mark.skipif(
+    shutil.which("systemd-escape") is None, reason="systemd-escape is not installed"
+)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/home/anna/Engram",
+        "/home/anna/My vault-2",
+        "/.hidden/.x",
+        "/ü/_:.",
+        "/",
+        "/a/b/",
+    ],
+)
 def test_instances_are_named_as_systemd_names_them(path):
-    done = subprocess.run(["systemd-escape", "--path", path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["systemd-escape", "--path", path], capture_output=True, text=True, check=True
+    )
     assert units.escaped(Path(path)) == done.stdout.strip()
 
 
 def test_up_without_a_session_says_so_and_writes_nothing(tmp_path):
     """On a machine whose systemd does not serve this user."""
-    env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "ENGRAM_HOME": str(tmp_path / "home")}
+    env = {
+        "PATH": str(tmp_path),
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+        "ENGRAM_HOME": str(tmp_path / "home"),
+    }
     command = [sys.executable, "-P", "-m", "engram", "up"]
     (tmp_path / "engram.toml").touch()  # this folder is the vault
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 69
     assert "no session for this user" in done.stderr
     assert "engram daemon" in done.stderr
     assert list(tmp_path.iterdir()) == [tmp_path / "engram.toml"]
-    shown = subprocess.run([*command, "--dry-run"], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        [*command, "--dry-run"],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "ExecStart=" in shown.stdout
     assert list(tmp_path.iterdir()) == [tmp_path / "engram.toml"]
 
 
 def test_the_timer_is_set_going_and_stopped_as_the_only_unit(tmp_path):
-    """Whether systemd runs the daemon, the timer or both, `engram down` ends what there is."""
+    """Whether systemd runs the daemon, the timer or both, `engram down` ends what there
+    is.
+    """
     told = tmp_path / "told"
     fake = tmp_path / "bin" / "systemctl"
     fake.parent.mkdir()
     loaded = 'case "$*" in *--property=LoadState*timer) echo LoadState=loaded;; *) echo LoadState=not-found;; esac'
     fake.write_text(f'#!/bin/sh\necho "$@" >> {told}\n{loaded}\n')
     fake.chmod(0o755)
-    env = {"PATH": f"{fake.parent}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    env = {
+        "PATH": f"{fake.parent}:/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
     env["ENGRAM_HOME"] = str(tmp_path / "home")
 
     def engram(*words, code=0):
         command = [sys.executable, "-P", "-m", "engram", *words]
-        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert done.returncode == code, done.stderr
         return done.stdout
 
     engram("init")
     engram("up", "--nightly")
-    assert "--user enable --now engram-consolidate.timer" in told.read_text().splitlines()
+    assert (
+        "--user enable --now engram-consolidate.timer" in told.read_text().splitlines()
+    )
     folder = tmp_path / ".config" / "systemd" / "user"
-    assert sorted(path.name for path in folder.iterdir()) == ["engram-consolidate.service", "engram-consolidate.timer"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "engram-consolidate.service",
+        "engram-consolidate.timer",
+    ]
     engram("down")
-    assert told.read_text().splitlines()[-1] == "--user disable --now engram-consolidate.timer"
+    assert (
+        told.read_text().splitlines()[-1]
+        == "--user disable --now engram-consolidate.timer"
+    )
     engram("up", "--nightly", "--vault", str(tmp_path / "Engram"), code=64)
 
 
 def test_units_are_written_once(tmp_path):
     """A second time only what differs is written."""
-    settings = replace(settings_in(tmp_path / "home", tmp_path / "vault"), runtime=Path("/run/user/1000/engram/x"))
+    settings = replace(
+        settings_in(tmp_path / "home", tmp_path / "vault"),
+        runtime=Path("/run/user/1000/engram/x"),
+    )
     texts = units.rendered(settings, {"HOME": str(tmp_path)}, instance=False)
     assert [path.name for path in texts] == ["engram.service", "engram.socket"]
     assert units.install(texts) == [str(path) for path in texts]
@@ -177,17 +254,22 @@ def test_units_are_written_once(tmp_path):
 
 def test_a_socket_that_systemd_cannot_open_is_left_to_the_daemon(tmp_path):
     """An address holds 107 bytes; the daemon itself can listen on longer paths."""
-    settings = replace(settings_in(tmp_path / "home", tmp_path / "vault"), runtime=Path("/run") / ("x" * 120))
+    settings = replace(
+        settings_in(tmp_path / "home", tmp_path / "vault"),
+        runtime=Path("/run") / ("x" * 120),
+    )
     assert units.names(settings.socket) == ["engram.service"]
     texts = units.rendered(settings, {"HOME": str(tmp_path)}, instance=False)
     assert [path.name for path in texts] == ["engram.service"]
 
 
-# -- what the daemon does for systemd -----------------------------------------------------------------
+# -- what the daemon does for systemd --------------------------------------------------
 
 
 class Manager:
-    """Stands for systemd: a socket that it listens on, a channel that it hears, a process that it starts."""
+    """Stands for systemd: a socket that it listens on, a channel that it hears, a
+    process that it starts.
+    """
 
     def __init__(self, tmp_path, **more):
         self.settings = settings_in(tmp_path / "home", tmp_path / "vault")
@@ -208,13 +290,26 @@ class Manager:
 
     def start(self, listener=None):
         """Start the daemon, handing it `listener` as descriptor 3 as systemd does."""
-        command = [sys.executable, "-P", "-m", "engram", "daemon", "--foreground", "--vault", str(self.settings.vault)]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "engram",
+            "daemon",
+            "--foreground",
+            "--vault",
+            str(self.settings.vault),
+        ]
         given = ()
         if listener is not None:
             script = f"import os; os.dup2({listener.fileno()}, 3); os.environ['LISTEN_PID'] = str(os.getpid()); "
-            script += f"os.environ['LISTEN_FDS'] = '1'; os.execv({command[0]!r}, {command!r})"
+            script += (
+                f"os.environ['LISTEN_FDS'] = '1'; os.execv({command[0]!r}, {command!r})"
+            )
             command, given = [sys.executable, "-c", script], (listener.fileno(),)
-        self.process = subprocess.Popen(command, env=self.env, pass_fds=given, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            command, env=self.env, pass_fds=given, stderr=subprocess.PIPE
+        )
 
     def hear(self, word):
         """Listen until a notification holds `word`."""
@@ -273,7 +368,9 @@ def test_a_socket_that_systemd_opened_is_served_and_left_in_place(manager):
     one = manager()
     listener = sockets.unix(one.settings.socket)
     with listener, socket_client.connect(str(one.settings.socket), timeout=30) as early:
-        early.sendall(b"GET /healthz HTTP/1.1\r\nHost: engram\r\nConnection: close\r\n\r\n")
+        early.sendall(
+            b"GET /healthz HTTP/1.1\r\nHost: engram\r\nConnection: close\r\n\r\n"
+        )
         one.start(listener)
         answer = b""
         while part := early.recv(4096):

@@ -1,4 +1,6 @@
-"""What stands behind the routes in tests: it records each call and answers as told; and a plain HTTP question."""
+"""What stands behind the routes in tests: it records each call and answers as told; and
+a plain HTTP question.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
-RECALLED = {"query": "q", "hits": [], "text": "", "tokens": 0, "filtered": {}, "note": "", "complete": True}
+RECALLED = {
+    "query": "q",
+    "hits": [],
+    "text": "",
+    "tokens": 0,
+    "filtered": {},
+    "note": "",
+    "complete": True,
+}
 COUNTS = {"facts": 1, "waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0}
 RESULTS: dict[str, dict[str, Any]] = {
     "recall": RECALLED,
@@ -32,14 +42,18 @@ RESULTS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class FakeAnswers:
-    """Answers every operation with its entry of `results`, or raises it if it is a fault."""
+    """Answers every operation with its entry of `results`, or raises it if it is a
+    fault.
+    """
 
     results: dict[str, Any] = field(default_factory=lambda: dict(RESULTS))
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     standings: list[str] = field(default_factory=list)
     reason: str = ""
 
-    def call(self, name: str, params: dict[str, Any], standing: str = "chat") -> dict[str, Any]:
+    def call(
+        self, name: str, params: dict[str, Any], standing: str = "chat"
+    ) -> dict[str, Any]:
         self.calls.append((name, params))
         self.standings.append(standing)
         checked(name, params)
@@ -57,12 +71,18 @@ def settings_in(home: Path, vault: Path, **more: str) -> Settings:
     vault.mkdir(parents=True, exist_ok=True)
     if not (vault / "engram.toml").exists():
         (vault / "engram.toml").write_text(f'id = "{ID}"\n')
-    return config.load(vault, {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **more})
+    return config.load(
+        vault, {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **more}
+    )
 
 
 @contextmanager
-def serving(answers: FakeAnswers, settings: Settings, port: int | None = None) -> Iterator[str]:
-    """A server on the settings' socket, and on a loopback port if one is given; yields the socket's path."""
+def serving(
+    answers: FakeAnswers, settings: Settings, port: int | None = None
+) -> Iterator[str]:
+    """A server on the settings' socket, and on a loopback port if one is given; yields
+    the socket's path.
+    """
     listeners = [sockets.unix(settings.socket)]
     if port is not None:
         listeners.append(sockets.tcp(port))
@@ -79,10 +99,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def ask(address: str | int, head: str, body: bytes = b"") -> tuple[int, dict[str, str], Any]:
-    """Send one raw request to a socket's path or a port; status, headers and the decoded body."""
+def ask(
+    address: str | int, head: str, body: bytes = b""
+) -> tuple[int, dict[str, str], Any]:
+    """Send one raw request to a socket's path or a port; status, headers and the
+    decoded body.
+    """
     line = (
-        socket_client.connect(address) if isinstance(address, str) else socket.create_connection(("127.0.0.1", address))
+        socket_client.connect(address)
+        if isinstance(address, str)
+        else socket.create_connection(("127.0.0.1", address))
     )
     with line, line.makefile("rb") as reply:
         line.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
@@ -93,4 +119,10 @@ def ask(address: str | int, head: str, body: bytes = b"") -> tuple[int, dict[str
             name, _, value = header.decode("latin-1").partition(":")
             headers[name.lower()] = value.strip()
         raw = reply.read(int(headers.get("content-length", "0")))
-    return status, headers, json.loads(raw) if headers.get("content-type") == "application/json" else raw.decode()
+    return (
+        status,
+        headers,
+        json.loads(raw)
+        if headers.get("content-type") == "application/json"
+        else raw.decode(),
+    )

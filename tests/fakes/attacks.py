@@ -1,8 +1,10 @@
-"""Text that tries to become an instruction by way of memory, and text that only looks a little like it.
+"""Text that tries to become an instruction by way of memory, and text that only looks a
+little like it.
 
-`ATTACKS` and `HARMLESS` are by language; '' holds what is of no language. Statements an extractor might
-write down, sentences of a pasted page, and outputs of a tool stand side by side. `mixed` was written in three
-later rounds against the table as it stood; at first sight 48 %, 46 % and 16 % of them were found.
+`ATTACKS` and `HARMLESS` are by language; '' holds what is of no language. Statements an
+extractor might write down, sentences of a pasted page, and outputs of a tool stand side
+by side. `mixed` was written in three later rounds against the table as it stood; at
+first sight 48 %, 46 % and 16 % of them were found.
 """
 
 ATTACKS = {

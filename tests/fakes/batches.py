@@ -1,4 +1,6 @@
-"""Statements on their way into a vault: batches as they are handed out, and what became of them."""
+"""Statements on their way into a vault: batches as they are handed out, and what became
+of them.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,15 @@ def held_back(memory):
 
 
 def batch_of(memory, *texts, session="", standing="chat", **more):
-    """A batch as it is handed out: its turns stand in their session file. `more` goes into each turn."""
+    """A batch as it is handed out: its turns stand in their session file. `more` goes
+    into each turn.
+    """
     number = memory.index.counts()["turns"]
     session = session or f"talk {number}"
-    raw = [{"id": f"m{number + n}", "session": session, "text": text, **more} for n, text in enumerate(texts)]
+    raw = [
+        {"id": f"m{number + n}", "session": session, "text": text, **more}
+        for n, text in enumerate(texts)
+    ]
     memory.call("observe", {"turns": raw}, standing)
     memory.queue.hurry()
     (batch,) = memory.due(memory.clock())
@@ -26,20 +33,40 @@ def batch_of(memory, *texts, session="", standing="chat", **more):
 
 
 def said(batch, *statements, extractor="test/1", opinions=None, **more):
-    """An extraction with these statements, all on the words of the batch's first turn; `more` for each of them."""
+    """An extraction with these statements, all on the words of the batch's first turn;
+    `more` for each of them.
+    """
     first = batch.turns[0]
-    given = {"category": "fact", "confidence": 0.5, "turn_id": first.id, "quote": first.text} | more
-    return Extraction(tuple(Candidate(text=text, **given) for text in statements), extractor, opinions=opinions or {})
+    given = {
+        "category": "fact",
+        "confidence": 0.5,
+        "turn_id": first.id,
+        "quote": first.text,
+    } | more
+    return Extraction(
+        tuple(Candidate(text=text, **given) for text in statements),
+        extractor,
+        opinions=opinions or {},
+    )
 
 
 def tell(memory, *statements, turn=None, **more):
-    """Somebody says the first statement, or the words `turn`, in a conversation of its own: all of them are filed.
+    """Somebody says the first statement, or the words `turn`, in a conversation of its
+    own: all of them are filed.
 
     What belongs to a candidate goes there, the rest into the turn.
     """
     about_turn = {
         key: more.pop(key)
-        for key in ("session", "standing", "role", "persona", "origin", "speaker", "occurred_at")
+        for key in (
+            "session",
+            "standing",
+            "role",
+            "persona",
+            "origin",
+            "speaker",
+            "occurred_at",
+        )
         if key in more
     }
     batch = batch_of(memory, turn or statements[0], **about_turn)
@@ -52,7 +79,9 @@ def every(memory, *folders):
     for folder in folders or ("facts", "review", "archive"):
         for path in memory.vault.notes(folder):
             raw = memory.vault.read(path)
-            fact, problems = facts.fact_from(frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone)
+            fact, problems = facts.fact_from(
+                frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone
+            )
             assert not problems
             found += [fact] if fact.kind != reviews.KIND else []
     return found
@@ -82,16 +111,29 @@ def tick(path, answer):
 
 def recalled(memory, query, **wishes):
     """The statements that an answer holds."""
-    return [hit["text"] for hit in memory.call("recall", {"query": query, "kinds": ["fact"], **wishes})["hits"]]
+    return [
+        hit["text"]
+        for hit in memory.call("recall", {"query": query, "kinds": ["fact"], **wishes})[
+            "hits"
+        ]
+    ]
 
 
 def rows(memory, name="memory-actions.jsonl"):
     """The lines of a file of `state/`."""
     path = memory.settings.vault / "state" / name
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 def tree(memory):
     """Every file of the vault with its bytes."""
     root = memory.settings.vault
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }

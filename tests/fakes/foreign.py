@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import os
 
-CATEGORIES = ("fact", "preference", "moment", "commitment", "entity", "decision", "skill", "relationship")
+CATEGORIES = (
+    "fact",
+    "preference",
+    "moment",
+    "commitment",
+    "entity",
+    "decision",
+    "skill",
+    "relationship",
+)
 
 
-def foreign(root, number, *, text="", id=True, front=True):  # noqa: A002  the key's name
-    """Write a note as another memory tool wrote it two years ago (`C8`): its statement and its path."""
+def foreign(root, number, *, text="", id=True, front=True):  # noqa: A002
+    """Write a note as another memory tool wrote it two years ago (`C8`): its statement
+    and its path.
+    """
     category = CATEGORIES[number % len(CATEGORIES)]
     text = text or f"Person{number} bought lamp{number} for room{number % 40}."
     keys = [
@@ -30,7 +41,12 @@ def foreign(root, number, *, text="", id=True, front=True):  # noqa: A002  the k
     ]
     keys = keys if id else keys[1:]
     head = "---\n" + "\n".join(keys) + "\n---\n\n" if front else ""
-    path = root / "facts" / f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}" / f"{category}-{number:05}.md"
+    path = (
+        root
+        / "facts"
+        / f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}"
+        / f"{category}-{number:05}.md"
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{head}{text}\n")
     os.utime(path, (1_735_000_000, 1_735_000_000))

@@ -6,7 +6,9 @@ import json
 
 
 def judging(fake, **answers):
-    """Script `fake`: a task's answer is a reply, or a function of its material; every other task has nothing to say."""
+    """Script `fake`: a task's answer is a reply, or a function of its material; every
+    other task has nothing to say.
+    """
     empty = {
         "compare": {"verdicts": []},
         "fold": {"text": "", "from": []},
@@ -37,7 +39,10 @@ def tasks(fake):
 def every(relation, confidence):
     """The same verdict on every pair."""
     return lambda shown: {
-        "verdicts": [{"pair": pair["pair"], "relation": relation, "confidence": confidence} for pair in shown["pairs"]]
+        "verdicts": [
+            {"pair": pair["pair"], "relation": relation, "confidence": confidence}
+            for pair in shown["pairs"]
+        ]
     }
 
 

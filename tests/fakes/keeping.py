@@ -1,4 +1,6 @@
-"""A vault with memories of any age and use, and its consolidation, put together as the program does."""
+"""A vault with memories of any age and use, and its consolidation, put together as the
+program does.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Keeping:
         usage_log.meet(begun)  # the log is as old as any memory here
         usage_log.flush()
         memory.usage_tracker.flush()
-        self.usage_tracker = UsageTracker(UsageLog(memory.vault, DEVICE, policy.usage), memory.index, policy)
+        self.usage_tracker = UsageTracker(
+            UsageLog(memory.vault, DEVICE, policy.usage), memory.index, policy
+        )
         self.usage_tracker.refresh(self.clock())
         self.order = Maintenance(
             memory.note_writer,
@@ -67,11 +71,18 @@ class Keeping:
     def made(self, text, *, days=0.0, **changes):
         """A memory that the rules took from what the user said."""
         created = self.clock() - timedelta(days=days)
-        given = {"kind": "episode", "created": created, "origin": "rules", "source": self.said()} | changes
+        given = {
+            "kind": "episode",
+            "created": created,
+            "origin": "rules",
+            "source": self.said(),
+        } | changes
         return Fact(ulid(created, text), text, **given)
 
     def said(self, day=0):
-        """The key of a turn of the user's, one a day from 2020-01-01 on, which is no conversation."""
+        """The key of a turn of the user's, one a day from 2020-01-01 on, which is no
+        conversation.
+        """
         if day not in self._turns:
             at = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day)
             turn = Turn(f"kept-{day}", REMEMBERED, "user", "What was said.", at)
@@ -81,18 +92,33 @@ class Keeping:
         return self._turns[day]
 
     def plant(self, *made, born=True):
-        """Notes for these memories, as engram writes them, logged as its own if they are `born` here; their ids."""
+        """Notes for these memories, as engram writes them, logged as its own if they
+        are `born` here; their ids.
+        """
         zone = self.memory.settings.zone
         taken = set()
         for fact in made:
-            path = facts.fact_path(fact, zone, taken=lambda name: name in taken or (self.root / name).exists())
+            path = facts.fact_path(
+                fact,
+                zone,
+                taken=lambda name: name in taken or (self.root / name).exists(),
+            )
             if fact.status == "archived":
                 path = path.replace("facts/", "archive/", 1)
             taken.add(path)
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).write_bytes(frontmatter.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text)))
+            (self.root / path).write_bytes(
+                frontmatter.emit(
+                    facts.fact_keys(fact, zone), facts.fact_body(fact.text)
+                )
+            )
         if born:
-            rows = [deed(fact.created or self.clock(), "create", fact.id, "said", by="rules") for fact in made]
+            rows = [
+                deed(
+                    fact.created or self.clock(), "create", fact.id, "said", by="rules"
+                )
+                for fact in made
+            ]
             self.memory.note_writer.explain(
                 [row | {"run": "planted"} for row in rows]
             )  # what is of a run teaches nothing
@@ -112,9 +138,19 @@ class Keeping:
         return self.order.run(cadence, **more)
 
     def tree(self):
-        """Every file of the vault and its bytes, without those that only explain or follow."""
-        log = ("state/memory-actions.jsonl", "state/runs.jsonl", "state/fact-hashes.txt")
-        files = {path.relative_to(self.root).as_posix(): path for path in self.root.rglob("*") if path.is_file()}
+        """Every file of the vault and its bytes, without those that only explain or
+        follow.
+        """
+        log = (
+            "state/memory-actions.jsonl",
+            "state/runs.jsonl",
+            "state/fact-hashes.txt",
+        )
+        files = {
+            path.relative_to(self.root).as_posix(): path
+            for path in self.root.rglob("*")
+            if path.is_file()
+        }
         return {
             name: path.read_bytes()
             for name, path in files.items()
@@ -123,5 +159,11 @@ class Keeping:
 
     def everything(self):
         """Every file of the vault and its bytes."""
-        files = (path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts)
-        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in files}
+        files = (
+            path
+            for path in self.root.rglob("*")
+            if path.is_file() and ".git" not in path.parts
+        )
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes() for path in files
+        }

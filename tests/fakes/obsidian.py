@@ -1,4 +1,6 @@
-"""A vault as Obsidian sees it: which links lead nowhere, and which boxes hang in the air."""
+"""A vault as Obsidian sees it: which links lead nowhere, and which boxes hang in the
+air.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LINK = re.compile(r"(?<!\\)!?\[\[([^\[\]\n]+)\]\]")
-FENCE = re.compile(r"(?P<quote>(?:>[ \t]?)*)[ \t]{0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
+FENCE = re.compile(
+    r"(?P<quote>(?:>[ \t]?)*)[ \t]{0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)"
+)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.|\n(?!\n))+?(?<!`)\1(?!`)")
 COMMENT = re.compile(r"%%.*?(?:%%|\Z)", re.DOTALL)
 HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -23,7 +27,9 @@ UNSAID = re.compile(r"[#^|:%\[\]\\]+")
 
 
 class Page(NamedTuple):
-    """A Markdown file: the links in its keys and in its body as they are written, its headings and its block ids."""
+    """A Markdown file: the links in its keys and in its body as they are written, its
+    headings and its block ids.
+    """
 
     keys: list[str]
     body: list[str]
@@ -37,10 +43,21 @@ class Look:
     def __init__(self, vault: Path) -> None:
         found = [path for path in vault.rglob("*") if path.is_file()]
         names = [path.relative_to(vault).as_posix() for path in found]
-        self.names = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
-        self.pages = {name: page((vault / name).read_text("utf-8")) for name in self.names if name.endswith(".md")}
+        self.names = [
+            name
+            for name in names
+            if not any(part.startswith(".") for part in name.split("/"))
+        ]
+        self.pages = {
+            name: page((vault / name).read_text("utf-8"))
+            for name in self.names
+            if name.endswith(".md")
+        }
         self.views = {
-            name: {view["name"] for view in yaml.safe_load((vault / name).read_text("utf-8"))["views"]}
+            name: {
+                view["name"]
+                for view in yaml.safe_load((vault / name).read_text("utf-8"))["views"]
+            }
             for name in self.names
             if name.endswith(".base")
         }
@@ -59,7 +76,12 @@ class Look:
             return "", "not the way a link is written"
         held = self._ends.get(folded(path), []) if path else [source]
         if len(held) != 1:
-            return "", "leads nowhere" if not held else f"may mean {' or '.join(sorted(held))}"
+            return (
+                "",
+                "leads nowhere"
+                if not held
+                else f"may mean {' or '.join(sorted(held))}",
+            )
         return held[0], self._lacks(held[0], place)
 
     def targets(self, source: str, links: list[str]) -> list[str]:
@@ -77,19 +99,39 @@ class Look:
         held = self.pages[name]
         if place.startswith("^"):
             count = held.blocks.count(folded(place[1:]))
-            return "" if count == 1 else "no such block" if not count else "several such blocks"
-        return "" if all(heading(part) in held.headings for part in place.split("#")) else "no such heading"
+            return (
+                ""
+                if count == 1
+                else "no such block"
+                if not count
+                else "several such blocks"
+            )
+        return (
+            ""
+            if all(heading(part) in held.headings for part in place.split("#"))
+            else "no such heading"
+        )
 
 
 def page(text: str) -> Page:
     """What Obsidian would index of a note."""
     head, body = {}, text
-    if found := re.match(r"\ufeff?---\r?\n(.*?)^---[ \t]*\r?(?:\n|\Z)", text, re.DOTALL | re.MULTILINE):
-        head, body = yaml.safe_load(PLACEHOLDER.sub("0", found[1])) or {}, text[found.end() :]
+    if found := re.match(
+        r"\ufeff?---\r?\n(.*?)^---[ \t]*\r?(?:\n|\Z)", text, re.DOTALL | re.MULTILINE
+    ):
+        head, body = (
+            yaml.safe_load(PLACEHOLDER.sub("0", found[1])) or {},
+            text[found.end() :],
+        )
     prose = COMMENT.sub("", SPAN.sub("", uncoded(body)))
     keys = [link for value in head.values() for link in in_keys(value)]
     headings = {heading(words) for words in HEADING.findall(prose)}
-    return Page(keys, LINK.findall(prose), headings, [folded(name) for name in BLOCK.findall(prose)])
+    return Page(
+        keys,
+        LINK.findall(prose),
+        headings,
+        [folded(name) for name in BLOCK.findall(prose)],
+    )
 
 
 def uncoded(body: str) -> str:
@@ -102,7 +144,12 @@ def uncoded(body: str) -> str:
             fence = ""
         if not fence and found and not ("`" in found["fence"] and "`" in found["rest"]):
             fence, depth = found["fence"], found["quote"].count(">")
-        elif fence and found and not found["rest"].strip() and found["fence"].startswith(fence):
+        elif (
+            fence
+            and found
+            and not found["rest"].strip()
+            and found["fence"].startswith(fence)
+        ):
             fence = ""
         elif not fence:
             kept.append(line)
@@ -112,10 +159,19 @@ def uncoded(body: str) -> str:
 
 
 def in_keys(value: object) -> list[str]:
-    """The links in a value of the front matter; one without quotes is a list in a list to YAML, and no link."""
+    """The links in a value of the front matter; one without quotes is a list in a list
+    to YAML, and no link.
+    """
     if isinstance(value, list):
-        nested = [f"{item[0]}|unquoted" for item in value if isinstance(item, list) and item]
-        return nested + [link for item in value if not isinstance(item, list) for link in in_keys(item)]
+        nested = [
+            f"{item[0]}|unquoted" for item in value if isinstance(item, list) and item
+        ]
+        return nested + [
+            link
+            for item in value
+            if not isinstance(item, list)
+            for link in in_keys(item)
+        ]
     return LINK.findall(value) if isinstance(value, str) else []
 
 
@@ -135,7 +191,11 @@ def broken_links(vault: Path) -> list[str]:
     found = []
     for name, held in look.pages.items():
         for link in held.keys + held.body:
-            why = "not in quotes" if link.endswith("|unquoted") else look.target(name, link)[1]
+            why = (
+                "not in quotes"
+                if link.endswith("|unquoted")
+                else look.target(name, link)[1]
+            )
             found += [f"{name}: [[{link}]] {why}"] if why else []
     return found
 
@@ -146,18 +206,36 @@ def _is_trace(name: str) -> bool:
 
 
 def orphan_boxes(vault: Path) -> list[str]:
-    """Each box without memories or without a trace that lists it, and each trace with a box that is not there.
+    """Each box without memories or without a trace that lists it, and each trace with a
+    box that is not there.
 
     A memory that went to the trash by rule is named without a link.
     """
     look = Look(vault)
-    listed = {name: look.targets(name, held.body) for name, held in look.pages.items() if _is_trace(name)}
+    listed = {
+        name: look.targets(name, held.body)
+        for name, held in look.pages.items()
+        if _is_trace(name)
+    }
     found = [f"{name} lists no box" for name, boxes in listed.items() if not boxes]
-    found += [f"{name} lists {box}" for name, boxes in listed.items() for box in boxes if not box.startswith("boxes/")]
+    found += [
+        f"{name} lists {box}"
+        for name, boxes in listed.items()
+        for box in boxes
+        if not box.startswith("boxes/")
+    ]
     for name, held in look.pages.items():
         if name.startswith("boxes/"):
-            memories = [end for end in look.targets(name, held.body) if end.startswith(("facts/", "archive/"))]
-            traces = [end for end in look.targets(name, held.keys) if name in listed.get(end, ())]
+            memories = [
+                end
+                for end in look.targets(name, held.body)
+                if end.startswith(("facts/", "archive/"))
+            ]
+            traces = [
+                end
+                for end in look.targets(name, held.keys)
+                if name in listed.get(end, ())
+            ]
             named = GONE.search((vault / name).read_text("utf-8"))
             found += [] if memories or named else [f"{name} holds no memory"]
             found += [] if traces else [f"{name} is in no trace"]

@@ -1,17 +1,20 @@
-"""An OpenAI-compatible server for tests: standard library only, loopback only, scripted.
+"""An OpenAI-compatible server for tests: standard library only, loopback only,
+scripted.
 
     with FakeServer() as fake:
         fake.script('{"facts": []}', status(429, retry_after=7), facts_from)
         ...                                   # point a client at fake.url
         assert fake.requests[0].body["model"] == "m"
 
-Routes: `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/models`. Every request is kept in
-`fake.requests`. A body that the real service would refuse is refused here with 400, and so is what the
-server is told not to know (`FakeServer(lacks={"json_schema"})`).
+Routes: `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/models`. Every
+request is kept in `fake.requests`. A body that the real service would refuse is refused
+here with 400, and so is what the server is told not to know
+(`FakeServer(lacks={"json_schema"})`).
 
-A step of the script is a text (the model says it), a dict (it says this as JSON), a `Reply` (what the
-functions below make: statuses, broken bodies, slow and silent connections), or a function of the request
-body that gives one of these. Steps are used in order; the last one stays.
+A step of the script is a text (the model says it), a dict (it says this as JSON), a
+`Reply` (what the functions below make: statuses, broken bodies, slow and silent
+connections), or a function of the request body that gives one of these. Steps are used
+in order; the last one stays.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ LACKS = ("responses", "json_schema", "json_object", "temperature")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes over the wire. `text` is wrapped as a completion; `raw` is sent as it stands instead."""
+    """What goes over the wire. `text` is wrapped as a completion; `raw` is sent as it
+    stands instead.
+    """
 
     text: str = ""
     status: int = 200
@@ -67,10 +72,25 @@ class Request:
 # Replies that are faults
 
 
-def status(code: int, message: str = "scripted fault", *, error: str = "", retry_after: object = None) -> Reply:
-    """An error in the service's own form, e.g. 429 with `Retry-After`; `error` is its code."""
+def status(
+    code: int,
+    message: str = "scripted fault",
+    *,
+    error: str = "",
+    retry_after: object = None,
+) -> Reply:
+    """An error in the service's own form, e.g. 429 with `Retry-After`; `error` is its
+    code.
+    """
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    body = {"error": {"message": message, "type": "scripted", "param": None, "code": error or None}}
+    body = {
+        "error": {
+            "message": message,
+            "type": "scripted",
+            "param": None,
+            "code": error or None,
+        }
+    }
     return Reply(status=code, raw=json.dumps(body).encode(), headers=headers)
 
 
@@ -80,7 +100,9 @@ def hang() -> Reply:
 
 
 def drip(interval: float = 0.02, *, headers: bool = False) -> Reply:
-    """One byte per `interval` seconds without an end: of the body, or already of the headers."""
+    """One byte per `interval` seconds without an end: of the body, or already of the
+    headers.
+    """
     return Reply(text="x" * 100_000, drip=interval, drip_headers=headers)
 
 
@@ -90,7 +112,9 @@ def flood() -> Reply:
 
 
 def cut(bytes_sent: int = 20, text: str = '{"facts": []}') -> Reply:
-    """The connection closes after so many bytes of the body; 0 closes it before the status line."""
+    """The connection closes after so many bytes of the body; 0 closes it before the
+    status line.
+    """
     return Reply(text=text, cut=bytes_sent)
 
 
@@ -101,7 +125,11 @@ def garbage() -> Reply:
 
 def page(code: int = 200) -> Reply:
     """A web page where JSON was expected, as captive portals and wrong addresses give."""
-    return Reply(status=code, raw=b"<html><body>Sign in</body></html>", headers={"Content-Type": "text/html"})
+    return Reply(
+        status=code,
+        raw=b"<html><body>Sign in</body></html>",
+        headers={"Content-Type": "text/html"},
+    )
 
 
 def shape(body: object) -> Reply:
@@ -137,15 +165,20 @@ _FIRST_PERSON = (
     (re.compile(r"^(?:i am|i'm)\b", re.IGNORECASE), "{name} is"),
     (re.compile(r"^i have\b", re.IGNORECASE), "{name} has"),
     (re.compile(r"^my\b", re.IGNORECASE), "{name}'s"),
-    (re.compile(r"^i (like|love|live|work|prefer|want|need)\b", re.IGNORECASE), r"{name} \1s"),
+    (
+        re.compile(r"^i (like|love|live|work|prefer|want|need)\b", re.IGNORECASE),
+        r"{name} \1s",
+    ),
     (re.compile(r"^i\b", re.IGNORECASE), "{name}"),
 )
 
 
 def facts_from(body: Body) -> Body:
-    """A plausible answer to an extraction prompt: each first-person sentence of a user is a fact.
+    """A plausible answer to an extraction prompt: each first-person sentence of a user
+    is a fact.
 
-    Questions are left out; the category follows a few words; quotes are literal, so facts are grounded.
+    Questions are left out; the category follows a few words; quotes are literal, so
+    facts are grounded.
     """
     found = []
     asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
@@ -153,7 +186,10 @@ def facts_from(body: Body) -> Body:
         turn = _TURN.match(line)
         if turn and turn[3] == "user":
             name = "The user" if turn[2] == "user" else turn[2]
-            found += [_fact(turn[1], name, said) for said in re.findall(r"[^.!?]+[.!?]?", turn[4])]
+            found += [
+                _fact(turn[1], name, said)
+                for said in re.findall(r"[^.!?]+[.!?]?", turn[4])
+            ]
     return {"facts": [fact for fact in found if fact]}
 
 
@@ -161,9 +197,15 @@ def _fact(turn: str, name: str, said: str) -> Body | None:
     quote = said.strip()
     for pattern, swap in _FIRST_PERSON:
         if pattern.match(quote) and not quote.endswith("?"):
-            text = pattern.sub(swap.replace("{name}", name.replace("\\", "")), quote, count=1)
+            text = pattern.sub(
+                swap.replace("{name}", name.replace("\\", "")), quote, count=1
+            )
             liking = re.search(r"\b(like|love|prefer|favourite)", quote, re.IGNORECASE)
-            date = re.search(r"\b(yesterday|today|tomorrow|(?:last|next) \w+)\b", quote, re.IGNORECASE)
+            date = re.search(
+                r"\b(yesterday|today|tomorrow|(?:last|next) \w+)\b",
+                quote,
+                re.IGNORECASE,
+            )
             return fact(
                 turn,
                 quote,
@@ -176,7 +218,9 @@ def _fact(turn: str, name: str, said: str) -> Body | None:
 
 
 def fact(turn: str, quote: str, text: str, **changes: object) -> Body:
-    """One fact in the form the extraction schema asks for; `changes` replaces or adds keys."""
+    """One fact in the form the extraction schema asks for; `changes` replaces or adds
+    keys.
+    """
     return {
         "turn": turn,
         "quote": quote,
@@ -210,12 +254,17 @@ MEANINGS = {
 
 
 def vector(text: str, dimension: int) -> list[float]:
-    """A unit vector that depends on `text` alone: the sum of its words' directions, words of one meaning alike."""
+    """A unit vector that depends on `text` alone: the sum of its words' directions,
+    words of one meaning alike.
+    """
     numbers = [0.0] * dimension
     for word in re.findall(r"\w+", text.lower()) or [text]:
         stem = MEANINGS.get(word, word[:5])
         digest = hashlib.shake_256(stem.encode()).digest(dimension)
-        numbers = [number + byte / 127.5 - 1 for number, byte in zip(numbers, digest, strict=True)]
+        numbers = [
+            number + byte / 127.5 - 1
+            for number, byte in zip(numbers, digest, strict=True)
+        ]
     length = sum(number * number for number in numbers) ** 0.5
     return [number / length for number in numbers]
 
@@ -224,9 +273,17 @@ def vector(text: str, dimension: int) -> list[float]:
 
 
 class FakeServer:
-    """A running server; use it as a context manager. `dimension` may be changed while it runs."""
+    """A running server; use it as a context manager. `dimension` may be changed while
+    it runs.
+    """
 
-    def __init__(self, *, lacks: frozenset[str] | set[str] = frozenset(), dimension: int = 64, key: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        lacks: frozenset[str] | set[str] = frozenset(),
+        dimension: int = 64,
+        key: str = "",
+    ) -> None:
         unknown = set(lacks) - set(LACKS)
         if unknown:
             raise ValueError(f"cannot lack {sorted(unknown)}; known: {LACKS}")
@@ -240,7 +297,11 @@ class FakeServer:
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Exchange)
         self._server.fake = self
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.01},
+            daemon=True,
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -260,7 +321,11 @@ class FakeServer:
     @property
     def asked(self) -> list[Body]:
         """The bodies of the requests to a model, in order."""
-        return [request.body for request in self.requests if request.path in {"/v1/chat/completions", "/v1/responses"}]
+        return [
+            request.body
+            for request in self.requests
+            if request.path in {"/v1/chat/completions", "/v1/responses"}
+        ]
 
     def script(self, *steps: Step) -> None:
         """What the model answers from now on; an empty script answers `{"facts": []}`."""
@@ -268,7 +333,9 @@ class FakeServer:
             self._script = deque(steps)
 
     def script_embeddings(self, *steps: Reply | Callable[[Body], Reply | None]) -> None:
-        """Faults of the embedding route from now on; without a script, or for None, it answers with `vector`."""
+        """Faults of the embedding route from now on; without a script, or for None, it
+        answers with `vector`.
+        """
         with self._lock:
             self._embedding_script = deque(steps)
 
@@ -276,7 +343,9 @@ class FakeServer:
         """The scripted reply to this request, or None where nothing is scripted."""
         with self._lock:
             steps = self._embedding_script if route == "embeddings" else self._script
-            step: Step | None = (steps.popleft() if len(steps) > 1 else steps[0]) if steps else None
+            step: Step | None = (
+                (steps.popleft() if len(steps) > 1 else steps[0]) if steps else None
+            )
         if callable(step):
             step = step(body)
         if isinstance(step, Mapping):
@@ -308,7 +377,16 @@ class _Exchange(BaseHTTPRequestHandler):
         """Lists the one model."""
         self._keep({})
         if self.path == "/v1/models":
-            self._send(shape({"object": "list", "data": [{"id": "fake", "object": "model", "owned_by": "tests"}]}))
+            self._send(
+                shape(
+                    {
+                        "object": "list",
+                        "data": [
+                            {"id": "fake", "object": "model", "owned_by": "tests"}
+                        ],
+                    }
+                )
+            )
         else:
             self._send(status(404, f"no route {self.path}"))
 
@@ -335,7 +413,10 @@ class _Exchange(BaseHTTPRequestHandler):
         route = self.path.removeprefix("/v1/")
         if fake.key and self.headers.get("Authorization") != f"Bearer {fake.key}":
             return status(401, "Incorrect API key provided", error="invalid_api_key")
-        if route not in {"chat/completions", "responses", "embeddings"} or route in fake.lacks:
+        if (
+            route not in {"chat/completions", "responses", "embeddings"}
+            or route in fake.lacks
+        ):
             return status(404, f"unknown route {self.path}")
         refused = _objection(route, body, fake.lacks)
         if refused:
@@ -349,7 +430,11 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> None:
         raw = reply.raw or b""
-        usual = {"Content-Type": "application/json", "Content-Length": str(len(raw)), "Connection": "close"}
+        usual = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(raw)),
+            "Connection": "close",
+        }
         head = usual | reply.headers
         self.close_connection = True
         try:
@@ -393,24 +478,38 @@ def _with_raw(reply: Reply, body: object) -> Reply:
 
 
 def _completion(reply: Reply, body: Body) -> Body:
-    message = {"role": "assistant", "content": None if reply.refusal else reply.text, "refusal": reply.refusal or None}
-    usage = {"prompt_tokens": len(prompt_text(body)) // 4, "completion_tokens": len(reply.text) // 4}
+    message = {
+        "role": "assistant",
+        "content": None if reply.refusal else reply.text,
+        "refusal": reply.refusal or None,
+    }
+    usage = {
+        "prompt_tokens": len(prompt_text(body)) // 4,
+        "completion_tokens": len(reply.text) // 4,
+    }
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 0,
         "model": body["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
-    } | ({"usage": usage | {"total_tokens": sum(usage.values())}} if reply.usage else {})
+    } | (
+        {"usage": usage | {"total_tokens": sum(usage.values())}} if reply.usage else {}
+    )
 
 
 def _response(reply: Reply, body: Body) -> Body:
     said = (
-        {"type": "refusal", "refusal": reply.refusal} if reply.refusal else {"type": "output_text", "text": reply.text}
+        {"type": "refusal", "refusal": reply.refusal}
+        if reply.refusal
+        else {"type": "output_text", "text": reply.text}
     )
     whole = reply.finish == "stop"
     reason = {"length": "max_output_tokens"}.get(reply.finish, reply.finish)
-    usage = {"input_tokens": len(prompt_text(body)) // 4, "output_tokens": len(reply.text) // 4}
+    usage = {
+        "input_tokens": len(prompt_text(body)) // 4,
+        "output_tokens": len(reply.text) // 4,
+    }
     return {
         "id": "resp_1",
         "object": "response",
@@ -420,9 +519,17 @@ def _response(reply: Reply, body: Body) -> Body:
         "incomplete_details": None if whole else {"reason": reason},
         "output": [
             {"type": "reasoning", "id": "rs_1", "summary": []},
-            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]},
+            {
+                "type": "message",
+                "id": "msg_1",
+                "role": "assistant",
+                "status": "completed",
+                "content": [said],
+            },
         ],
-    } | ({"usage": usage | {"total_tokens": sum(usage.values())}} if reply.usage else {})
+    } | (
+        {"usage": usage | {"total_tokens": sum(usage.values())}} if reply.usage else {}
+    )
 
 
 def _embeddings(body: Body, dimension: int) -> Body:
@@ -435,10 +542,15 @@ def _embeddings(body: Body, dimension: int) -> Body:
             {
                 "object": "embedding",
                 "index": index,
-                "embedding": packed if body.get("encoding_format") == "base64" else numbers,
+                "embedding": packed
+                if body.get("encoding_format") == "base64"
+                else numbers,
             }
         )
-    usage = {"prompt_tokens": sum(map(len, texts)) // 4, "total_tokens": sum(map(len, texts)) // 4}
+    usage = {
+        "prompt_tokens": sum(map(len, texts)) // 4,
+        "total_tokens": sum(map(len, texts)) // 4,
+    }
     return {"object": "list", "model": body["model"], "data": rows, "usage": usage}
 
 
@@ -450,24 +562,32 @@ def _objection(route: str, body: Body, lacks: frozenset[str]) -> str:
         return "model must be a name"
     if route == "embeddings":
         texts = body.get("input")
-        good = texts and (isinstance(texts, str) or all(isinstance(text, str) and text for text in texts))
+        good = texts and (
+            isinstance(texts, str)
+            or all(isinstance(text, str) and text for text in texts)
+        )
         return "" if good else "input must be texts, none empty"
     if "temperature" in body and "temperature" in lacks:
         return "Unsupported parameter: 'temperature' is not supported with this model."
     if route == "responses":
-        return _format_objection("text.format", (body.get("text") or {}).get("format"), lacks) or (
-            "" if body.get("input") else "input is missing"
-        )
-    return _format_objection("response_format", body.get("response_format"), lacks) or _message_objection(
-        body.get("messages")
-    )
+        return _format_objection(
+            "text.format", (body.get("text") or {}).get("format"), lacks
+        ) or ("" if body.get("input") else "input is missing")
+    return _format_objection(
+        "response_format", body.get("response_format"), lacks
+    ) or _message_objection(body.get("messages"))
 
 
 def _message_objection(messages: object) -> str:
     if not isinstance(messages, list) or not messages:
         return "messages must be a list, not empty"
     for message in messages:
-        known = isinstance(message, dict) and message.get("role") in {"system", "developer", "user", "assistant"}
+        known = isinstance(message, dict) and message.get("role") in {
+            "system",
+            "developer",
+            "user",
+            "assistant",
+        }
         if not known or not isinstance(message.get("content"), str):
             return "a message needs a role and a text"
     return ""
@@ -484,7 +604,11 @@ def _format_objection(name: str, wanted: object, lacks: frozenset[str]) -> str:
     described = wanted["json_schema"] if name == "response_format" else wanted
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", str(described.get("name", ""))):
         return f"{name}.name must be a short word"
-    return _schema_objection(described.get("schema"), name) if described.get("strict") else ""
+    return (
+        _schema_objection(described.get("schema"), name)
+        if described.get("strict")
+        else ""
+    )
 
 
 def _schema_objection(schema: object, path: str) -> str:
@@ -493,7 +617,9 @@ def _schema_objection(schema: object, path: str) -> str:
         return f"Invalid schema for {path}: not an object"
     if schema.get("type") == "object":
         properties = schema.get("properties", {})
-        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(properties):
+        if schema.get("additionalProperties") is not False or set(
+            schema.get("required", ())
+        ) != set(properties):
             return f"Invalid schema for {path}: objects must be closed and require all their properties"
         for name, inner in properties.items():
             wrong = _schema_objection(inner, f"{path}.{name}")

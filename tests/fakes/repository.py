@@ -19,8 +19,19 @@ class Repository:
 
     def __call__(self, *words, code=0):
         env = {"PATH": os.environ["PATH"], "HOME": str(self.root.parent), "LC_ALL": "C"}
-        env |= {f"GIT_{who}_{what}": "ann@x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        done = subprocess.run(["git", *words], cwd=self.root, env=env, capture_output=True, text=True, check=False)
+        env |= {
+            f"GIT_{who}_{what}": "ann@x"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.root,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert code is None or done.returncode == code, done.stdout + done.stderr
         return done.stdout
 

@@ -1,4 +1,6 @@
-"""A model that tells from memories as it is asked to: each statement once more, in its own words, with its number."""
+"""A model that tells from memories as it is asked to: each statement once more, in its
+own words, with its number.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 def task_of(body: Body) -> str:
     """What is asked: the name of the schema, which is that of the prompt."""
-    described = body.get("response_format", {}).get("json_schema") or body.get("text", {}).get("format", {})
+    described = body.get("response_format", {}).get("json_schema") or body.get(
+        "text", {}
+    ).get("format", {})
     return str(described.get("name", ""))
 
 
@@ -30,20 +34,42 @@ def scribe(body: Body) -> Body:
     if task == "bridge":
         sides = [material[side] for side in "ab"]
         how = f"{sides[0]['name']} and {sides[1]['name']} have something in common."
-        return {"connected": True, "facts": [side["facts"][0]["n"] for side in sides], "how": how}
+        return {
+            "connected": True,
+            "facts": [side["facts"][0]["n"] for side in sides],
+            "how": how,
+        }
     facts = material["facts"]
     if task == "subjects":
-        return {"facts": [{"n": one["n"], "names": [w.strip(".,") for w in one["text"].split()]} for one in facts]}
+        return {
+            "facts": [
+                {"n": one["n"], "names": [w.strip(".,") for w in one["text"].split()]}
+                for one in facts
+            ]
+        }
     if task == "relate":
-        bonds = [(one["r"], fact) for one in material["relations"] for fact in facts if one["to"] in fact["text"]]
+        bonds = [
+            (one["r"], fact)
+            for one in material["relations"]
+            for fact in facts
+            if one["to"] in fact["text"]
+        ]
         return {
             "sentences": [
-                {"relation": r, "facts": [one["n"]], "text": f"So: {_small(one['text'])}"} for r, one in bonds
+                {
+                    "relation": r,
+                    "facts": [one["n"]],
+                    "text": f"So: {_small(one['text'])}",
+                }
+                for r, one in bonds
             ]
         }
     most = {"describe": 4, "story": 3, "macro": 4}.get(task, 50)
     return {
-        "sentences": [{"facts": [one["n"]], "text": f"So it is said: {_small(one['text'])}"} for one in facts[:most]]
+        "sentences": [
+            {"facts": [one["n"]], "text": f"So it is said: {_small(one['text'])}"}
+            for one in facts[:most]
+        ]
     }
 
 

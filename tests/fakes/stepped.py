@@ -1,4 +1,6 @@
-"""The real daemon in this process, on a clock that a test moves: it stands still until all that is due is done."""
+"""The real daemon in this process, on a clock that a test moves: it stands still until
+all that is due is done.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ PATIENCE = 60.0
 
 
 class Bell(threading.Event):
-    """The event that wakes the thread which puts the vault in order; it knows whether that sleeps."""
+    """The event that wakes the thread which puts the vault in order; it knows whether
+    that sleeps.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +48,9 @@ class Bell(threading.Event):
 
 
 class SteppedDaemon:
-    """A daemon with its threads, its socket and its watcher; only the time is told, with `step`."""
+    """A daemon with its threads, its socket and its watcher; only the time is told,
+    with `step`.
+    """
 
     def __init__(self, settings: Settings, now: datetime) -> None:
         self.settings = settings
@@ -53,12 +59,18 @@ class SteppedDaemon:
     def __enter__(self) -> Self:
         self._listeners = sockets.Listeners()
         self._listeners.__enter__()
-        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self._seconds)
+        self.memory = Memory(
+            self.settings, clock=lambda: self.now, steady=self._seconds
+        )
         self.memory.start()
-        self.daemon = Daemon(self.memory, HttpServer, self._listeners.open(self.settings))
-        self._bell = self.daemon._untidy = Bell()  # whether that thread sleeps nobody else can tell
+        self.daemon = Daemon(
+            self.memory, HttpServer, self._listeners.open(self.settings)
+        )
+        # whether that thread sleeps nobody else can tell
+        self._bell = self.daemon._untidy = Bell()
         self.daemon.start()
-        self.memory.on_turns = self.daemon.background.look  # whether order is due is looked at once the batch is filed
+        # whether order is due is looked at once the batch is filed
+        self.memory.on_turns = self.daemon.background.look
         wait_for(lambda: self.memory.ready and self._bell.asleep)
         return self
 
@@ -71,7 +83,9 @@ class SteppedDaemon:
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
         """What a client asks for over the socket."""
-        answer: dict[str, Any] = socket_client.call(str(self.settings.socket), name, params, timeout=PATIENCE)
+        answer: dict[str, Any] = socket_client.call(
+            str(self.settings.socket), name, params, timeout=PATIENCE
+        )
         return answer
 
     def step(self, moment: datetime) -> None:
@@ -91,7 +105,10 @@ class SteppedDaemon:
         last = time.monotonic() + PATIENCE
         while True:
             self.daemon.writer.ask("rest", int).result()
-            busy = self.memory.queue.counts()["distilling_turns"] or self.daemon.writer.waiting()
+            busy = (
+                self.memory.queue.counts()["distilling_turns"]
+                or self.daemon.writer.waiting()
+            )
             if not busy and self._bell.asleep:
                 return
             assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)

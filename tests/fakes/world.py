@@ -1,4 +1,6 @@
-"""A vault and a home of their own, the command line, and the real daemon in a process of its own."""
+"""A vault and a home of their own, the command line, and the real daemon in a process
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class World:
         """Another daemon process, not waited for."""
         with self.log.open("ab") as log:
             command = self.command("daemon", "--foreground")
-            return subprocess.Popen(command, env=self.env, cwd=self.vault.parent, stderr=log)
+            return subprocess.Popen(
+                command, env=self.env, cwd=self.vault.parent, stderr=log
+            )
 
     def start(self):
         self.process = self.launch()
@@ -95,7 +99,9 @@ class World:
         return [path.read_text() for path in sorted(self.vault.glob("facts/*/*.md"))]
 
     def said(self):
-        return "".join(path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md")))
+        return "".join(
+            path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md"))
+        )
 
 
 def until(condition, seconds=PATIENCE):

@@ -1,6 +1,7 @@
 """The batteries: where a scenario is struck, and how often.
 
-Where not every point is taken, sites come first: lines of the program from which a call is made.
+Where not every point is taken, sites come first: lines of the program from which a call
+is made.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
-from harness import STRIKES, BrokenPromiseError, Exiting, Failing, Leaving, Tearing, changing
+from harness import (
+    STRIKES,
+    BrokenPromiseError,
+    Exiting,
+    Failing,
+    Leaving,
+    Tearing,
+    changing,
+)
 
 from engram.vault import syscalls
 
@@ -28,10 +37,14 @@ TOGETHER = 50
 """How many copies of a folder are kept at once."""
 
 
-def spread(cases: Sequence[T], site: Callable[[T], object], most: int | None) -> list[T]:
-    """At most `most` of the cases (all without it), from as many sites as there are, and of each its own sort of case.
+def spread(
+    cases: Sequence[T], site: Callable[[T], object], most: int | None
+) -> list[T]:
+    """At most `most` of the cases (all without it), from as many sites as there are,
+    and of each its own sort of case.
 
-    Every site has its turn before one has a second; where not all sites have room, those taken are far apart.
+    Every site has its turn before one has a second; where not all sites have room,
+    those taken are far apart.
     """
     if most is None or len(cases) <= most:
         return list(cases)
@@ -52,23 +65,39 @@ def spread(cases: Sequence[T], site: Callable[[T], object], most: int | None) ->
 
 
 def _points(seam: Counting, most: int | None) -> list[tuple[int, bool]]:
-    """The kills before and after changing calls, by number and side, in the order of the run."""
-    sites = [site for kind, site in zip(seam.kinds, seam.sites, strict=True) if changing(kind)]
+    """The kills before and after changing calls, by number and side, in the order of
+    the run.
+    """
+    sites = [
+        site
+        for kind, site in zip(seam.kinds, seam.sites, strict=True)
+        if changing(kind)
+    ]
     points = [(point, after) for point in range(len(sites)) for after in (False, True)]
     return sorted(spread(points, lambda point: (sites[point[0]], point[1]), most))
 
 
 def kill_everywhere(bench: Bench, most: int | None = None) -> int:
-    """Kills before and after the changing calls, or at `most` of those points; their number."""
+    """Kills before and after the changing calls, or at `most` of those points; their
+    number.
+    """
     points = _points(bench.counted(), most)
     for left, acked in _lefts(bench, points):
         left.put(bench.work)
-        bench.judge(bench.work, acked, f"killed {'after' if left.after else 'before'} call {left.point}")
+        bench.judge(
+            bench.work,
+            acked,
+            f"killed {'after' if left.after else 'before'} call {left.point}",
+        )
     return len(points)
 
 
-def _lefts(bench: Bench, points: Sequence[tuple[int, bool]]) -> Iterator[tuple[Left, list[str]]]:
-    """What a kill at each point leaves, and what had been promised. Few copies are kept at once."""
+def _lefts(
+    bench: Bench, points: Sequence[tuple[int, bool]]
+) -> Iterator[tuple[Left, list[str]]]:
+    """What a kill at each point leaves, and what had been promised. Few copies are kept
+    at once.
+    """
     for first in range(0, len(points), TOGETHER):
         acked: list[str] = []
         root = bench.fresh()
@@ -108,7 +137,9 @@ def _end_in_child(bench: Bench, seam: Seam, root: Path, pipe: int) -> None:
 
 
 def failures(seam: Counting, most: int | None) -> list[tuple[int, int, bool]]:
-    """Number of the call, errno, and whether it stays so, of the errors that the calls may meet."""
+    """Number of the call, errno, and whether it stays so, of the errors that the calls
+    may meet.
+    """
     cases = [
         (point, code, sticky)
         for code, struck in STRIKES.items()
@@ -120,7 +151,9 @@ def failures(seam: Counting, most: int | None) -> list[tuple[int, int, bool]]:
 
 
 def fail_everywhere(bench: Bench, most: int | None = None) -> int:
-    """Each errno, once and for good, at the calls it may come from, or `most` of these cases; their number."""
+    """Each errno, once and for good, at the calls it may come from, or `most` of these
+    cases; their number.
+    """
     seam = bench.counted()
     cases = failures(seam, most)
     for point, code, sticky in cases:
@@ -138,24 +171,39 @@ def fail_everywhere(bench: Bench, most: int | None = None) -> int:
 
 
 def tear_everywhere(bench: Bench, most: int | None = None) -> int:
-    """Torn writes (part of the bytes, then the end) and short ones (the rest after), or `most` of these cases."""
+    """Torn writes (part of the bytes, then the end) and short ones (the rest after), or
+    `most` of these cases.
+    """
     seam = bench.counted()
-    sites = [site for kind, site in zip(seam.kinds, seam.sites, strict=True) if kind == "write"]
+    sites = [
+        site
+        for kind, site in zip(seam.kinds, seam.sites, strict=True)
+        if kind == "write"
+    ]
     cases = [
-        (point, share, fatal) for point in range(len(sites)) for share in (0, 0.5, 0.99) for fatal in (True, False)
+        (point, share, fatal)
+        for point in range(len(sites))
+        for share in (0, 0.5, 0.99)
+        for fatal in (True, False)
     ]
     cases = spread(cases, lambda case: sites[case[0]], most)
     for point, share, fatal in cases:
         acked: list[str] = []
         root = bench.fresh()
-        ended = bench.attempt(bench.seam(Tearing, point, share, fatal=fatal), root, acked)
+        ended = bench.attempt(
+            bench.seam(Tearing, point, share, fatal=fatal), root, acked
+        )
         assert ended is not fatal
-        bench.judge(root, acked, f"{'torn' if fatal else 'short'} write {point} at {share:.0%}")
+        bench.judge(
+            root, acked, f"{'torn' if fatal else 'short'} write {point} at {share:.0%}"
+        )
     return len(cases)
 
 
 def kill_twice(bench: Bench, most: int) -> int:
-    """A kill, and another in the recovery from it: some `most` pairs, from all over both; their number."""
+    """A kill, and another in the recovery from it: some `most` pairs, from all over
+    both; their number.
+    """
     calls = sum(map(changing, bench.counted().kinds))
     firsts = [(first, True) for first in range(0, calls, max(1, calls // most))]
     share = max(1, most // len(firsts))

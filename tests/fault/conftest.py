@@ -28,7 +28,9 @@ def covered(request: pytest.FixtureRequest) -> Callable[[str, str, int], None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up what a test counted; the report comes from the worker process that ran it, if there is one."""
+    """Add up what a test counted; the report comes from the worker process that ran it,
+    if there is one.
+    """
     if report.when == "call":
         for name, value in report.user_properties:
             if name == MARK:
@@ -38,7 +40,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.fixture
 def arena() -> Iterator[Path]:
-    """A folder in memory where there is such a place: thousands of small trees are made and thrown away."""
+    """A folder in memory where there is such a place: thousands of small trees are made
+    and thrown away.
+    """
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         yield Path(folder)
@@ -47,6 +51,14 @@ def arena() -> Iterator[Path]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line a battery: how many points, in which scenarios."""
     for battery in dict.fromkeys(name for name, _ in COVERED):
-        parts = {scenario: number for (name, scenario), number in COVERED.items() if name == battery}
-        shares = ", ".join(f"{scenario} {number:,}" for scenario, number in parts.items())
-        terminalreporter.write_line(f"{battery}: {sum(parts.values()):,} points, no promise broken ({shares})")
+        parts = {
+            scenario: number
+            for (name, scenario), number in COVERED.items()
+            if name == battery
+        }
+        shares = ", ".join(
+            f"{scenario} {number:,}" for scenario, number in parts.items()
+        )
+        terminalreporter.write_line(
+            f"{battery}: {sum(parts.values()):,} points, no promise broken ({shares})"
+        )

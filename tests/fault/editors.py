@@ -1,4 +1,6 @@
-"""People at work on a note: programs that add lines to it, and a seam in which somebody does so between calls."""
+"""People at work on a note: programs that add lines to it, and a seam in which somebody
+does so between calls.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ print(lines)
 
 
 def editor(path: Path, kind: str, seconds: float, mark: str) -> subprocess.Popen[str]:
-    """A process that keeps adding lines `<mark>-<n>` to a note and prints at last how many it saved."""
+    """A process that keeps adding lines `<mark>-<n>` to a note and prints at last how
+    many it saved.
+    """
     command = [sys.executable, "-c", PROGRAM, str(path), kind, str(seconds), mark]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
@@ -97,7 +101,8 @@ SAVES = {"renaming": save_by_rename, "in-place": save_in_place}
 
 
 def saves_everywhere(note: Path, kind: str, seam: type[Meddling] = Meddling) -> int:
-    """One save before each call of a rewrite, and two before each two; the number of cases.
+    """One save before each call of a rewrite, and two before each two; the number of
+    cases.
 
     No line may be lost, and the last one saved must stand in the note itself.
     """
@@ -105,19 +110,34 @@ def saves_everywhere(note: Path, kind: str, seam: type[Meddling] = Meddling) -> 
     cases = [(point,) for point in points] + list(itertools.combinations(points, 2))
     for case in cases:
         lines = [f"saved before call {point}\n" for point in case]
-        _rewrite(note, seam, {point: SAVES[kind](note, line) for point, line in zip(case, lines, strict=True)})
+        _rewrite(
+            note,
+            seam,
+            {
+                point: SAVES[kind](note, line)
+                for point, line in zip(case, lines, strict=True)
+            },
+        )
         nothing_lost(note, lines)
-        assert lines[-1] in note.read_text(), f"{lines[-1]!r}, saved last, does not stand in the note"
+        assert lines[-1] in note.read_text(), (
+            f"{lines[-1]!r}, saved last, does not stand in the note"
+        )
     return len(cases)
 
 
-def slow_saves_everywhere(note: Path, seam: type[Meddling] = Meddling, quick: int = 1) -> int:
-    """`quick` saves, and a slow one that reads before a later call and saves still later; the number of cases.
+def slow_saves_everywhere(
+    note: Path, seam: type[Meddling] = Meddling, quick: int = 1
+) -> int:
+    """`quick` saves, and a slow one that reads before a later call and saves still
+    later; the number of cases.
 
-    They are a sample; twice the calls of an undisturbed rewrite, since putting back takes as many again.
+    They are a sample; twice the calls of an undisturbed rewrite, since putting back
+    takes as many again.
     """
     points = range(2 * _calls(note))
-    cases = random.Random(quick).sample(list(itertools.combinations(points, quick + 2)), 6000 if FULL else 600)
+    cases = random.Random(quick).sample(
+        list(itertools.combinations(points, quick + 2)), 6000 if FULL else 600
+    )
     for *early, read, saved in cases:
         lines = [f"quick {point}\n" for point in early]
         seen: list[str] = []
@@ -129,28 +149,39 @@ def slow_saves_everywhere(note: Path, seam: type[Meddling] = Meddling, quick: in
             note.with_name("beside~").write_text(seen[0] + "slow\n")
             note.with_name("beside~").replace(note)
 
-        acts = {point: save_by_rename(note, line) for point, line in zip(early, lines, strict=True)}
+        acts = {
+            point: save_by_rename(note, line)
+            for point, line in zip(early, lines, strict=True)
+        }
         _rewrite(note, seam, {**acts, read: look, saved: save})
         nothing_lost(note, [*lines, "slow\n"])
     return len(cases)
 
 
 def open_everywhere(note: Path, seam: type[Meddling] = Meddling) -> int:
-    """The note is opened for appending before one call and written to before a later one; the number of cases."""
+    """The note is opened for appending before one call and written to before a later
+    one; the number of cases.
+    """
     cases = list(itertools.combinations(range(_calls(note) + 1), 2))
     for opened, written in cases:
         note.write_text(OLD)
         held: list[int] = []
         acts = {
-            opened: lambda held=held: held.append(os.open(note, os.O_WRONLY | os.O_APPEND)),
-            written: lambda held=held: os.close(held[0]) if os.write(held[0], b"slow\n") else None,
+            opened: lambda held=held: held.append(
+                os.open(note, os.O_WRONLY | os.O_APPEND)
+            ),
+            written: lambda held=held: (
+                os.close(held[0]) if os.write(held[0], b"slow\n") else None
+            ),
         }
         _rewrite(note, seam, acts)
         nothing_lost(note, ["slow\n"])
     return len(cases)
 
 
-def _rewrite(note: Path, seam: type[Meddling], acts: dict[int, Callable[[], None]]) -> Meddling:
+def _rewrite(
+    note: Path, seam: type[Meddling], acts: dict[int, Callable[[], None]]
+) -> Meddling:
     """Our side: set the counter. What the person has not done by then follows after."""
     note.write_text(OLD)
     made = seam(acts)
@@ -166,10 +197,18 @@ def _calls(note: Path) -> int:
 
 
 def nothing_lost(note: Path, lines: Sequence[str]) -> None:
-    """Every line stands in the note or in a hidden file that is handed over as a person's."""
-    lefts = [disk.settle(hidden, time.time() + 60, 0) for hidden in list(disk.leftovers(note.parent))]
+    """Every line stands in the note or in a hidden file that is handed over as a
+    person's.
+    """
+    lefts = [
+        disk.settle(hidden, time.time() + 60, 0)
+        for hidden in list(disk.leftovers(note.parent))
+    ]
     assert all(left.state in {"gone", "theirs"} for left in lefts)
-    there = {*note.read_text().splitlines(), *(b"".join(left.content for left in lefts).decode().splitlines())}
+    there = {
+        *note.read_text().splitlines(),
+        *(b"".join(left.content for left in lefts).decode().splitlines()),
+    }
     missing = [line for line in lines if line.strip() not in there]
     assert not missing, f"lost {missing}; there are {sorted(there)}"
     for hidden in list(disk.leftovers(note.parent)):

@@ -1,9 +1,10 @@
 """Ways to break the disk under a scenario, and a judge of what is left.
 
-Every battery runs a scenario through a variant of `syscalls.SYS`, recovers from the disk alone, checks,
-recovers once more and expects that nothing changed. A kill is *virtual* (the seam raises `Killed`, closes
-every descriptor and lets no further call through) unless it is said to be a real fork; no sync is carried
-out except by a real fork; what is durable is the business of `power.py`.
+Every battery runs a scenario through a variant of `syscalls.SYS`, recovers from the
+disk alone, checks, recovers once more and expects that nothing changed. A kill is
+*virtual* (the seam raises `Killed`, closes every descriptor and lets no further call
+through) unless it is said to be a real fork; no sync is carried out except by a real
+fork; what is durable is the business of `power.py`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,27 @@ ASKING = {"open", "close", "read", "lock", "unwritten"}
 STRIKES = {
     errno.ENOSPC: {"open+", "write", "mkdir", "link", "rename", "fsync", "fdatasync"},
     errno.EDQUOT: {"open+", "write", "mkdir", "link", "rename", "fsync", "fdatasync"},
-    errno.EROFS: {"open+", "write", "mkdir", "link", "rename", "unlink", "chmod", "chown", "truncate"},
-    errno.EACCES: {"open", "open+", "mkdir", "link", "rename", "unlink", "chmod", "chown"},
+    errno.EROFS: {
+        "open+",
+        "write",
+        "mkdir",
+        "link",
+        "rename",
+        "unlink",
+        "chmod",
+        "chown",
+        "truncate",
+    },
+    errno.EACCES: {
+        "open",
+        "open+",
+        "mkdir",
+        "link",
+        "rename",
+        "unlink",
+        "chmod",
+        "chown",
+    },
     errno.EMFILE: {"open", "open+"},
     errno.EIO: set(CALLS) - {"unwritten"} | {"open+"},
 }
@@ -49,12 +69,14 @@ def changing(kind: str) -> bool:
 
 
 class Scenario(Protocol):
-    """Work on a folder that must survive everything. One thread; no time and no chance of its own.
+    """Work on a folder that must survive everything. One thread; no time and no chance
+    of its own.
 
-    `run` calls `ack` with words for each promise it was given, right after it was given; it may raise
-    EngramError. `recover` is what a new process does; `check` asserts that every promise in `acked` is
-    kept and that nothing is half there. `run` starts from what `setup` left. `kept` is the folder that a
-    second recovery leaves as it is, byte for byte.
+    `run` calls `ack` with words for each promise it was given, right after it was
+    given; it may raise EngramError. `recover` is what a new process does; `check`
+    asserts that every promise in `acked` is kept and that nothing is half there. `run`
+    starts from what `setup` left. `kept` is the folder that a second recovery leaves as
+    it is, byte for byte.
     """
 
     name: str
@@ -92,7 +114,9 @@ class Call:
     @property
     def kind(self) -> str:
         """The name, or `open+` where the call may create."""
-        return "open+" if self.name == "open" and self.args[1] & os.O_CREAT else self.name
+        return (
+            "open+" if self.name == "open" and self.args[1] & os.O_CREAT else self.name
+        )
 
     @property
     def changes(self) -> bool:
@@ -105,7 +129,9 @@ class Call:
 
 
 class Seam(Syscalls):
-    """Passes every call through `meet`, counts, and can die. Descriptors are followed so that none leaks."""
+    """Passes every call through `meet`, counts, and can die. Descriptors are followed
+    so that none leaks.
+    """
 
     def __init__(self) -> None:
         self.dead = False
@@ -153,7 +179,9 @@ class Seam(Syscalls):
 def _through(name: str) -> Callable[..., Any]:
     original = getattr(Syscalls, name)
     names, *_, defaults = inspect.getfullargspec(original)[:4]
-    given = dict.fromkeys(names[1:]) | dict(zip(reversed(names), reversed(defaults or ()), strict=False))
+    given = dict.fromkeys(names[1:]) | dict(
+        zip(reversed(names), reversed(defaults or ()), strict=False)
+    )
 
     def method(self: Seam, *args: Any, **named: Any) -> Any:
         rest = {name: given[name] for name in names[len(args) + 1 :]} | named
@@ -195,12 +223,19 @@ class Counting(Seam):
 
 
 class Leaving(Seam):
-    """Leaves a copy of `root` as a kill before or after a changing call would leave it, at these points or at all.
+    """Leaves a copy of `root` as a kill before or after a changing call would leave it,
+    at these points or at all.
 
-    A copy is put into the place of `root` when its turn comes. `acked` is what was promised so far.
+    A copy is put into the place of `root` when its turn comes. `acked` is what was
+    promised so far.
     """
 
-    def __init__(self, root: Path, points: Sequence[tuple[int, bool]] | None, acked: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        points: Sequence[tuple[int, bool]] | None,
+        acked: Sequence[str] = (),
+    ) -> None:
         super().__init__()
         self.root = root
         self.points = points and set(points)
@@ -233,7 +268,9 @@ class Leaving(Seam):
 
 
 def clear(root: Path, keep: Collection[str] = ()) -> None:
-    """Remove everything below the folder `root` but the folders in `keep`, relative to it: they stay the same ones."""
+    """Remove everything below the folder `root` but the folders in `keep`, relative to
+    it: they stay the same ones.
+    """
     for path in sorted(root.rglob("*"), reverse=True):
         if path.is_symlink() or not path.is_dir():
             path.unlink()
@@ -242,14 +279,21 @@ def clear(root: Path, keep: Collection[str] = ()) -> None:
 
 
 def refill(root: Path, source: Path) -> None:
-    """Give the folder `root` the content of `source`. A folder that stands in both stays the same one."""
-    clear(root, {str(path.relative_to(source)) for path in source.rglob("*") if path.is_dir()})
+    """Give the folder `root` the content of `source`. A folder that stands in both
+    stays the same one.
+    """
+    clear(
+        root,
+        {str(path.relative_to(source)) for path in source.rglob("*") if path.is_dir()},
+    )
     shutil.copytree(source, root, symlinks=True, dirs_exist_ok=True)
 
 
 @dataclass(frozen=True)
 class Left:
-    """What a kill leaves: where it is kept, after or before which call, and how many promises had been made."""
+    """What a kill leaves: where it is kept, after or before which call, and how many
+    promises had been made.
+    """
 
     copy: Path
     point: int
@@ -264,7 +308,9 @@ class Left:
 
 
 class Killing(Seam):
-    """Dies before or after the call with number `point` among those that change something."""
+    """Dies before or after the call with number `point` among those that change
+    something.
+    """
 
     def __init__(self, point: int, *, after: bool) -> None:
         super().__init__()
@@ -295,7 +341,9 @@ class Exiting(Killing):
 
 
 class Failing(Seam):
-    """Gives `code` at call number `point`, or from there on, wherever that error may come from."""
+    """Gives `code` at call number `point`, or from there on, wherever that error may
+    come from.
+    """
 
     def __init__(self, point: int, code: int, *, sticky: bool) -> None:
         super().__init__()
@@ -305,7 +353,9 @@ class Failing(Seam):
 
     def meet(self, call: Call) -> Any:
         self.left -= 1
-        if call.kind in STRIKES[self.code] and (self.left == -1 or (self.sticky and self.left < 0)):
+        if call.kind in STRIKES[self.code] and (
+            self.left == -1 or (self.sticky and self.left < 0)
+        ):
             if call.name == "close":
                 call.go()
             raise OSError(self.code, os.strerror(self.code))
@@ -348,11 +398,12 @@ def installed(seam: Syscalls) -> Iterator[None]:
 
 @dataclass
 class Bench:
-    """A scenario with a place to work, a copy of it as `setup` left it, and the defect that is put in, if any.
+    """A scenario with a place to work, a copy of it as `setup` left it, and the defect
+    that is put in, if any.
 
-    Everything runs in the folder `work`, which stays the same one: a copied vault is another vault, with a state of
-    its own and a catalogue that begins anew (`engram.vault.location`).
-    `defect` is a class of methods laid over every seam.
+    Everything runs in the folder `work`, which stays the same one: a copied vault is
+    another vault, with a state of its own and a catalogue that begins anew
+    (`engram.vault.location`). `defect` is a class of methods laid over every seam.
     """
 
     scenario: Scenario
@@ -361,7 +412,9 @@ class Bench:
     defect: type | None = None
 
     @classmethod
-    def prepare(cls, scenario: Scenario, folder: Path, defect: type | None = None) -> Bench:
+    def prepare(
+        cls, scenario: Scenario, folder: Path, defect: type | None = None
+    ) -> Bench:
         base, work = folder / "base", folder / "work"
         work.mkdir(parents=True)
         scenario.setup(work)
@@ -379,7 +432,9 @@ class Bench:
         return self.work
 
     def attempt(self, seam: Seam, root: Path, acked: list[str]) -> bool:
-        """Run; whether it came to an end. A refusal is an end, any other exception is not allowed."""
+        """Run; whether it came to an end. A refusal is an end, any other exception is
+        not allowed.
+        """
         try:
             with installed(seam):
                 self.scenario.run(root, acked.append)
@@ -414,7 +469,9 @@ class Bench:
             changed = {name for name, _ in before.items() ^ snapshot(kept).items()}
             assert not changed, f"a second recovery changed {sorted(changed)}"
         except (AssertionError, EngramError, OSError, ValueError, KeyError) as error:
-            raise BrokenPromiseError(f"{self.scenario.name}, {where}: {type(error).__name__}: {error}") from error
+            raise BrokenPromiseError(
+                f"{self.scenario.name}, {where}: {type(error).__name__}: {error}"
+            ) from error
 
     def counted(self) -> Counting:
         """The calls of an undisturbed run."""
@@ -432,5 +489,9 @@ def snapshot(root: Path) -> dict[str, bytes]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(set(folders) - {".git"})
         paths = (Path(folder, name) for name in sorted(names))
-        found |= {str(path.relative_to(root)): path.read_bytes() for path in paths if not path.is_symlink()}
+        found |= {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in paths
+            if not path.is_symlink()
+        }
     return found

@@ -1,4 +1,6 @@
-"""What happens in a life where one statement meets another: the scenarios of the write ladder."""
+"""What happens in a life where one statement meets another: the scenarios of the write
+ladder.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +30,44 @@ KINDS = {"works at": "org", "lives in": "place"}
 
 
 class Judged(Life):
-    """One with a model that is sure of each sentence, and that judges what is near as words show it."""
+    """One with a model that is sure of each sentence, and that judges what is near as
+    words show it.
+    """
 
     def __init__(self, root: Path, script: Sequence[ModelError] = ()) -> None:
         super().__init__(root, script)
-        self.memory.settings = replace(self.memory.settings, model=ModelSettings("judge"))
+        self.memory.settings = replace(
+            self.memory.settings, model=ModelSettings("judge")
+        )
 
     def outcome(self, batch: Batch) -> Extraction | ModelError:
         found = [_candidate(turn) for turn in batch.turns]
         opinions = {}
         for candidate in found:
             fact = Fact("", candidate.text, candidate.category, about=candidate.about)
-            grey = self.memory.reconciler.ladder.weigh(fact, self.now, model=True).verdict.grey
+            grey = self.memory.reconciler.ladder.weigh(
+                fact, self.now, model=True
+            ).verdict.grey
             if grey:
-                opinions[candidate.text] = ("contradicts" if grey[0].conflict else "same", grey[0].fact.id)
-        seen = [(turn, match) for turn in batch.turns if (match := RELATED.match(turn.text))]
-        bonds = [Relation(one[1], one[2].replace(" ", "_"), one[3], turn.id, one[0]) for turn, one in seen]
+                opinions[candidate.text] = (
+                    "contradicts" if grey[0].conflict else "same",
+                    grey[0].fact.id,
+                )
+        seen = [
+            (turn, match) for turn in batch.turns if (match := RELATED.match(turn.text))
+        ]
+        bonds = [
+            Relation(one[1], one[2].replace(" ", "_"), one[3], turn.id, one[0])
+            for turn, one in seen
+        ]
         types = {"Anna": "person"} | {one[3]: KINDS[one[2]] for _, one in seen}
-        return Extraction(tuple(found), "model/1", relations=tuple(bonds), types=types, opinions=opinions)
+        return Extraction(
+            tuple(found),
+            "model/1",
+            relations=tuple(bonds),
+            types=types,
+            opinions=opinions,
+        )
 
 
 def _candidate(turn: Turn) -> Candidate:
@@ -54,10 +76,17 @@ def _candidate(turn: Turn) -> Candidate:
 
 
 class LadderWork(MemoryWork):
-    """Statements meet others: entities, a question and its answer, corrections, evidence, boxes by subject and time."""
+    """Statements meet others: entities, a question and its answer, corrections,
+    evidence, boxes by subject and time.
+    """
 
     name = "ladder"
-    texts = (*(text for name, text in SAYINGS.items() if name.startswith("l")), BICYCLE, TRICYCLE, HAMBURG)
+    texts = (
+        *(text for name, text in SAYINGS.items() if name.startswith("l")),
+        BICYCLE,
+        TRICYCLE,
+        HAMBURG,
+    )
 
     def before(self, life: Life) -> None:
         life.observe(said("talk", "l0", "l1", "l2"), lambda _: None)
@@ -78,7 +107,12 @@ class LadderWork(MemoryWork):
         if life.tick("The user lives in Berlin", "Drop it"):
             ack("dropped The user lives in Berlin.")
         tried(life.rescan)
-        deed(ack, "active", BICYCLE, lambda: life.memory.call("remember", {"text": BICYCLE}))
+        deed(
+            ack,
+            "active",
+            BICYCLE,
+            lambda: life.memory.call("remember", {"text": BICYCLE}),
+        )
         self.correct(life, ack, BICYCLE, TRICYCLE)
         moved = {"text": HAMBURG, "category": "correction"}
         deed(ack, "active", HAMBURG, lambda: life.memory.call("remember", moved))
@@ -86,7 +120,9 @@ class LadderWork(MemoryWork):
         life.look(minutes=10)
         life.look(hours=1)
 
-    def correct(self, life: Life, ack: Callable[[str], object], old: str, new: str) -> None:
+    def correct(
+        self, life: Life, ack: Callable[[str], object], old: str, new: str
+    ) -> None:
         """A person says that it is otherwise, if the one was kept at all."""
         known = life.memory.index.active_twin(content_hash(old), None, life.now)
         if known:
@@ -98,7 +134,9 @@ class LadderWork(MemoryWork):
 
 
 class JudgeWork(MemoryWork):
-    """A model judges: further evidence, newer words, an end, a fact with three conversations behind it that stays."""
+    """A model judges: further evidence, newer words, an end, a fact with three
+    conversations behind it that stays.
+    """
 
     name = "judge"
     texts = tuple(text for name, text in SAYINGS.items() if name.startswith("m"))

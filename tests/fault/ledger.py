@@ -1,4 +1,6 @@
-"""What stands on the disk of a vault, read without its index: where turns stand and which facts there are."""
+"""What stands on the disk of a vault, read without its index: where turns stand and
+which facts there are.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,14 @@ if TYPE_CHECKING:
 
 
 def turns_filed(vault: Path) -> Counter[str]:
-    """How often each turn id stands in a session file; every session file must be understood."""
+    """How often each turn id stands in a session file; every session file must be
+    understood.
+    """
     found: Counter[str] = Counter()
     for path in vault.glob("sessions/*/*.md"):
-        read = sessions.conversation_from(frontmatter.read(path.read_bytes()), path.name, UTC)
+        read = sessions.conversation_from(
+            frontmatter.read(path.read_bytes()), path.name, UTC
+        )
         assert read[0] is not None, (path, read[1])
         found.update(filed.turn.id for filed in read[0].turns)
     return found
@@ -40,7 +46,9 @@ def turns_waiting(journal: Path) -> set[str]:
 
 
 def places_of(vault: Path, journal: Path, ids: Collection[str]) -> dict[str, int]:
-    """In how many places each turn stands; in its file and still in the journal counts once."""
+    """In how many places each turn stands; in its file and still in the journal counts
+    once.
+    """
     filed, waiting = turns_filed(vault), turns_waiting(journal)
     return {turn: filed[turn] or int(turn in waiting) for turn in ids}
 
@@ -58,9 +66,15 @@ def facts_of(vault: Path) -> list[Fact]:
 
 def facts_below(vault: Path, folder: str) -> list[Fact]:
     """The facts in a folder, of those files that can be understood."""
-    return [fact for path in sorted((vault / folder).rglob("*.md")) if (fact := _fact(vault, path)[0])]
+    return [
+        fact
+        for path in sorted((vault / folder).rglob("*.md"))
+        if (fact := _fact(vault, path)[0])
+    ]
 
 
 def _fact(vault: Path, path: Path) -> tuple[Fact | None, tuple[Problem, ...]]:
     raw = path.read_bytes()
-    return fact_from(frontmatter.read(raw), path.relative_to(vault).as_posix(), sha256(raw), UTC)
+    return fact_from(
+        frontmatter.read(raw), path.relative_to(vault).as_posix(), sha256(raw), UTC
+    )

@@ -28,7 +28,9 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "write_derived": lambda path: disk.write_derived(path, b"ours\n"),
     "remove": disk.remove,
     "move": lambda path: disk.move(path, path.with_name("moved.md")),
-    "move, looked at": lambda path: disk.move(path, path.with_name("moved.md"), expected=disk.sha256(SECRET)),
+    "move, looked at": lambda path: disk.move(
+        path, path.with_name("moved.md"), expected=disk.sha256(SECRET)
+    ),
     "make_folders": lambda path: disk.make_folders(path.with_name("new")),
     "read": lambda path: _must_not_read(disk.read(path)),
 }
@@ -39,7 +41,8 @@ def _must_not_read(content: bytes) -> None:
 
 
 def links_everywhere(root: Path) -> int:
-    """Plant a link as the file and as its folder, call each function on it; the number of cases.
+    """Plant a link as the file and as its folder, call each function on it; the number
+    of cases.
 
     Nothing outside may change or be read.
     """

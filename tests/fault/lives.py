@@ -1,8 +1,10 @@
-"""The whole path for the batteries: a real memory, driven in one thread as the daemon drives it.
+"""The whole path for the batteries: a real memory, driven in one thread as the daemon
+drives it.
 
-Every recovery begins with another cache: kept, wiped, half written, that of an earlier day, or a catalogue of
-an earlier day under the present snapshot. The second recovery of a case never has an older cache, for what
-changed since then looks like a person's doing.
+Every recovery begins with another cache: kept, wiped, half written, that of an earlier
+day, or a catalogue of an earlier day under the present snapshot. The second recovery of
+a case never has an older cache, for what changed since then looks like a person's
+doing.
 """
 
 from __future__ import annotations
@@ -45,10 +47,25 @@ LATE = datetime(2041, 1, 1, 12, 0, tzinfo=UTC)
 """Where the clock stands: later than the time of any file on the disk."""
 
 TOML = 'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
-THINGS = ("nuts", "cats", "pollen", "mould", "lupins", "wasps", "latex", "figs", "soy", "shrimps", "celery", "milk")
+THINGS = (
+    "nuts",
+    "cats",
+    "pollen",
+    "mould",
+    "lupins",
+    "wasps",
+    "latex",
+    "figs",
+    "soy",
+    "shrimps",
+    "celery",
+    "milk",
+)
 
 KILLS, ERRORS, HEALED = 110, 125, 45
-"""Of how many points of a life a full run takes; the defects that are put in are found by these."""
+"""Of how many points of a life a full run takes; the defects that are put in are found
+by these.
+"""
 
 OLDER = ("kept", "old", "wiped", "mixed", "half")
 FRESH = ("kept", "wiped", "half")
@@ -77,28 +94,45 @@ SAYINGS = {
 
 
 def text_of(name: str) -> str:
-    """What the turn with that id says: a saying, or an allergy that its number chooses; after twelve they repeat."""
-    return SAYINGS.get(name) or f"I am allergic to {THINGS[int(name[1:]) % len(THINGS)]}."
+    """What the turn with that id says: a saying, or an allergy that its number chooses;
+    after twelve they repeat.
+    """
+    return (
+        SAYINGS.get(name) or f"I am allergic to {THINGS[int(name[1:]) % len(THINGS)]}."
+    )
 
 
 EVERYTHING = [text_of(f"t{number}") for number in range(len(THINGS))]
 NEVER = 1 << 40
 AGED = "aged"
-"""This file beside the vault tells that a cache was not kept in one recovery or another."""
+"""This file beside the vault tells that a cache was not kept in one recovery or
+another.
+"""
 
 
 def said(session: str, *names: str) -> list[dict[str, Any]]:
     """Turns for a request, a minute apart."""
     times = [SAID + timedelta(minutes=int(name[1:])) for name in names]
     return [
-        {"id": name, "session": session, "text": text_of(name), "occurred_at": time.isoformat()}
+        {
+            "id": name,
+            "session": session,
+            "text": text_of(name),
+            "occurred_at": time.isoformat(),
+        }
         for name, time in zip(names, times, strict=True)
     ]
 
 
 def removed(acked: Iterable[str]) -> set[str]:
-    """The statements that a person forgot or deleted, or was about to: what says them is hidden."""
-    return {word.split(" ", 2)[2] for word in acked if word.split(" ")[1] in {"forgotten", "gone"}}
+    """The statements that a person forgot or deleted, or was about to: what says them
+    is hidden.
+    """
+    return {
+        word.split(" ", 2)[2]
+        for word in acked
+        if word.split(" ")[1] in {"forgotten", "gone"}
+    }
 
 
 def statements(text: str) -> list[str]:
@@ -110,7 +144,9 @@ def statements(text: str) -> list[str]:
 @cache
 def settings_at(root: Path) -> Settings:
     """Settings with short segments and no waiting for a person's rest."""
-    loaded = config.load(root / "vault", {"ENGRAM_HOME": str(root / "home"), "HOME": str(root)})
+    loaded = config.load(
+        root / "vault", {"ENGRAM_HOME": str(root / "home"), "HOME": str(root)}
+    )
     policy = loaded.policy
     return replace(
         loaded,
@@ -132,15 +168,22 @@ def tried(step: Callable[[], object]) -> bool:
     return True
 
 
-AWAY, NO = ModelError("the model is away"), ModelError("the model refuses", retryable=False)
+AWAY, NO = (
+    ModelError("the model is away"),
+    ModelError("the model refuses", retryable=False),
+)
 
 
 class Life:
-    """One life of a memory. `script` holds what the model answers instead of the rules, first things first."""
+    """One life of a memory. `script` holds what the model answers instead of the rules,
+    first things first.
+    """
 
     def __init__(self, root: Path, script: Sequence[ModelError] = ()) -> None:
         self.now = LATE
-        self.memory = Memory(settings_at(root), clock=lambda: self.now, steady=self.steady)
+        self.memory = Memory(
+            settings_at(root), clock=lambda: self.now, steady=self.steady
+        )
         self.memory.on_turns = lambda: None
         self.script = list(script)
         self.held: list[tuple[Batch, Extraction | ModelError]] = []
@@ -152,26 +195,37 @@ class Life:
         self.memory.start()
         self.memory.warm()
 
-    def observe(self, turns: list[dict[str, Any]], ack: Callable[[str], object]) -> bool:
+    def observe(
+        self, turns: list[dict[str, Any]], ack: Callable[[str], object]
+    ) -> bool:
         """Send turns, and once more if they were refused."""
         call = {"turns": turns}
-        if tried(lambda: self.memory.call("observe", call)) or tried(lambda: self.memory.call("observe", call)):
+        if tried(lambda: self.memory.call("observe", call)) or tried(
+            lambda: self.memory.call("observe", call)
+        ):
             for turn in turns:
                 ack(f"turn {turn['id']}")
             return True
         return False
 
     def look(self, **later: float) -> None:
-        """What the daemon's writer does when it looks: distil and file what is due; what fails is kept.
+        """What the daemon's writer does when it looks: distil and file what is due;
+        what fails is kept.
 
         A catalogue that began anew is read first.
         """
         self.now += timedelta(**later)
         if not self.memory.ready:
             tried(self.memory.warm)
-        self.held += [(batch, self.outcome(batch)) for batch in self.memory.due(self.now)]
+        self.held += [
+            (batch, self.outcome(batch)) for batch in self.memory.due(self.now)
+        ]
         held, self.held = self.held, []
-        failed = [item for item in held if not tried(lambda item=item: self.memory.file(*item))]
+        failed = [
+            item
+            for item in held
+            if not tried(lambda item=item: self.memory.file(*item))
+        ]
         self.held += [(batch.tried(), outcome) for batch, outcome in failed]
 
     def outcome(self, batch: Batch) -> Extraction | ModelError:
@@ -183,7 +237,9 @@ class Life:
         self.memory.rescan(None)
 
     def tick(self, stem: str, answer: str) -> bool:
-        """A person ticks an answer in the open question about that statement; whether there was one."""
+        """A person ticks an answer in the open question about that statement; whether
+        there was one.
+        """
         for path in sorted((self.memory.settings.vault / reviews.FOLDER).glob("*.md")):
             raw, box = path.read_text(), f"- [ ] {answer}"
             if stem in raw and box in raw:
@@ -199,7 +255,11 @@ class Life:
             self.memory.call("flush", {"background": True})
             self.look(days=1)
         self.rescan()
-        left = {name: number for name, number in self.memory.queue.counts().items() if number}
+        left = {
+            name: number
+            for name, number in self.memory.queue.counts().items()
+            if number
+        }
         assert not left, f"still there: {left}; {self.memory.faults}"
 
     def end(self) -> None:
@@ -213,19 +273,37 @@ class Life:
     def known(self, texts: Sequence[str]) -> set[str]:
         """The ids of the turns that recall would give on these texts."""
         wishes = {"kinds": ["turn"], "k": 50, "budget": 5000}
-        answers = [self.memory.call("recall", {"query": text, **wishes}) for text in texts]
-        units = [self.memory.index.unit(hit["key"]) for answer in answers for hit in answer["hits"]]
-        return {unit.turn.id for unit in units if isinstance(unit, FiledTurn) and unit.turn.session != "remembered"}
+        answers = [
+            self.memory.call("recall", {"query": text, **wishes}) for text in texts
+        ]
+        units = [
+            self.memory.index.unit(hit["key"])
+            for answer in answers
+            for hit in answer["hits"]
+        ]
+        return {
+            unit.turn.id
+            for unit in units
+            if isinstance(unit, FiledTurn) and unit.turn.session != "remembered"
+        }
 
     def recalled(self, texts: Sequence[str]) -> set[tuple[str, str]]:
-        """The hits on these texts, as (kind, text); a fact brings the turn it is quoted from."""
-        answers = [self.memory.call("recall", {"query": text, "k": 20}) for text in texts]
+        """The hits on these texts, as (kind, text); a fact brings the turn it is quoted
+        from.
+        """
+        answers = [
+            self.memory.call("recall", {"query": text, "k": 20}) for text in texts
+        ]
         hits = [hit for answer in answers for hit in answer["hits"]]
-        return {(hit["kind"], hit["text"]) for hit in hits} | {("turn", hit["quote"]) for hit in hits}
+        return {(hit["kind"], hit["text"]) for hit in hits} | {
+            ("turn", hit["quote"]) for hit in hits
+        }
 
 
 class MemoryWork:
-    """A scenario of the whole path. `work` acknowledges `turn <id>`, and of facts what is tried and what holds."""
+    """A scenario of the whole path. `work` acknowledges `turn <id>`, and of facts what
+    is tried and what holds.
+    """
 
     name = ""
     kept = "vault"
@@ -244,7 +322,7 @@ class MemoryWork:
         self.cache = "kept"
         self.found: set[tuple[str, str]] = set()
 
-    # -- what a scenario says of itself ---------------------------------------------------------------
+    # -- what a scenario says of itself ------------------------------------------------
 
     def before(self, life: Life) -> None:
         """What is there already."""
@@ -261,7 +339,7 @@ class MemoryWork:
         """What a turn that says this leads to."""
         return statements(text)
 
-    # -- the protocol of the harness ------------------------------------------------------------------
+    # -- the protocol of the harness ---------------------------------------------------
 
     def setup(self, root: Path) -> None:
         (root / "vault/notes").mkdir(parents=True, mode=0o700)
@@ -309,43 +387,72 @@ class MemoryWork:
         self.check_turns(kept, acked)
         self.check_facts(kept, acked)
         self.check_promises(root, kept, acked)
-        sure = {word.removeprefix("holds active ") for word in acked if word.startswith("holds active ")}
+        sure = {
+            word.removeprefix("holds active ")
+            for word in acked
+            if word.startswith("holds active ")
+        }
         rooms.check(root, kept, settings, sure, removes=self.removes)
         hashes = (root / "vault" / HASHES).read_text().splitlines()[1:]
-        assert set(hashes) == {content_hash(fact.text) for fact in kept.facts if fact.status == "active"}
+        assert set(hashes) == {
+            content_hash(fact.text) for fact in kept.facts if fact.status == "active"
+        }
 
     def check_turns(self, kept: Kept, acked: Sequence[str]) -> None:
-        """Each once, in its words; the promised ones are there, and recalled unless what they say was removed."""
+        """Each once, in its words; the promised ones are there, and recalled unless
+        what they say was removed.
+        """
         names = [(filed.turn.session, filed.turn.id) for filed in kept.turns]
         assert len(names) == len(set(names)), f"a turn stands twice: {sorted(names)}"
-        assert len({filed.key for filed in kept.turns}) == len(names), "a block id stands twice"
+        assert len({filed.key for filed in kept.turns}) == len(names), (
+            "a block id stands twice"
+        )
         there = {}
         for filed in kept.turns:
             if filed.turn.session != "remembered":
-                assert filed.turn.text == text_of(filed.turn.id), f"turn {filed.turn.id} is not whole"
+                assert filed.turn.text == text_of(filed.turn.id), (
+                    f"turn {filed.turn.id} is not whole"
+                )
                 there[filed.turn.id] = filed.turn.text
-        for name in [word.removeprefix("turn ") for word in acked if word.startswith("turn ")]:
+        for name in [
+            word.removeprefix("turn ") for word in acked if word.startswith("turn ")
+        ]:
             assert name in there, f"turn {name} is lost"
             if not removed(acked).intersection(statements(text_of(name))):
-                assert is_shown(text_of(name), self.found), f"turn {name} is not recalled ({self.cache} cache)"
+                assert is_shown(text_of(name), self.found), (
+                    f"turn {name} is not recalled ({self.cache} cache)"
+                )
 
     def check_facts(self, kept: Kept, acked: Sequence[str]) -> None:
-        """One for a candidate, with evidence that stands; what a filed turn says has one."""
+        """One for a candidate, with evidence that stands; what a filed turn says has
+        one.
+        """
         words = {filed.key: filed.turn.text for filed in kept.turns}
         ids = [fact.id for fact in kept.facts]
         assert len(ids) == len(set(ids)), "an id stands in two facts"
         pairs = [(fact.source, fact.text) for fact in kept.facts]
-        assert len(pairs) == len(set(pairs)), f"a candidate became two facts: {sorted(pairs)}"
+        assert len(pairs) == len(set(pairs)), (
+            f"a candidate became two facts: {sorted(pairs)}"
+        )
         active = [fact.text for fact in kept.facts if fact.status == "active"]
-        assert len(active) == len(set(active)), f"a statement is active twice: {sorted(active)}"
-        orphans = {text for name in self.taken_away for text in statements(text_of(name))}
+        assert len(active) == len(set(active)), (
+            f"a statement is active twice: {sorted(active)}"
+        )
+        orphans = {
+            text for name in self.taken_away for text in statements(text_of(name))
+        }
         for fact in kept.facts:
             if fact.source not in words and fact.text in orphans:
                 continue
             assert fact.source in words, f"the evidence of {fact.text!r} is gone"
             said = [words[key] for key in (fact.source, *fact.also)]
-            assert len(said) == len({fact.source, *fact.also}), f"{fact.text!r} rests on one turn twice"
-            assert fact.text in {*said, *chain.from_iterable(map(self.statements, said))}
+            assert len(said) == len({fact.source, *fact.also}), (
+                f"{fact.text!r} rests on one turn twice"
+            )
+            assert fact.text in {
+                *said,
+                *chain.from_iterable(map(self.statements, said)),
+            }
         known = {fact.text for fact in kept.facts} | {
             word.split(" ", 2)[2] for word in acked if word.startswith("trying gone")
         }
@@ -368,16 +475,29 @@ class MemoryWork:
                 allowed.setdefault(text, {"gone"}).add(state)
         buried = Vault(root / "vault").tombstones()
         for text, states in allowed.items():
-            now = {_state(fact) for fact in kept.facts if fact.text == text and fact.status != "review"} or {"gone"}
+            now = {
+                _state(fact)
+                for fact in kept.facts
+                if fact.text == text and fact.status != "review"
+            } or {"gone"}
             assert now <= states, f"{text!r} is {now}, promised was {states}"
             if states in ({"gone"}, {"forgotten"}):
                 assert content_hash(text) in buried, f"{text!r} has no tombstone"
-            if now == {"gone"} and f"trying gone {text}" in acked and not (root / AGED).exists():
-                assert content_hash(text) in buried, f"{text!r} was deleted and may come back"
+            if (
+                now == {"gone"}
+                and f"trying gone {text}" in acked
+                and not (root / AGED).exists()
+            ):
+                assert content_hash(text) in buried, (
+                    f"{text!r} was deleted and may come back"
+                )
             recalled = ("fact", text) in self.found
-            if now == {"archived"}:  # such a one answers where the active ones do not fill the places
+            # such a one answers where the active ones do not fill the places
+            if now == {"archived"}:
                 continue
-            assert recalled is bool(now & {"active", "pinned"}), f"{text!r} is {now}, recalled: {recalled}"
+            assert recalled is bool(now & {"active", "pinned"}), (
+                f"{text!r} is {now}, recalled: {recalled}"
+            )
 
 
 def is_shown(said: str, found: set[tuple[str, str]]) -> bool:
@@ -412,10 +532,11 @@ def age(cache: Path, old: Path, how: str) -> None:
 
 
 def heal_everywhere(bench: Bench, most: int | None = None) -> int:
-    """Each errno at the calls of the work, once and for good, in one life, or `most` of these cases; their number.
+    """Each errno at the calls of the work, once and for good, in one life, or `most` of
+    these cases; their number.
 
-    While it lasts recall answers, and nothing unacknowledged is claimed to be stored. When it is over, the same
-    life brings everything to rest.
+    While it lasts recall answers, and nothing unacknowledged is claimed to be stored.
+    When it is over, the same life brings everything to rest.
     """
     counted = _calls_of_work(bench)
     cases = failures(counted, most)
@@ -451,11 +572,17 @@ def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
             before = life.known(texts)
             seam.left = point
             bench.scenario.work(life, acked.append)
-            stored = {word.removeprefix("turn ") for word in acked if word.startswith("turn ")}
+            stored = {
+                word.removeprefix("turn ") for word in acked if word.startswith("turn ")
+            }
             claimed = life.known(texts) - before - stored
             assert not claimed, f"claimed to be stored: {claimed}"
             recalled = life.recalled(texts)
-            wanted = {name for name in stored if not removed(acked).intersection(statements(text_of(name)))}
+            wanted = {
+                name
+                for name in stored
+                if not removed(acked).intersection(statements(text_of(name)))
+            }
             lost = {name for name in wanted if not is_shown(text_of(name), recalled)}
             assert not lost, f"not recalled while the disk refuses: {lost}"
             seam.left = NEVER
@@ -463,7 +590,9 @@ def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
             life.rest()
             life.end()
     except (AssertionError, OSError, KeyError, ValueError, EngramError) as error:
-        raise BrokenPromiseError(f"{bench.scenario.name}, {where}: {type(error).__name__}: {error}") from error
+        raise BrokenPromiseError(
+            f"{bench.scenario.name}, {where}: {type(error).__name__}: {error}"
+        ) from error
     finally:
         life.drop()
         seam.bury()
@@ -471,7 +600,9 @@ def _heal(bench: Bench, seam: Failing, point: int, where: str) -> None:
 
 
 def any_cache(bench: Bench) -> int:
-    """After a good end each older cache, and a snapshot of an earlier day beside the present catalogue."""
+    """After a good end each older cache, and a snapshot of an earlier day beside the
+    present catalogue.
+    """
     caches, ages = bench.scenario.caches, (*OLDER, "snapshot of an earlier day")
     for how in ages:
         acked: list[str] = []
@@ -484,7 +615,9 @@ def any_cache(bench: Bench) -> int:
 
 
 def holds_nothing_up(root: Path, path: str) -> None:
-    """A folder stands in the place of a state file: facts are filed all the same, and status tells until it is gone."""
+    """A folder stands in the place of a state file: facts are filed all the same, and
+    status tells until it is gone.
+    """
     there = root / "vault" / path
     there.unlink()
     there.mkdir()

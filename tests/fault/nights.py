@@ -1,4 +1,6 @@
-"""What happens in a life that is put in order: a night long after, taken back, and the nights that follow."""
+"""What happens in a life that is put in order: a night long after, taken back, and the
+nights that follow.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ NAMES = ("t0", "t1", "t2", "t3")
 
 
 class NightWork(MemoryWork):
-    """Everything has faded when the night comes; a person takes it back; what they did not see stays put away."""
+    """Everything has faded when the night comes; a person takes it back; what they did
+    not see stays put away.
+    """
 
     name = "night"
     texts = tuple(text_of(name) for name in NAMES)
@@ -29,7 +33,12 @@ class NightWork(MemoryWork):
     def work(self, life: Life, ack: Callable[[str], object]) -> None:
         life.observe(said("talk", "t2", "t3"), ack)
         life.look(hours=1)
-        known = [text for name in NAMES for text in statements(text_of(name)) if self.fact(life, text)]
+        known = [
+            text
+            for name in NAMES
+            for text in statements(text_of(name))
+            if self.fact(life, text)
+        ]
         for text in known:
             ack(f"holds active {text}")
         life.look(days=200)
@@ -64,5 +73,9 @@ class NightWork(MemoryWork):
     def fact(self, life: Life, text: str) -> str:
         """The status of the memory with these words, '' where there is none."""
         digest = content_hash(text)
-        found = [fact for fact in life.memory.index.catalog.facts() if content_hash(fact.text) == digest]
+        found = [
+            fact
+            for fact in life.memory.index.catalog.facts()
+            if content_hash(fact.text) == digest
+        ]
         return found[0].status if found else ""

@@ -1,4 +1,5 @@
-"""The power-cut model: what may be on the disk when the current goes, as far as syncs do not forbid it.
+"""The power-cut model: what may be on the disk when the current goes, as far as syncs
+do not forbid it.
 
 A run is recorded once; the states are made from the record, not by running again.
 """
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 
 BYTES = ("write", "truncate")
 WHOLE, MISSING = "whole 1", "missing 1"
-"""What becomes of a write: its fate and the share of it that is not struck; `short` and `zeroes` are others."""
+"""What becomes of a write: its fate and the share of it that is not struck; `short` and
+`zeroes` are others.
+"""
 
 
 @dataclass(frozen=True)
 class Op:
-    """One recorded call: what it touches by name, or which file's bytes, and where a sync reaches."""
+    """One recorded call: what it touches by name, or which file's bytes, and where a
+    sync reaches.
+    """
 
     kind: str
     names: tuple[str, ...] = ()
@@ -67,9 +72,13 @@ class Disk:
         match op.kind:
             case "write":
                 old = self.content.get(op.node, b"").ljust(op.at, b"\0")
-                self.content[op.node] = old[: op.at] + op.content + old[op.at + len(op.content) :]
+                self.content[op.node] = (
+                    old[: op.at] + op.content + old[op.at + len(op.content) :]
+                )
             case "truncate":
-                self.content[op.node] = self.content.get(op.node, b"")[: op.at].ljust(op.at, b"\0")
+                self.content[op.node] = self.content.get(op.node, b"")[: op.at].ljust(
+                    op.at, b"\0"
+                )
             case "create":
                 names[op.names[0]] = op.node
                 self.content.setdefault(op.node, b"")
@@ -95,7 +104,12 @@ class Disk:
 
     def signature(self) -> int:
         return hash(
-            (frozenset(self.folders), frozenset((name, self.content[node]) for name, node in self.names.items()))
+            (
+                frozenset(self.folders),
+                frozenset(
+                    (name, self.content[node]) for name, node in self.names.items()
+                ),
+            )
         )
 
 
@@ -133,8 +147,19 @@ class Recording(Seam):
             case "open":
                 self.opened(result, self.place(args[0], args[3]), args[1])
             case "write":
-                at = size if args[0] in self.appending else os.lseek(args[0], 0, os.SEEK_CUR) - result
-                self.note(Op("write", node=self.nodes[args[0]], at=at, content=bytes(args[1][:result])))
+                at = (
+                    size
+                    if args[0] in self.appending
+                    else os.lseek(args[0], 0, os.SEEK_CUR) - result
+                )
+                self.note(
+                    Op(
+                        "write",
+                        node=self.nodes[args[0]],
+                        at=at,
+                        content=bytes(args[1][:result]),
+                    )
+                )
             case "truncate":
                 self.note(Op("truncate", node=self.nodes[args[0]], at=args[1]))
             case "fsync" | "fdatasync":
@@ -142,9 +167,20 @@ class Recording(Seam):
             case "mkdir" | "unlink":
                 self.note(Op(call.name, (self.place(args[0], args[-1]),)))
             case "link":
-                self.note(Op("link", (self.place(args[0], args[2]), self.place(args[1], args[2]))))
+                self.note(
+                    Op(
+                        "link",
+                        (self.place(args[0], args[2]), self.place(args[1], args[2])),
+                    )
+                )
             case "rename":
-                self.note(Op("rename", (self.place(args[0], args[2]), self.place(args[1], args[3])), flags=args[4]))
+                self.note(
+                    Op(
+                        "rename",
+                        (self.place(args[0], args[2]), self.place(args[1], args[3])),
+                        flags=args[4],
+                    )
+                )
         return result
 
     def by_hand(self, path: Path) -> None:
@@ -163,12 +199,16 @@ class Recording(Seam):
             self.note(Op("create", (place,), self.fresh_node))
         self.places[descriptor] = place
         self.nodes[descriptor] = self.disk.names.get(place, 0)
-        (self.appending.add if flags & os.O_APPEND else self.appending.discard)(descriptor)
+        (self.appending.add if flags & os.O_APPEND else self.appending.discard)(
+            descriptor
+        )
 
 
 @dataclass
 class Record:
-    """A recorded run: which earlier calls each call needs, since they deal with the same names."""
+    """A recorded run: which earlier calls each call needs, since they deal with the
+    same names.
+    """
 
     ops: list[Op]
 
@@ -178,10 +218,18 @@ class Record:
             mine = {above for name in op.names for above in (name, *_above(name))}
             named = op.kind not in BYTES and op.kind != "sync"
             earlier = range(index) if named else ()
-            self.needs.append([at for at in earlier if self.ops[at].kind != "sync" and mine & set(self.ops[at].names)])
+            self.needs.append(
+                [
+                    at
+                    for at in earlier
+                    if self.ops[at].kind != "sync" and mine & set(self.ops[at].names)
+                ]
+            )
 
     def durable(self, cut: int) -> set[int]:
-        """The calls before `cut` which a sync before `cut` made durable, with all they need."""
+        """The calls before `cut` which a sync before `cut` made durable, with all they
+        need.
+        """
         files_synced: dict[int, int] = {}
         folders_synced: dict[str, int] = {}
         for index, op in enumerate(self.ops[:cut]):
@@ -195,36 +243,62 @@ class Record:
             if op.kind in BYTES:
                 safe = files_synced.get(op.node, -1) > index
             else:
-                safe = all(folders_synced.get(str(Path(name).parent), -1) > index for name in op.names)
+                safe = all(
+                    folders_synced.get(str(Path(name).parent), -1) > index
+                    for name in op.names
+                )
             if op.kind != "sync" and (safe or index in kept):
                 kept |= {index, *self.needs[index]}
         return kept
 
-    def states(self, start: Disk, cut: int, per_cut: int, chance: random.Random) -> Iterator[tuple[str, Disk]]:
+    def states(
+        self, start: Disk, cut: int, per_cut: int, chance: random.Random
+    ) -> Iterator[tuple[str, Disk]]:
         """What may be on the disk after `cut` calls, with a label."""
         safe = self.durable(cut)
-        open_ops = [index for index in range(cut) if index not in safe and self.ops[index].kind != "sync"]
+        open_ops = [
+            index
+            for index in range(cut)
+            if index not in safe and self.ops[index].kind != "sync"
+        ]
         names = [index for index in open_ops if self.ops[index].kind not in BYTES]
         writes = [index for index in open_ops if self.ops[index].kind in BYTES]
         for most in range(len(names) + 1):
             for fate in (WHOLE, MISSING):
                 yield (
                     f"ordered, {most} names, bytes {fate}",
-                    self.disk(start, cut, safe | set(names[:most]), dict.fromkeys(writes, fate)),
+                    self.disk(
+                        start,
+                        cut,
+                        safe | set(names[:most]),
+                        dict.fromkeys(writes, fate),
+                    ),
                 )
         for index in names:
-            yield f"weak, without name {index}", self.disk(start, cut, safe | set(names) - {index}, {})
+            yield (
+                f"weak, without name {index}",
+                self.disk(start, cut, safe | set(names) - {index}, {}),
+            )
             yield f"weak, only name {index}", self.disk(start, cut, safe | {index}, {})
         for index in writes:
             for fate in _fates(per_cut):
-                yield f"weak, write {index} {fate}", self.disk(start, cut, safe | set(names), {index: fate})
+                yield (
+                    f"weak, write {index} {fate}",
+                    self.disk(start, cut, safe | set(names), {index: fate}),
+                )
         for turn in range(per_cut if open_ops else 0):
             kept = {index for index in names if chance.random() < 0.5}
-            fates = {index: chance.choice([WHOLE, *_fates(per_cut)]) for index in writes}
+            fates = {
+                index: chance.choice([WHOLE, *_fates(per_cut)]) for index in writes
+            }
             yield f"weak, draw {turn}", self.disk(start, cut, safe | kept, fates)
 
-    def disk(self, start: Disk, cut: int, kept: set[int], fates: dict[int, str]) -> Disk:
-        """The disk after the first `cut` calls, of which names not in `kept` are lost and writes have a fate."""
+    def disk(
+        self, start: Disk, cut: int, kept: set[int], fates: dict[int, str]
+    ) -> Disk:
+        """The disk after the first `cut` calls, of which names not in `kept` are lost
+        and writes have a fate.
+        """
         disk = start.copy()
         lost: set[int] = set()
         for index, op in enumerate(self.ops[:cut]):
@@ -251,7 +325,14 @@ def _write(disk: Disk, op: Op, fate: str) -> None:
 
 def _fates(shares: int) -> list[str]:
     """Missing, or cut or zeroed from so many places on."""
-    return [MISSING, *(f"{what} {at / shares}" for at in range(shares) for what in ("short", "zeroes"))]
+    return [
+        MISSING,
+        *(
+            f"{what} {at / shares}"
+            for at in range(shares)
+            for what in ("short", "zeroes")
+        ),
+    ]
 
 
 def _above(name: str) -> Iterator[str]:
@@ -259,14 +340,18 @@ def _above(name: str) -> Iterator[str]:
     return map(str, Path(name).parents)
 
 
-def cut_power(bench: Bench, per_cut: int, seed: int = 0, most: int | None = None) -> int:
-    """Every state the disk may be in after a cut at every call, as far as `per_cut` goes, or `most` of those.
+def cut_power(
+    bench: Bench, per_cut: int, seed: int = 0, most: int | None = None
+) -> int:
+    """Every state the disk may be in after a cut at every call, as far as `per_cut`
+    goes, or `most` of those.
 
     How many were judged, of states that differ.
 
-    *Ordered*: names reach the disk in order, with all or none of the unsynced bytes. *Weak*: any unsynced
-    name or write may be missing, and a write may also be cut short or zeroes; what needs a missing name
-    is missing too. Only a sync of the folder makes a name durable, only one of the file its bytes.
+    *Ordered*: names reach the disk in order, with all or none of the unsynced bytes.
+    *Weak*: any unsynced name or write may be missing, and a write may also be cut short
+    or zeroes; what needs a missing name is missing too. Only a sync of the folder makes
+    a name durable, only one of the file its bytes.
     """
     chance = random.Random(seed)
     root = bench.fresh()
@@ -283,9 +368,17 @@ def cut_power(bench: Bench, per_cut: int, seed: int = 0, most: int | None = None
         for label, disk in record.states(start, cut, per_cut, chance):
             found.setdefault((disk.signature(), promised), (cut, label, disk))
     sites = ["", *seam.sites]
-    cases = spread(list(found.items()), lambda case: (sites[case[1][0]], case[1][1].partition(" ")[0]), most)
+    cases = spread(
+        list(found.items()),
+        lambda case: (sites[case[1][0]], case[1][1].partition(" ")[0]),
+        most,
+    )
     for (_, promised), (cut, label, disk) in cases:
         disk.write(bench.work)
         acked = [item for _, item in marks[:promised]]
-        bench.judge(bench.work, acked, f"power cut after call {cut} of {len(record.ops)}, {label}")
+        bench.judge(
+            bench.work,
+            acked,
+            f"power cut after call {cut} of {len(record.ops)}, {label}",
+        )
     return len(cases)

@@ -1,4 +1,6 @@
-"""What stands in a vault, read without any of our stores, and the laws of what the ladder wrote there at rest."""
+"""What stands in a vault, read without any of our stores, and the laws of what the
+ladder wrote there at rest.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ AWAY = ".trash/"
 
 @dataclass(frozen=True)
 class Kept:
-    """What the notes hold. `asked` are the questions about two memories, open or put away; `raw` is every note."""
+    """What the notes hold. `asked` are the questions about two memories, open or put
+    away; `raw` is every note.
+    """
 
     turns: list[FiledTurn] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -69,7 +73,9 @@ def _take_in(kept: Kept, read: Note, name: str, settings: Settings) -> None:
             talk, problems = sessions.conversation_from(read, name, settings.zone)
             assert talk, f"{name} is not whole"
             assert not problems, f"{name}: {problems}"
-            assert read.keys["turns"] == len(talk.turns), f"{name} counts its turns wrong"
+            assert read.keys["turns"] == len(talk.turns), (
+                f"{name} counts its turns wrong"
+            )
             kept.turns.extend(talk.turns)
         case "boxes":
             box = boxes.box_from(read, name, settings.zone)
@@ -82,7 +88,9 @@ def _take_in(kept: Kept, read: Note, name: str, settings: Settings) -> None:
         case "artifacts":
             kept.artifacts.append(read)
         case "traces" | "macros":
-            assert read.keys["kind"] in {"trace", "storyline", "macro"}, f"{name} is not whole"
+            assert read.keys["kind"] in {"trace", "storyline", "macro"}, (
+                f"{name} is not whole"
+            )
         case "state" | "episodes" | "profile.md" | "spine.md" | "IDENTITY.md":
             pass  # what is told from memories and turns, and made again from them
         case _:
@@ -95,11 +103,13 @@ def _take_in(kept: Kept, read: Note, name: str, settings: Settings) -> None:
                 kept.facts.append(fact)
 
 
-def check(root: Path, kept: Kept, settings: Settings, sure: set[str], *, removes: bool) -> None:
+def check(
+    root: Path, kept: Kept, settings: Settings, sure: set[str], *, removes: bool
+) -> None:
     """Every law of this file.
 
-    What a person asked for is whole if it was `sure`, acknowledged; nobody says it again. With `removes` a person
-    took files away, to which links and ties may lead.
+    What a person asked for is whole if it was `sure`, acknowledged; nobody says it
+    again. With `removes` a person took files away, to which links and ties may lead.
     """
     links_lead_somewhere(kept, removes=removes)
     successors_agree(kept, sure)
@@ -112,63 +122,104 @@ def check(root: Path, kept: Kept, settings: Settings, sure: set[str], *, removes
 
 def links_lead_somewhere(kept: Kept, *, removes: bool) -> None:
     """Each wikilink in our notes names one note, and a block that stands in it."""
-    stems = Counter(PurePosixPath(path).stem for path in kept.raw if not path.startswith(AWAY))
+    stems = Counter(
+        PurePosixPath(path).stem for path in kept.raw if not path.startswith(AWAY)
+    )
     blocks = {filed.key for filed in kept.turns}
     for path, raw in kept.raw.items():
         for target in set(LINK.findall(raw)) - {"about.base"}:
             stem, _, block = target.partition("#")
-            if path.startswith(AWAY) or (removes and (not stems[stem] or (block and target not in blocks))):
+            if path.startswith(AWAY) or (
+                removes and (not stems[stem] or (block and target not in blocks))
+            ):
                 continue
-            assert stems[stem] == 1, f"{path} links to {target}, of which there are {stems[stem]}"
-            assert removes or not block or target in blocks, f"{path} links to a block that is not there: {target}"
+            assert stems[stem] == 1, (
+                f"{path} links to {target}, of which there are {stems[stem]}"
+            )
+            assert removes or not block or target in blocks, (
+                f"{path} links to a block that is not there: {target}"
+            )
 
 
 def successors_agree(kept: Kept, sure: set[str]) -> None:
-    """Who names a successor is named by it, and the other way round; who was superseded names one."""
+    """Who names a successor is named by it, and the other way round; who was superseded
+    names one.
+    """
     known = {fact.id: fact for fact in kept.facts}
     for fact in kept.facts:
         for other in fact.superseded_by:
             assert other in known, f"{fact.text!r} names a successor that is not there"
-            assert fact.id in known[other].supersedes, f"{known[other].text!r} does not name {fact.text!r}"
+            assert fact.id in known[other].supersedes, (
+                f"{known[other].text!r} does not name {fact.text!r}"
+            )
         for other in fact.supersedes:
-            assert other in known, f"{fact.text!r} names a predecessor that is not there"
-            cut_short = fact.origin == "user" and fact.text not in sure and known[other].status == "active"
+            assert other in known, (
+                f"{fact.text!r} names a predecessor that is not there"
+            )
+            cut_short = (
+                fact.origin == "user"
+                and fact.text not in sure
+                and known[other].status == "active"
+            )
             agree = fact.id in known[other].superseded_by
-            assert agree or cut_short, f"{known[other].text!r} does not name {fact.text!r}"
+            assert agree or cut_short, (
+                f"{known[other].text!r} does not name {fact.text!r}"
+            )
         ended = fact.status in {"superseded", "invalidated"}
-        assert not ended or fact.superseded_by, f"{fact.text!r} is {fact.status} by nobody"
+        assert not ended or fact.superseded_by, (
+            f"{fact.text!r} is {fact.status} by nobody"
+        )
 
 
 def each_memory_has_its_box(root: Path, kept: Kept) -> None:
-    """A memory is in one box of the conversation it came from; box, trace and state tell the same."""
-    held = boxes.held_from((root / "vault" / boxes.OPEN).read_bytes())[0] if kept.boxes else ()
+    """A memory is in one box of the conversation it came from; box, trace and state
+    tell the same.
+    """
+    held = (
+        boxes.held_from((root / "vault" / boxes.OPEN).read_bytes())[0]
+        if kept.boxes
+        else ()
+    )
     assert all(one.filed for one in held), "a box waits for its note"
-    inside = Counter((box.box.session, stem) for box in kept.boxes for stem in box.links)
+    inside = Counter(
+        (box.box.session, stem) for box in kept.boxes for stem in box.links
+    )
     twice = [place for place, count in inside.items() if count > 1]
     assert not twice, f"in two boxes: {twice}"
     sessions_of = {filed.key: filed.turn.session for filed in kept.turns}
     for fact in kept.facts:
         session = sessions_of.get(fact.source, "remembered")
-        waits = fact.status == "review" or fact.verification == "user_confirmed" or fact.path.startswith(AWAY)
+        waits = (
+            fact.status == "review"
+            or fact.verification == "user_confirmed"
+            or fact.path.startswith(AWAY)
+        )
         if session != "remembered" and not waits:
             stem = PurePosixPath(fact.path).stem
             assert inside[session, stem], f"{fact.text!r} is in no box of {session!r}"
     names = defaultdict(set)
     for path, raw in kept.raw.items():
         if path.startswith("traces/"):
-            names[PurePosixPath(path).stem] = {stem for stem in LINK.findall(raw) if stem.startswith("box-")}
+            names[PurePosixPath(path).stem] = {
+                stem for stem in LINK.findall(raw) if stem.startswith("box-")
+            }
     told: dict[str, set[str]] = defaultdict(set)
     for box in kept.boxes:
         told[box.trace].add(box.name.rpartition("/")[2])
     assert told == names, f"boxes and traces disagree: {told}, {names}"
     if kept.boxes:
         traces = boxes.traces_from((root / "vault" / boxes.TRACES).read_bytes())
-        state = {boxes.trace_name(one): {name.rpartition("/")[2] for name, _ in one.boxes} for one in traces.values()}
+        state = {
+            boxes.trace_name(one): {name.rpartition("/")[2] for name, _ in one.boxes}
+            for one in traces.values()
+        }
         assert state == names, f"traces and their state disagree: {names}, {state}"
 
 
 def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
-    """The ends of each edge are there, and a relation stands in its note as long as it holds."""
+    """The ends of each edge are there, and a relation stands in its note as long as it
+    holds.
+    """
     edges = {row["id"]: row for row in _rows(root, EDGES)}
     ends = {fact.id for fact in kept.facts} | {ref("person", OWNER)}
     refs = {ref(entity.type, entity.name): entity for entity in kept.entities}
@@ -180,9 +231,13 @@ def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
         if row["type"] == "relation" and row["from"] in refs:
             source, target = refs[row["from"]], refs[row["to"]]
             there = (row["label"], target.name) in source.relations
-            assert there is ("valid_until" not in row), f"the note of {source.name} disagrees with {row}"
+            assert there is ("valid_until" not in row), (
+                f"the note of {source.name} disagrees with {row}"
+            )
             lines.add((source.name, row["label"], target.name))
-    shown = {(entity.name, *line) for entity in kept.entities for line in entity.relations}
+    shown = {
+        (entity.name, *line) for entity in kept.entities for line in entity.relations
+    }
     assert shown <= lines, f"a note shows what no edge tells: {shown - lines}"
 
 
@@ -192,9 +247,15 @@ def questions_are_asked_once(kept: Kept) -> None:
     assert set(ids.values()) <= {1}, f"asked twice: {ids}"
     known = {fact.id for fact in kept.facts}
     for case, read in kept.asked:
-        assert case.path.startswith((reviews.FOLDER, AWAY)), f"a question stands at {case.path}"
-        assert set(read.keys["pair"]) <= known, f"{case.path} asks about what is not there"
-        assert case.path.startswith(AWAY) or not reviews.decision(read.body), f"{case.path} was not obeyed"
+        assert case.path.startswith((reviews.FOLDER, AWAY)), (
+            f"a question stands at {case.path}"
+        )
+        assert set(read.keys["pair"]) <= known, (
+            f"{case.path} asks about what is not there"
+        )
+        assert case.path.startswith(AWAY) or not reviews.decision(read.body), (
+            f"{case.path} was not obeyed"
+        )
 
 
 def _rows(root: Path, path: str) -> Iterator[dict[str, Any]]:
@@ -206,11 +267,24 @@ def _rows(root: Path, path: str) -> Iterator[dict[str, Any]]:
 
 
 def buried_is_not_active(root: Path, kept: Kept) -> None:
-    """What a person removed or corrected does not come back as another memory; a deed that was refused half-way may."""
+    """What a person removed or corrected does not come back as another memory; a deed
+    that was refused half-way may.
+    """
     buried = Vault(root / "vault").tombstones()
-    own = {(str(row.get("hash")), str(row.get("memory"))) for row in _rows(root, TOMBSTONES)}
-    active = [(fact, content_hash(fact.text)) for fact in kept.facts if fact.status == "active"]
-    back = [fact.text for fact, digest in active if digest in buried and (digest, fact.id) not in own]
+    own = {
+        (str(row.get("hash")), str(row.get("memory")))
+        for row in _rows(root, TOMBSTONES)
+    }
+    active = [
+        (fact, content_hash(fact.text))
+        for fact in kept.facts
+        if fact.status == "active"
+    ]
+    back = [
+        fact.text
+        for fact, digest in active
+        if digest in buried and (digest, fact.id) not in own
+    ]
     assert not back, f"buried and active: {back}"
 
 
@@ -220,6 +294,13 @@ def very_words_are_kept(kept: Kept, settings: Settings, sure: set[str]) -> None:
     least = settings.policy.ladder.artifact_confidence
     for fact in kept.facts:
         cut_short = fact.origin == "user" and fact.text not in sure
-        if fact.category == "decision" and fact.confidence >= least and not fact.supersedes and not cut_short:
+        if (
+            fact.category == "decision"
+            and fact.confidence >= least
+            and not fact.supersedes
+            and not cut_short
+        ):
             stem = PurePosixPath(fact.path).stem
-            assert beside[f"[[{stem}]]"] == 1, f"the words of {fact.text!r} are kept {beside[f'[[{stem}]]']} times"
+            assert beside[f"[[{stem}]]"] == 1, (
+                f"the words of {fact.text!r} are kept {beside[f'[[{stem}]]']} times"
+            )

@@ -1,4 +1,6 @@
-"""Work on the disk for the batteries: files alone, the journal alone, and both as a filing uses them."""
+"""Work on the disk for the batteries: files alone, the journal alone, and both as a
+filing uses them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ POLICY = JournalPolicy(segment_bytes=900)
 
 def turn(number: int) -> FiledTurn:
     """The turn with that number, always the same."""
-    said = Turn(f"id-{number}", "talk", "user", f"Sentence {number}.\nIt has “two” lines.", WHEN)
+    said = Turn(
+        f"id-{number}", "talk", "user", f"Sentence {number}.\nIt has “two” lines.", WHEN
+    )
     return FiledTurn(said, "2026-11-20-talk", f"t{number}")
 
 
@@ -37,7 +41,9 @@ def sweep(root: Path) -> None:
 
 def texts(root: Path) -> dict[str, bytes]:
     """The notes under `root` by their paths in it."""
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.md")}
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*.md")
+    }
 
 
 class FilesWork:
@@ -64,7 +70,13 @@ class FilesWork:
 
     def run(self, root: Path, ack: Callable[[str], object]) -> None:
         for number in range(self.rounds):
-            for step in (self.create, self.replace, self.move, self.append, self.derive):
+            for step in (
+                self.create,
+                self.replace,
+                self.move,
+                self.append,
+                self.derive,
+            ):
                 try:
                     step(root, number, ack)
                 except EngramError:
@@ -79,7 +91,11 @@ class FilesWork:
         ack(f"created {number}")
 
     def replace(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        disk.replace(root / f"facts/old-{number}.md", self.new(number), disk.sha256(self.old(number)))
+        disk.replace(
+            root / f"facts/old-{number}.md",
+            self.new(number),
+            disk.sha256(self.old(number)),
+        )
         ack(f"replaced {number}")
 
     def move(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
@@ -108,19 +124,32 @@ class FilesWork:
                 found = notes.pop(path, None)
                 assert found in (self.new(number), None), f"{path} is not whole"
                 assert found or f"created {number}" not in acked, f"{path} is lost"
-            here, there = notes.pop(f"facts/old-{number}.md", None), notes.pop(f"archive/old-{number}.md", None)
-            assert (here is None) is not (there is None), f"note {number} is gone or double"
-            whole = (self.new(number),) if f"replaced {number}" in acked else (self.new(number), self.old(number))
+            here, there = (
+                notes.pop(f"facts/old-{number}.md", None),
+                notes.pop(f"archive/old-{number}.md", None),
+            )
+            assert (here is None) is not (there is None), (
+                f"note {number} is gone or double"
+            )
+            whole = (
+                (self.new(number),)
+                if f"replaced {number}" in acked
+                else (self.new(number), self.old(number))
+            )
             assert (here or there) in whole, f"note {number} is not whole"
             assert here is None or f"moved {number}" not in acked
             if f"logged {number}" in acked:
-                assert b"%d" % number in (root / "log.jsonl").read_bytes().split(b"\n")[1:]
+                assert (
+                    b"%d" % number in (root / "log.jsonl").read_bytes().split(b"\n")[1:]
+                )
                 assert (root / f"log-{number}.jsonl").read_bytes() == b"%d\n" % number
         assert not notes
 
 
 class MovesWork:
-    """Notes move to another folder, one patched on the way and one as it is; a start makes the same plans again."""
+    """Notes move to another folder, one patched on the way and one as it is; a start
+    makes the same plans again.
+    """
 
     name = "moves"
     kept = "."
@@ -143,8 +172,21 @@ class MovesWork:
         raw = self.old(number)
         keys = {"status": "archived", "end_reason": "value"}
         return [
-            Move(f"facts/p{number}.md", disk.sha256(raw), f"archive/day/p{number}.md", keys, "w", "A statement.\n"),
-            Move(f"facts/q{number}.md", disk.sha256(raw), f".trash/day/q{number}.md", {}, "w"),
+            Move(
+                f"facts/p{number}.md",
+                disk.sha256(raw),
+                f"archive/day/p{number}.md",
+                keys,
+                "w",
+                "A statement.\n",
+            ),
+            Move(
+                f"facts/q{number}.md",
+                disk.sha256(raw),
+                f".trash/day/q{number}.md",
+                {},
+                "w",
+            ),
         ]
 
     def run(self, root: Path, ack: Callable[[str], object]) -> None:
@@ -161,11 +203,17 @@ class MovesWork:
         sweep(root)
         vault = Vault(root)
         self.undone = {
-            plan.to for number in range(self.rounds) for plan in self.plans(number) if vault.exists(plan.path)
+            plan.to
+            for number in range(self.rounds)
+            for plan in self.plans(number)
+            if vault.exists(plan.path)
         }
         for number in range(self.rounds):
             for plan in self.plans(number):
-                if vault.exists(plan.path) or disk.sha256(vault.read(plan.to)) == plan.sha:
+                if (
+                    vault.exists(plan.path)
+                    or disk.sha256(vault.read(plan.to)) == plan.sha
+                ):
                     vault.apply([plan])
 
     def check(self, root: Path, acked: Sequence[str]) -> None:
@@ -173,13 +221,19 @@ class MovesWork:
         for number in range(self.rounds):
             for plan in self.plans(number):
                 new = frontmatter.edit(self.old(number), plan.keys, plan.body)
-                assert notes.pop(plan.to, None) == new, f"{plan.to} is not there or not whole"
-        assert self.undone.isdisjoint(acked), f"moves were undone: {self.undone.intersection(acked)}"
+                assert notes.pop(plan.to, None) == new, (
+                    f"{plan.to} is not there or not whole"
+                )
+        assert self.undone.isdisjoint(acked), (
+            f"moves were undone: {self.undone.intersection(acked)}"
+        )
         assert not notes, f"a note stands twice: {sorted(notes)}"
 
 
 class JournalWork:
-    """The journal through its whole life: turns, settled out of order, parked, buried, carried on."""
+    """The journal through its whole life: turns, settled out of order, parked, buried,
+    carried on.
+    """
 
     name = "journal"
     kept = "."
@@ -207,14 +261,20 @@ class JournalWork:
             journal.close()
 
     def steps(
-        self, journal: Journal, first: int, stored: dict[str, int], ack: Callable[[str], object]
+        self,
+        journal: Journal,
+        first: int,
+        stored: dict[str, int],
+        ack: Callable[[str], object],
     ) -> Iterator[Callable[[], None]]:
         """One round; a turn that was refused is sent once more."""
 
         def store(*numbers: int) -> None:
             wanted = [number for number in numbers if f"id-{number}" not in stored]
             seqs = journal.append([turn(number) for number in wanted])
-            stored.update({f"id-{number}": seq for number, seq in zip(wanted, seqs, strict=True)})
+            stored.update(
+                {f"id-{number}": seq for number, seq in zip(wanted, seqs, strict=True)}
+            )
             for number in wanted:
                 ack(f"stored {number}")
 
@@ -246,7 +306,9 @@ class JournalWork:
 
     def check(self, root: Path, acked: Sequence[str]) -> None:
         queue = Journal(root / "journal", POLICY).replay()
-        assert all(problem.code == "journal-torn" for problem in queue.problems), queue.problems
+        assert all(problem.code == "journal-torn" for problem in queue.problems), (
+            queue.problems
+        )
         dead = [filed for letter in queue.dead for _, filed in letter.turns]
         held = [filed for _, filed in queue.turns]
         names = [filed.turn.id for filed in (*held, *dead)]
@@ -257,14 +319,20 @@ class JournalWork:
             name = f"id-{number}"
             if f"settled {number}" in acked:
                 assert name not in names, f"settled turn {number} came back"
-            elif number == 0 or (f"stored {number}" in acked and f"settling {number}" not in acked):
+            elif number == 0 or (
+                f"stored {number}" in acked and f"settling {number}" not in acked
+            ):
                 assert name in names, f"turn {number} is lost"
             if f"buried {number}" in acked:
-                assert name in {filed.turn.id for filed in dead}, f"dead letter {number} is lost"
+                assert name in {filed.turn.id for filed in dead}, (
+                    f"dead letter {number} is lost"
+                )
 
 
 class FilingWork:
-    """Turns are journalled and acknowledged, then each becomes a note, then the journal lets go of it."""
+    """Turns are journalled and acknowledged, then each becomes a note, then the journal
+    lets go of it.
+    """
 
     name = "filing"
     kept = "."
@@ -294,7 +362,9 @@ class FilingWork:
         finally:
             journal.close()
 
-    def file(self, root: Path, journal: Journal, batch: Sequence[tuple[int, FiledTurn]]) -> None:
+    def file(
+        self, root: Path, journal: Journal, batch: Sequence[tuple[int, FiledTurn]]
+    ) -> None:
         """Notes durable, then the checkpoint."""
         self.write(root, batch)
         journal.settle([seq for seq, _ in batch], "filed")
@@ -317,6 +387,8 @@ class FilingWork:
         notes = texts(root / "vault")
         for number in range(2 * self.rounds):
             found = notes.pop(f"facts/{turn(number).note}/t{number}.md", None)
-            assert found in (self.note(turn(number)), None), f"note {number} is not whole"
+            assert found in (self.note(turn(number)), None), (
+                f"note {number} is not whole"
+            )
             assert found or f"stored {number}" not in acked, f"turn {number} is lost"
         assert not notes

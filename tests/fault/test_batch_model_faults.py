@@ -1,4 +1,6 @@
-"""What a model server can do wrong while turns become memories: nothing is lost, it is seen, and it is tried again."""
+"""What a model server can do wrong while turns become memories: nothing is lost, it is
+seen, and it is tried again.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def told(opened, settings):
 
 
 def say(memory, number):
-    memory.call("observe", {"turns": [{"id": f"s{number}", "session": "talk", "text": SAID[number]}]})
+    memory.call(
+        "observe",
+        {"turns": [{"id": f"s{number}", "session": "talk", "text": SAID[number]}]},
+    )
     memory.call("flush", {})
 
 
@@ -56,12 +61,16 @@ def where(memory):
 # row: C3
 @pytest.mark.parametrize("name", list(FAULTS)[:: 1 if FULL else 11])
 def test_a_model_that_fails_loses_no_turn_and_no_fact(told, clock, name, covered):
-    """A judge that fails leaves the fact unjudged; a failed batch waits, is a dead letter in the end, and is read."""
+    """A judge that fails leaves the fact unjudged; a failed batch waits, is a dead
+    letter in the end, and is read.
+    """
     memory, server = told
     reply, retryable = FAULTS[name]
     server.script(*[facts_from] * 50)
     say(memory, 0)
-    server.script(*[lambda body: reply if task_of(body) == "judge" else facts_from(body)] * 50)
+    server.script(
+        *[lambda body: reply if task_of(body) == "judge" else facts_from(body)] * 50
+    )
     say(memory, 1)
     assert "judge" in map(task_of, server.asked)
     known = {fact.text for fact in facts_of(memory.settings.vault)}
@@ -70,12 +79,16 @@ def test_a_model_that_fails_loses_no_turn_and_no_fact(told, clock, name, covered
     say(memory, 2)
     assert where(memory) == {"parked_turns" if retryable else "dead_turns": 1}
     assert memory.call("status", {})["faults"]["model"]
-    hits = memory.call("recall", {"query": "the house above the river", "kinds": ["turn"]})["hits"]
+    hits = memory.call(
+        "recall", {"query": "the house above the river", "kinds": ["turn"]}
+    )["hits"]
     assert SAID[2] in [hit["text"] for hit in hits]
     for _ in range(memory.settings.policy.model.attempts):
         work(memory, clock)
     assert where(memory) == {"dead_turns": 1}
-    assert "dead-letter" in {finding["code"] for finding in memory.call("doctor", {})["findings"]}
+    assert "dead-letter" in {
+        finding["code"] for finding in memory.call("doctor", {})["findings"]
+    }
     server.script(*[facts_from] * 50)
     memory.call("flush", {})
     assert where(memory) == {}

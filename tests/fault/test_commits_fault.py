@@ -13,17 +13,23 @@ from engram.vault.usage import USAGE
 from tests.fakes.repository import Repository
 from tests.fault.harness import FULL, Killed, Killing, installed
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed"
+)
 
 STRIDE = 1 if FULL else 7
 
 
 @pytest.fixture
 def begun(tmp_path, settings, clock):
-    """A function that begins with a repository of its own in a folder, or goes on there after a kill."""
+    """A function that begins with a repository of its own in a folder, or goes on there
+    after a kill.
+    """
 
     def begin(name):
-        here = replace(settings, vault=tmp_path / name / "vault", state=tmp_path / name / "state")
+        here = replace(
+            settings, vault=tmp_path / name / "vault", state=tmp_path / name / "state"
+        )
         here = replace(here, cache=tmp_path / name / "cache")
         if not here.vault.exists():
             shutil.copytree(settings.vault, here.vault)
@@ -51,7 +57,9 @@ def remember(memory, seam):
 
 def uncommitted(memory):
     """The paths in the vault whose content is not that of the last commit."""
-    raw = memory.commits.git._run("status", "--porcelain", "-z", "--untracked-files=all")
+    raw = memory.commits.git._run(
+        "status", "--porcelain", "-z", "--untracked-files=all"
+    )
     return {line[3:] for line in raw.decode().split("\0") if line}
 
 
@@ -59,7 +67,8 @@ def uncommitted(memory):
 def test_a_process_that_ends_at_any_call_loses_no_commit(begun, clock, after):
     """What it wrote goes along with the next operation; nothing of ours is left over.
 
-    What the end of a process writes down in passing, how memories were used, is noted for the next operation.
+    What the end of a process writes down in passing, how memories were used, is noted
+    for the next operation.
     """
     point, ended = 0, False
     while not ended:
@@ -69,7 +78,9 @@ def test_a_process_that_ends_at_any_call_loses_no_commit(begun, clock, after):
         again.call("remember", {"text": "Ben plays the violin on Tuesdays."})
         assert uncommitted(again) == set(), f"call {point}"
         again.close()
-        assert uncommitted(again) == {f"{USAGE}/{again.usage_tracker.usage_log.device}.jsonl"}, f"call {point}"
+        assert uncommitted(again) == {
+            f"{USAGE}/{again.usage_tracker.usage_log.device}.jsonl"
+        }, f"call {point}"
         assert again.commits.git._noted(DUE) == uncommitted(again), f"call {point}"
         point += STRIDE
     assert point > 20

@@ -1,7 +1,7 @@
 """A person edits the very notes that the daemon writes into: neither side loses a line.
 
-The editors keep a note open from reading it to saving it. One that saves an old copy over newer words
-removes them itself, as a person may.
+The editors keep a note open from reading it to saving it. One that saves an old copy
+over newer words removes them itself, as a person may.
 """
 
 from __future__ import annotations
@@ -61,9 +61,16 @@ def editor(path, kind, mark):
 
 
 def all_words(vault):
-    """Every line in every note, and in hidden files that wait to be handed over as a person's."""
-    lefts = [disk.settle(hidden, time.time() + 61, 60) for hidden in list(disk.leftovers(vault))]
-    raw = [path.read_bytes() for path in vault.rglob("*.md")] + [left.content for left in lefts]
+    """Every line in every note, and in hidden files that wait to be handed over as a
+    person's.
+    """
+    lefts = [
+        disk.settle(hidden, time.time() + 61, 60)
+        for hidden in list(disk.leftovers(vault))
+    ]
+    raw = [path.read_bytes() for path in vault.rglob("*.md")] + [
+        left.content for left in lefts
+    ]
     return set(b"\n".join(raw).decode().splitlines())
 
 
@@ -110,14 +117,27 @@ class Pinning(threading.Thread):
 # row: X3
 # row: B18
 @pytest.mark.parametrize("kind", ["in-place", "renaming"])
-def test_a_person_and_the_daemon_write_into_the_same_notes_and_lose_nothing(world, kind, covered):
-    """An editor at work in a conversation that goes on, and one in a memory that changes."""
-    world.call("observe", turns=[{"id": f"{kind}-first", "session": kind, "text": "Good morning."}])
+def test_a_person_and_the_daemon_write_into_the_same_notes_and_lose_nothing(
+    world, kind, covered
+):
+    """An editor at work in a conversation that goes on, and one in a memory that
+    changes.
+    """
+    world.call(
+        "observe",
+        turns=[{"id": f"{kind}-first", "session": kind, "text": "Good morning."}],
+    )
     memory = world.call("remember", text="The clock hangs in the hall.")
     world.call("flush")
     (talk,) = world.vault.glob(f"sessions/*/*-{kind}.md")
-    editors = [editor(talk, kind, "hand-talk"), editor(world.vault / memory["path"], kind, "hand-fact")]
-    talking, pinning = Conversation(world, kind, editors[0]), Pinning(world, memory["id"], editors[1])
+    editors = [
+        editor(talk, kind, "hand-talk"),
+        editor(world.vault / memory["path"], kind, "hand-fact"),
+    ]
+    talking, pinning = (
+        Conversation(world, kind, editors[0]),
+        Pinning(world, memory["id"], editors[1]),
+    )
     for caller in (talking, pinning):
         caller.start()
     for caller in (talking, pinning):
@@ -131,12 +151,15 @@ def test_a_person_and_the_daemon_write_into_the_same_notes_and_lose_nothing(worl
     until(filed, 60)
     assert world.stop() == 0
     saved = {
-        f"{mark}-{n}." for mark, count in zip(("hand-talk", "hand-fact"), saves, strict=True) for n in range(count)
+        f"{mark}-{n}."
+        for mark, count in zip(("hand-talk", "hand-fact"), saves, strict=True)
+        for n in range(count)
     }
     assert saved - all_words(world.vault) == set()
     found = turns_filed(world.vault)
     assert max(found.values()) == 1
-    if kind == "in-place":  # one that renames saves what it read, without what was filed meanwhile
+    # one that renames saves what it read, without what was filed meanwhile
+    if kind == "in-place":
         assert [name for name in talking.taken if not found[name]] == []
     assert all(saves)
     assert pinning.made

@@ -1,9 +1,17 @@
-"""Files, filing, moves and the journal under every battery. `ENGRAM_FAULT=full` runs them at full size."""
+"""Files, filing, moves and the journal under every battery. `ENGRAM_FAULT=full` runs
+them at full size.
+"""
 
 from __future__ import annotations
 
 import pytest
-from batteries import fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
+from batteries import (
+    fail_everywhere,
+    kill_everywhere,
+    kill_forks,
+    kill_twice,
+    tear_everywhere,
+)
 from harness import FULL, Bench
 from links import links_everywhere
 from power import cut_power
@@ -45,12 +53,20 @@ def test_a_torn_or_short_write_is_no_half_file(bench, covered):
 
 def test_a_kill_during_recovery_is_recovered_from(bench, covered):
     """Pairs of a kill and a kill in the recovery."""
-    covered("kill in recovery (pairs)", bench.scenario.name, kill_twice(bench, 800 if FULL else 60))
+    covered(
+        "kill in recovery (pairs)",
+        bench.scenario.name,
+        kill_twice(bench, 800 if FULL else 60),
+    )
 
 
 def test_a_power_cut_at_any_call_loses_nothing_acknowledged(bench, covered):
     """The states that the syncs made so far allow."""
-    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=20 if FULL else 4))
+    covered(
+        "power cut (states)",
+        bench.scenario.name,
+        cut_power(bench, per_cut=20 if FULL else 4),
+    )
 
 
 def test_no_function_follows_a_link_out(tmp_path, covered):

@@ -1,4 +1,6 @@
-"""The laws of what the ladder writes are tested: each defect, put in on purpose, is found by a battery."""
+"""The laws of what the ladder writes are tested: each defect, put in on purpose, is
+found by a battery.
+"""
 
 from __future__ import annotations
 
@@ -75,9 +77,17 @@ DEFECTS = [
 """The life, and what is replaced by what."""
 
 
-@pytest.mark.parametrize(("work", "owner", "name", "defect"), DEFECTS, ids=[defect[3].__name__ for defect in DEFECTS])
-def test_a_write_out_of_order_is_found_by_a_kill(arena, monkeypatch, work, owner, name, defect):
-    """The order of commit keeps links, successors, boxes, relations and questions whole."""
+@pytest.mark.parametrize(
+    ("work", "owner", "name", "defect"),
+    DEFECTS,
+    ids=[defect[3].__name__ for defect in DEFECTS],
+)
+def test_a_write_out_of_order_is_found_by_a_kill(
+    arena, monkeypatch, work, owner, name, defect
+):
+    """The order of commit keeps links, successors, boxes, relations and questions
+    whole.
+    """
     monkeypatch.setattr(owner, name, defect)
     with pytest.raises(BrokenPromiseError):
         kill_everywhere(Bench.prepare(work(), arena), KILLS)

@@ -26,19 +26,29 @@ SEAMS = [Meddling, Leaseless]
 def test_a_save_between_any_two_calls_of_a_rewrite_is_kept(arena, kind, seam, covered):
     """One save before each call, and two before each two calls."""
     covered(
-        "save during a rewrite", f"{kind}, {seam.__name__.lower()}", saves_everywhere(arena / "note.md", kind, seam)
+        "save during a rewrite",
+        f"{kind}, {seam.__name__.lower()}",
+        saves_everywhere(arena / "note.md", kind, seam),
     )
 
 
 @pytest.mark.parametrize("seam", SEAMS)
 def test_a_writer_that_has_the_note_open_keeps_its_line(arena, seam, covered):
     """The note is opened before one call and written to before a later one."""
-    covered("note open during a rewrite", seam.__name__.lower(), open_everywhere(arena / "note.md", seam))
+    covered(
+        "note open during a rewrite",
+        seam.__name__.lower(),
+        open_everywhere(arena / "note.md", seam),
+    )
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-def test_a_save_made_of_what_stood_there_for_a_moment_ends_no_other(arena, seam, covered):
-    """An editor may read our text before it is taken back, and save it with a line of its own afterwards."""
+def test_a_save_made_of_what_stood_there_for_a_moment_ends_no_other(
+    arena, seam, covered
+):
+    """An editor may read our text before it is taken back, and save it with a line of
+    its own afterwards.
+    """
     for quick in (1, 2):
         cases = slow_saves_everywhere(arena / "note.md", seam, quick)
         covered("slow save during a rewrite", seam.__name__.lower(), cases)
@@ -54,7 +64,9 @@ def test_an_editor_and_we_write_one_note_and_no_line_is_lost(tmp_path, turn, cov
     written, refused = 0, 0
     while person.poll() is None:
         raw = note.read_bytes()
-        counted = raw.replace(b"counter: %d\n" % written, b"counter: %d\n" % (written + 1))
+        counted = raw.replace(
+            b"counter: %d\n" % written, b"counter: %d\n" % (written + 1)
+        )
         try:
             disk.replace(note, counted, disk.sha256(raw))
             written += b"counter: %d\n" % (written + 1) in note.read_bytes()

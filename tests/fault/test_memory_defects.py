@@ -1,4 +1,6 @@
-"""The batteries of the whole path are tested: each defect, put in on purpose, is found by one of them."""
+"""The batteries of the whole path are tested: each defect, put in on purpose, is found
+by one of them.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.resca
     left = honest(self, paths, accept_deletions=accept_deletions)
     told, self.deeds._told = getattr(self.deeds, "_told", []), []
     if told:
-        self.deeds.forgetting.entomb(told, self.clock(), "a person deleted the note", only="turns")
+        self.deeds.forgetting.entomb(
+            told, self.clock(), "a person deleted the note", only="turns"
+        )
     return left
 
 
@@ -109,7 +113,8 @@ def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
     monkeypatch.setattr(MemoryOperations, "gone", tombstone_last)
     monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
-    found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 2 * KILLS)  # few calls lie between the two
+    # few calls lie between the two
+    found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 2 * KILLS)
 
 
 def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
@@ -124,7 +129,9 @@ def test_a_batch_handed_out_and_dropped_is_found_by_healing(arena, monkeypatch):
     found(arena, IngestWork(), heal_everywhere, HEALED)
 
 
-def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(arena, monkeypatch):
+def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(
+    arena, monkeypatch
+):
     """The journal is never settled while the action log refuses."""
     monkeypatch.setattr(NoteWriter, "_besides", log_or_nothing)
     IngestWork().setup(arena)

@@ -1,6 +1,7 @@
 """The whole path under every battery. `ENGRAM_FAULT=full` runs them at full size.
 
-Of each scenario so many points are taken as the numbers below say: first one of every site, then others.
+Of each scenario so many points are taken as the numbers below say: first one of every
+site, then others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from batteries import fail_everywhere, kill_everywhere, kill_forks, kill_twice, tear_everywhere
+from batteries import (
+    fail_everywhere,
+    kill_everywhere,
+    kill_forks,
+    kill_twice,
+    tear_everywhere,
+)
 from harness import FULL, Bench, Failing, installed
 from ladders import JudgeWork, LadderWork
 from lives import (
@@ -62,12 +69,18 @@ def bench(request, arena):
 
 # row: X1
 def test_a_kill_at_any_call_loses_nothing_acknowledged(bench, covered):
-    """Virtual kills before and after the changing calls, recovered from with caches of any age."""
-    covered("kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS // SHARE))
+    """Virtual kills before and after the changing calls, recovered from with caches of
+    any age.
+    """
+    covered(
+        "kill (virtual)", bench.scenario.name, kill_everywhere(bench, KILLS // SHARE)
+    )
 
 
 def test_a_process_that_really_ends_loses_nothing_acknowledged(bench, covered):
-    """A sample of the same points in forked processes with real syncs and a real end of the database."""
+    """A sample of the same points in forked processes with real syncs and a real end of
+    the database.
+    """
     covered("kill (forked)", bench.scenario.name, kill_forks(bench, FORKS))
 
 
@@ -78,8 +91,14 @@ def test_an_error_at_any_call_is_told_and_recovered_from(bench, covered):
 
 # row: X2
 def test_an_error_heals_without_a_restart(bench, covered):
-    """Recall answers while the disk refuses; afterwards the same process files everything."""
-    covered("errno", f"{bench.scenario.name} healed", heal_everywhere(bench, HEALED // SHARE))
+    """Recall answers while the disk refuses; afterwards the same process files
+    everything.
+    """
+    covered(
+        "errno",
+        f"{bench.scenario.name} healed",
+        heal_everywhere(bench, HEALED // SHARE),
+    )
 
 
 def test_a_torn_or_short_write_is_no_half_file(bench, covered):
@@ -94,12 +113,18 @@ def test_a_kill_during_recovery_is_recovered_from(bench, covered):
 
 def test_a_power_cut_at_any_call_loses_nothing_acknowledged(bench, covered):
     """A sample of the states that the syncs made so far allow."""
-    covered("power cut (states)", bench.scenario.name, cut_power(bench, per_cut=1, most=CUTS))
+    covered(
+        "power cut (states)",
+        bench.scenario.name,
+        cut_power(bench, per_cut=1, most=CUTS),
+    )
 
 
 # row: X20
 def test_a_cache_of_any_age_is_understood(bench, covered):
-    """Kept, wiped, half written, older, and a snapshot and a catalogue of different days."""
+    """Kept, wiped, half written, older, and a snapshot and a catalogue of different
+    days.
+    """
     covered("cache (variants)", bench.scenario.name, any_cache(bench))
 
 
@@ -125,7 +150,8 @@ def test_a_refused_snapshot_keeps_no_one_out(life, arena):
 
 
 def test_a_start_that_fails_keeps_no_one_out(life, arena):
-    """Whatever call fails, the lock is free for the next try in the same process, and no file stays open.
+    """Whatever call fails, the lock is free for the next try in the same process, and
+    no file stays open.
 
     A vault that was copied begins its catalogue anew.
     """
@@ -139,7 +165,9 @@ def test_a_start_that_fails_keeps_no_one_out(life, arena):
             failed.memory.close()
         links = list(Path("/proc/self/fd").iterdir())
         opened = [str(link.readlink()) for link in links if link.is_symlink()]
-        assert [path for path in opened if path.startswith(str(held))] == [], f"call {point}"
+        assert [path for path in opened if path.startswith(str(held))] == [], (
+            f"call {point}"
+        )
     for point in range(60):
         again = Life(arena)
         with installed(Failing(point, errno.EIO, sticky=True)), suppress(EngramError):
@@ -152,14 +180,18 @@ def test_a_start_that_fails_keeps_no_one_out(life, arena):
 
 @pytest.mark.parametrize("path", [ACTIONS, HASHES])
 def test_what_only_explains_holds_nothing_up(life, arena, path):
-    """The action log or the list of hashes cannot be written: facts are filed, the journal lets go, status tells."""
+    """The action log or the list of hashes cannot be written: facts are filed, the
+    journal lets go, status tells.
+    """
     life.end()
     holds_nothing_up(arena, path)
 
 
 # row: C5
 def test_a_catalogue_that_cannot_be_written_makes_no_fact_twice(life, arena):
-    """The cache disk refuses for three tries; the fact that was written meanwhile stands once."""
+    """The cache disk refuses for three tries; the fact that was written meanwhile
+    stands once.
+    """
     life.observe(said("talk", "t1", "t2"), lambda _: None)
     (batch,) = life.memory.due(life.now.replace(year=2042))
     database = life.memory.index.catalog.rows._db
@@ -170,12 +202,16 @@ def test_a_catalogue_that_cannot_be_written_makes_no_fact_twice(life, arena):
     database.execute("PRAGMA query_only = OFF")
     life.memory.file(batch, life.memory.distil(batch))
     texts = [fact.text for fact in read_vault(arena, life.memory.settings).facts]
-    assert sorted(texts) == sorted(statements(text_of(name))[0] for name in ("t0", "t1", "t2"))
+    assert sorted(texts) == sorted(
+        statements(text_of(name))[0] for name in ("t0", "t1", "t2")
+    )
 
 
 # row: X20
 def test_nothing_is_filed_before_the_vault_is_known(arena):
-    """Without a catalogue, and with one that cannot be made, turns wait; nothing is filed twice."""
+    """Without a catalogue, and with one that cannot be made, turns wait; nothing is
+    filed twice.
+    """
     BacklogWork().setup(arena)
     life = Life(arena)
     life.memory.start()

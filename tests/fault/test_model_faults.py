@@ -1,6 +1,8 @@
-"""What a model server can do wrong, at the call site of extraction, with the real client on a real socket.
+"""What a model server can do wrong, at the call site of extraction, with the real
+client on a real socket.
 
-Every fault is a ModelError in bounded time, or a valid extraction where the reply can be used after all.
+Every fault is a ModelError in bounded time, or a valid extraction where the reply can
+be used after all.
 """
 
 from __future__ import annotations
@@ -42,7 +44,16 @@ from tests.fakes.openai_server import (
 )
 
 NOW = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
-TURNS = (Turn("a", "s", "user", "I moved to Lisbon last Friday, and my sister came along.", NOW, speaker="Ana"),)
+TURNS = (
+    Turn(
+        "a",
+        "s",
+        "user",
+        "I moved to Lisbon last Friday, and my sister came along.",
+        NOW,
+        speaker="Ana",
+    ),
+)
 MOVED = fact("t1", "I moved to Lisbon", "Ana moved to Lisbon.")
 GOOD = json.dumps({"facts": [MOVED]})
 COMPLETION = json.dumps({"choices": [{"message": {"content": GOOD}}]}).encode()
@@ -56,17 +67,33 @@ FAULTS = {
     "no credit": (status(402, "pay first"), True),
     "forbidden": (status(403, "not for you"), True),
     "no such route": (status(404), True),
-    "no such model": (status(404, "The model `m` does not exist", error="model_not_found"), True),
+    "no such model": (
+        status(404, "The model `m` does not exist", error="model_not_found"),
+        True,
+    ),
     "method not allowed": (status(405), True),
     "server timed out": (status(408), True),
     "conflict": (status(409), True),
     "prompt too large": (status(413), False),
-    "context too long": (status(400, "maximum context length is 8192 tokens", error="context_length_exceeded"), False),
+    "context too long": (
+        status(
+            400,
+            "maximum context length is 8192 tokens",
+            error="context_length_exceeded",
+        ),
+        False,
+    ),
     "unprocessable": (status(422, "no"), False),
     "teapot": (status(418), False),
     "rate limit": (status(429, "slow down", retry_after=7), True),
-    "rate limit, nonsense to wait": (status(429, "slow down", retry_after="a while"), True),
-    "quota": (status(429, "You exceeded your current quota", error="insufficient_quota"), True),
+    "rate limit, nonsense to wait": (
+        status(429, "slow down", retry_after="a while"),
+        True,
+    ),
+    "quota": (
+        status(429, "You exceeded your current quota", error="insufficient_quota"),
+        True,
+    ),
     "server error": (status(500), True),
     "server error as a page": (page(502), True),
     "overloaded": (status(503, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"), True),
@@ -87,7 +114,10 @@ FAULTS = {
         Reply(raw=gzip.compress(COMPLETION), headers={"Content-Encoding": "gzip"}),
         True,
     ),
-    "lies about its length": (Reply(raw=b"{}", headers={"Content-Length": "9999"}), True),
+    "lies about its length": (
+        Reply(raw=b"{}", headers={"Content-Length": "9999"}),
+        True,
+    ),
     "header nonsense": (Reply(raw=b"{}", headers={"Content-Length": "many"}), True),
     "deep nesting": (Reply(raw=b"[" * 200_000), True),
     "a list": (shape([]), True),
@@ -96,8 +126,14 @@ FAULTS = {
     "an empty object": (shape({}), True),
     "no choices": (shape({"choices": [], "output": []}), True),
     "choices of another type": (shape({"choices": {"0": 1}, "output": {"0": 1}}), True),
-    "a choice of another type": (shape({"choices": ["text"], "output": ["text"]}), True),
-    "a message of another type": (shape({"choices": [{"message": "hi"}], "output": [{"type": "message"}]}), True),
+    "a choice of another type": (
+        shape({"choices": ["text"], "output": ["text"]}),
+        True,
+    ),
+    "a message of another type": (
+        shape({"choices": [{"message": "hi"}], "output": [{"type": "message"}]}),
+        True,
+    ),
     "content of another type": (
         shape(
             {
@@ -107,7 +143,10 @@ FAULTS = {
         ),
         True,
     ),
-    "usage of another type": (shape({"choices": [], "output": [], "usage": "lots"}), True),
+    "usage of another type": (
+        shape({"choices": [], "output": [], "usage": "lots"}),
+        True,
+    ),
     "an error with status 200": (shape({"error": {"message": "overloaded"}}), True),
     "refusal": (refusal(), False),
     "content filter": (Reply("", finish="content_filter"), False),
@@ -126,7 +165,11 @@ FAULTS = {
     "a huge text": (Reply("x" * 2_000_000), True),
     "a huge body": (Reply(raw=b'{"choices": [' + b" " * 9_000_000 + b"]}"), True),
 }
-SLOW = {"hang": hang(), "drip of the body": drip(), "drip of the headers": drip(headers=True)}
+SLOW = {
+    "hang": hang(),
+    "drip of the body": drip(),
+    "drip of the headers": drip(headers=True),
+}
 # Reply, number of facts kept, and reasons of what is dropped, by name.
 USABLE = {
     "nothing": (Reply('{"facts": []}'), 0, {}),
@@ -137,13 +180,30 @@ USABLE = {
     "without usage": (Reply(GOOD, usage=False), 1, {}),
     "unknown finish": (Reply(GOOD, finish="eos"), 1, {}),
     "ten thousand facts": (
-        Reply(json.dumps({"facts": [{"turn": "t1", "text": f"F{n}"} for n in range(4000)]})),
+        Reply(
+            json.dumps(
+                {"facts": [{"turn": "t1", "text": f"F{n}"} for n in range(4000)]}
+            )
+        ),
         12,
         {"over the limit": 3988},
     ),
     "wrong types inside": (
         Reply(
-            json.dumps({"facts": [MOVED | {"confidence": "x", "importance": [], "about": 3, "tags": {}, "quote": 1}]})
+            json.dumps(
+                {
+                    "facts": [
+                        MOVED
+                        | {
+                            "confidence": "x",
+                            "importance": [],
+                            "about": 3,
+                            "tags": {},
+                            "quote": 1,
+                        }
+                    ]
+                }
+            )
         ),
         1,
         {},
@@ -153,10 +213,28 @@ USABLE = {
         1,
         {"no such turn": 1},
     ),
-    "an invented quote": (Reply(json.dumps({"facts": [MOVED | {"quote": "I moved to Mars"}]})), 1, {}),
-    "NaN": (Reply('{"facts": [{"turn": "t1", "text": "A", "confidence": NaN, "importance": -Infinity}]}'), 1, {}),
-    "lone surrogate": (Reply('{"facts": [{"turn": "t1", "text": "A\\ud83d", "quote": "\\udc00"}]}'), 1, {}),
-    "path for a name": (Reply(json.dumps({"facts": [MOVED | {"about": ["../../etc/passwd", "a/b"]}]})), 1, {}),
+    "an invented quote": (
+        Reply(json.dumps({"facts": [MOVED | {"quote": "I moved to Mars"}]})),
+        1,
+        {},
+    ),
+    "NaN": (
+        Reply(
+            '{"facts": [{"turn": "t1", "text": "A", "confidence": NaN, "importance": -Infinity}]}'
+        ),
+        1,
+        {},
+    ),
+    "lone surrogate": (
+        Reply('{"facts": [{"turn": "t1", "text": "A\\ud83d", "quote": "\\udc00"}]}'),
+        1,
+        {},
+    ),
+    "path for a name": (
+        Reply(json.dumps({"facts": [MOVED | {"about": ["../../etc/passwd", "a/b"]}]})),
+        1,
+        {},
+    ),
 }
 
 
@@ -173,7 +251,12 @@ def api(request):
 
 def asking(base_url, api="chat", *, seconds=20.0, spend=None):
     policy = replace(ModelPolicy(), timeout_seconds=seconds)
-    model = Model(ModelSettings("m", base_url, "sk-canary", api), policy, spend or Budget(), lambda: NOW)
+    model = Model(
+        ModelSettings("m", base_url, "sk-canary", api),
+        policy,
+        spend or Budget(),
+        lambda: NOW,
+    )
     return extract(TURNS, model, ExtractionPolicy(), policy)
 
 
@@ -184,7 +267,9 @@ def test_the_matrix_is_large_enough():
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_a_model_error_in_words(fake, api, name):
-    """What happened, where, what to do, and whether the batch may be tried again; never another exception."""
+    """What happened, where, what to do, and whether the batch may be tried again; never
+    another exception.
+    """
     step, retryable = FAULTS[name]
     fake.script(step)
     started = time.monotonic()
@@ -210,7 +295,9 @@ def test_a_silent_or_dripping_server_costs_no_more_than_the_timeout(fake, api, n
     assert time.monotonic() - started < 0.4 + SLACK
 
 
-@pytest.mark.parametrize("step", [flood(), FAULTS["a huge body"][0], FAULTS["a huge text"][0]])
+@pytest.mark.parametrize(
+    "step", [flood(), FAULTS["a huge body"][0], FAULTS["a huge text"][0]]
+)
 def test_a_reply_is_read_to_the_cap_and_no_further(fake, api, step):
     """A body without an end is left, long before the timeout."""
     fake.script(step)
@@ -231,7 +318,9 @@ def test_a_reply_that_can_be_used_is_used(fake, api, name):
 
 def test_an_unknown_route_of_the_responses_api_leads_to_chat():
     """A server without it is asked by chat."""
-    with FakeServer(lacks={"responses", "json_schema", "json_object", "temperature"}) as fake:
+    with FakeServer(
+        lacks={"responses", "json_schema", "json_object", "temperature"}
+    ) as fake:
         fake.script(fenced({"facts": [MOVED]}))
         assert len(asking(fake.url, "responses").candidates) == 1
 
@@ -246,7 +335,10 @@ def test_a_port_where_nobody_listens_is_a_model_error(api):
 
 def test_a_listener_that_never_accepts_is_a_model_error():
     """The connection is made by the kernel and nobody reads."""
-    with socket.create_server(("127.0.0.1", 0), queue=1) as deaf, pytest.raises(ModelError, match="within"):
+    with (
+        socket.create_server(("127.0.0.1", 0), queue=1) as deaf,
+        pytest.raises(ModelError, match="within"),
+    ):
         asking(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", seconds=0.3)
 
 
@@ -277,7 +369,13 @@ def test_a_name_that_does_not_resolve_is_a_model_error():
 
 def test_a_spent_budget_is_its_own_error_and_asks_nobody(fake):
     """The batch waits; the server is left alone."""
-    today = {"date": "2026-03-04", "calls": 10**6, "tokens_in": 0, "tokens_out": 0, "failures": 0}
+    today = {
+        "date": "2026-03-04",
+        "calls": 10**6,
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "failures": 0,
+    }
     fake.script(GOOD)
     fake.requests.clear()
     with pytest.raises(BudgetSpentError) as caught:
@@ -297,4 +395,6 @@ def test_after_any_fault_the_same_model_works_again(fake):
     assert model.spent.failures == 5
     patient = Model(ModelSettings("m", fake.url), ModelPolicy(), Budget(), lambda: NOW)
     fake.script(GOOD)
-    assert len(extract(TURNS, patient, ExtractionPolicy(), ModelPolicy()).candidates) == 1
+    assert (
+        len(extract(TURNS, patient, ExtractionPolicy(), ModelPolicy()).candidates) == 1
+    )

@@ -107,7 +107,9 @@ def add_unsynced(self, content):
 
 
 @pytest.mark.parametrize("defect", [NoSync, NoFolderSync])
-@pytest.mark.parametrize("work", [FilesWork(2), JournalWork(3), FilingWork(2)], ids=lambda work: work.name)
+@pytest.mark.parametrize(
+    "work", [FilesWork(2), JournalWork(3), FilingWork(2)], ids=lambda work: work.name
+)
 def test_a_missing_sync_is_found_by_the_power_cut(arena, work, defect):
     """Kills alone cannot find it."""
     bench = Bench.prepare(work, arena, defect)
@@ -116,7 +118,9 @@ def test_a_missing_sync_is_found_by_the_power_cut(arena, work, defect):
         cut_power(bench, per_cut=4)
 
 
-def test_an_acknowledgement_before_the_sync_is_found_by_the_power_cut(arena, monkeypatch):
+def test_an_acknowledgement_before_the_sync_is_found_by_the_power_cut(
+    arena, monkeypatch
+):
     """The log says yes and leaves the bytes in memory."""
     monkeypatch.setattr(disk.AppendFile, "add", add_unsynced)
     with pytest.raises(BrokenPromiseError, match="lost"):
@@ -136,7 +140,9 @@ def test_a_checkpoint_before_the_notes_is_found_by_a_kill(arena):
 
 
 @pytest.mark.parametrize("battery", [kill_everywhere, tear_everywhere])
-def test_writing_in_place_is_found_by_a_kill_and_by_a_torn_write(arena, battery, monkeypatch):
+def test_writing_in_place_is_found_by_a_kill_and_by_a_torn_write(
+    arena, battery, monkeypatch
+):
     """A note is written under its own name."""
     monkeypatch.setattr(disk, "write_new", in_place)
     with pytest.raises(BrokenPromiseError, match="not whole"):
@@ -150,14 +156,20 @@ def test_a_failure_taken_for_nothing_to_do_is_found_by_errno(arena):
 
 
 @pytest.mark.parametrize("defect", [blind_rename, replace_in_place])
-def test_overwriting_a_person_is_found_by_saves_during_a_rewrite(arena, defect, monkeypatch):
+def test_overwriting_a_person_is_found_by_saves_during_a_rewrite(
+    arena, defect, monkeypatch
+):
     """The hash is looked at, and then the file is overwritten."""
     monkeypatch.setattr(disk, "replace", defect)
     with pytest.raises(AssertionError, match="lost"):
-        saves_everywhere(arena / "note.md", "renaming" if defect is blind_rename else "in-place")
+        saves_everywhere(
+            arena / "note.md", "renaming" if defect is blind_rename else "in-place"
+        )
 
 
-def test_dropping_the_displaced_file_unseen_is_found_by_a_writer_that_has_it_open(arena):
+def test_dropping_the_displaced_file_unseen_is_found_by_a_writer_that_has_it_open(
+    arena,
+):
     """Nobody asks who still has the file open."""
     with pytest.raises(AssertionError, match="lost"):
         open_everywhere(arena / "note.md", AsksNobody)

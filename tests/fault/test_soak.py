@@ -1,4 +1,6 @@
-"""A month of use in a minute, on a clock that is passed in: nothing grows that should not."""
+"""A month of use in a minute, on a clock that is passed in: nothing grows that should
+not.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,31 @@ GROWTH_MB = 20
 DISK_BYTES_A_TURN = 2_000
 SEGMENTS = 4
 NAMES = ("Ana", "Rui", "Eva", "Max", "Zoe")
-THINGS = ("tea", "bread", "paper", "rope", "salt", "oil", "wool", "ink", "clay", "glass")
+THINGS = (
+    "tea",
+    "bread",
+    "paper",
+    "rope",
+    "salt",
+    "oil",
+    "wool",
+    "ink",
+    "clay",
+    "glass",
+)
 
 
 def resident():
-    """Megabytes of memory this process holds; what it has freed goes back to the system first."""
+    """Megabytes of memory this process holds; what it has freed goes back to the system
+    first.
+    """
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return (
+        int(Path("/proc/self/statm").read_text().split()[1])
+        * os.sysconf("SC_PAGE_SIZE")
+        / 2**20
+    )
 
 
 def descriptors():
@@ -38,7 +57,12 @@ def descriptors():
 
 
 def disk(*folders):
-    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+    return sum(
+        path.stat().st_size
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
 
 
 class Month:
@@ -47,11 +71,17 @@ class Month:
     def __init__(self, folder):
         vault = folder / "vault"
         vault.mkdir(mode=0o700)
-        (vault / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "UTC"\n')
-        loaded = config.load(vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)})
+        (vault / "engram.toml").write_text(
+            'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "UTC"\n'
+        )
+        loaded = config.load(
+            vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
+        )
         files = replace(loaded.policy.files, quiet_seconds=0, settle_most_seconds=0)
         small = replace(loaded.policy.journal, segment_bytes=65536)
-        self.settings = replace(loaded, policy=replace(loaded.policy, files=files, journal=small))
+        self.settings = replace(
+            loaded, policy=replace(loaded.policy, files=files, journal=small)
+        )
         self.now = datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
         self.chance = random.Random(DAYS)
         self.open()
@@ -71,18 +101,32 @@ class Month:
             self.memory.file(batch, self.memory.distil(batch))
 
     def talk(self, number):
-        """A conversation of `TALK` turns; now and then something in it is worth a fact, often one that is known."""
+        """A conversation of `TALK` turns; now and then something in it is worth a fact,
+        often one that is known.
+        """
         for first in range(0, TALK, 2):
             turns = []
             for turn in range(first, first + 2):
                 name, thing = self.chance.choice(NAMES), self.chance.choice(THINGS)
                 worth = self.chance.random() < 0.1
-                said = f"I love {thing} from {name}." if worth else f"We talked of {thing} with {name} for a while."
-                turns.append({"id": f"{number}-{turn}", "session": f"talk {number}", "text": said})
+                said = (
+                    f"I love {thing} from {name}."
+                    if worth
+                    else f"We talked of {thing} with {name} for a while."
+                )
+                turns.append(
+                    {
+                        "id": f"{number}-{turn}",
+                        "session": f"talk {number}",
+                        "text": said,
+                    }
+                )
             self.memory.call("observe", {"turns": turns})
             self.work()
             self.now += timedelta(seconds=40)
-        self.memory.call("recall", {"query": f"who spoke of {self.chance.choice(THINGS)}?"})
+        self.memory.call(
+            "recall", {"query": f"who spoke of {self.chance.choice(THINGS)}?"}
+        )
 
     def segments(self):
         return len(list((self.settings.state / "journal").iterdir()))
@@ -90,7 +134,9 @@ class Month:
 
 # row: X20
 def test_a_month_of_use_leaves_nothing_behind_but_the_vault(arena, covered):
-    """Memory, descriptors, journal segments and disk stay within their budgets; every turn is there once."""
+    """Memory, descriptors, journal segments and disk stay within their budgets; every
+    turn is there once.
+    """
     month = Month(arena)
     talks = TURNS // TALK
     began = month.now
@@ -114,7 +160,10 @@ def test_a_month_of_use_leaves_nothing_behind_but_the_vault(arena, covered):
         most_segments = max(most_segments, month.segments())
     month.now += timedelta(minutes=16)
     month.work()
-    growth, used = resident() - warm, disk(month.settings.vault, month.settings.state, month.settings.cache)
+    growth, used = (
+        resident() - warm,
+        disk(month.settings.vault, month.settings.state, month.settings.cache),
+    )
     counts = month.memory.call("stats", {})
     month.memory.close()
     filed = turns_filed(month.settings.vault)

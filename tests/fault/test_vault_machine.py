@@ -1,4 +1,6 @@
-"""One vault under everything that may happen to it, in any order, beside a plain account of what was promised."""
+"""One vault under everything that may happen to it, in any order, beside a plain
+account of what was promised.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,16 @@ from engram.recall import search
 SHARES, RUNS, STEPS = (4, 50, 50) if FULL else (1, 10, 25)
 SEED = int(os.environ.get("ENGRAM_SEED", "20261120"))
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-WORDS = [f"{first}{second}" for first in ("ama", "bel", "cor", "dun") for second in ("rill", "stone", "wick")]
-QUERIES = [*(f"which boat is the {word}?" for word in WORDS), "what was decided?", "what did the person write?"]
+WORDS = [
+    f"{first}{second}"
+    for first in ("ama", "bel", "cor", "dun")
+    for second in ("rill", "stone", "wick")
+]
+QUERIES = [
+    *(f"which boat is the {word}?" for word in WORDS),
+    "what was decided?",
+    "what did the person write?",
+]
 PICK = st.integers(0, 10**6)
 DONE: Counter[str] = Counter()
 
@@ -50,7 +60,9 @@ def said(word: str) -> str:
 
 @dataclass
 class Account:
-    """What was promised, and what a person did. `buried`: hashes of statements that must not come back."""
+    """What was promised, and what a person did. `buried`: hashes of statements that
+    must not come back.
+    """
 
     turns: dict[str, str] = field(default_factory=dict)
     lines: set[str] = field(default_factory=set)
@@ -64,12 +76,24 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+        self.folder = Path(
+            tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        )
         self.vault = self.folder / "vault"
         self.vault.mkdir(mode=0o700)
-        (self.vault / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n')
-        loaded = config.load(self.vault, {"ENGRAM_HOME": str(self.folder / "home"), "HOME": str(self.folder)})
-        at_once = replace(loaded.policy.files, quiet_seconds=0, settle_most_seconds=0, vanished_least=1000)
+        (self.vault / "engram.toml").write_text(
+            'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
+        )
+        loaded = config.load(
+            self.vault,
+            {"ENGRAM_HOME": str(self.folder / "home"), "HOME": str(self.folder)},
+        )
+        at_once = replace(
+            loaded.policy.files,
+            quiet_seconds=0,
+            settle_most_seconds=0,
+            vanished_least=1000,
+        )
         self.settings = replace(loaded, policy=replace(loaded.policy, files=at_once))
         self.now = NOW
         self.account = Account()
@@ -88,7 +112,8 @@ class Machine(RuleBasedStateMachine):
             if number == 3:
                 self.flush()
                 self.change(0, "forget")
-                self.observe(12, 8, 0)  # what was forgotten is said again, and waits in review
+                # what was forgotten is said again, and waits in review
+                self.observe(12, 8, 0)
                 self.flush()
 
     def teardown(self) -> None:
@@ -100,7 +125,7 @@ class Machine(RuleBasedStateMachine):
                 self.memory.close()
                 shutil.rmtree(self.folder)
 
-    # -- tools --------------------------------------------------------------------------------------
+    # -- tools -------------------------------------------------------------------------
 
     def steady(self) -> float:
         return self.now.timestamp()
@@ -124,13 +149,26 @@ class Machine(RuleBasedStateMachine):
         return _NothingReturns(self)
 
     def git(self, *words: str) -> str:
-        who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "advice.detachedHead=false")
+        who = (
+            "-c",
+            "user.name=x",
+            "-c",
+            "user.email=x@example.org",
+            "-c",
+            "advice.detachedHead=false",
+        )
         command = ["git", "-C", str(self.vault), *who, "-c", "core.fsync=none", *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def notes(self, *folders: str) -> list[Path]:
         """Fact notes that can be read."""
-        found = [path for folder in folders or ("facts",) for path in sorted((self.vault / folder).rglob("*.md"))]
+        found = [
+            path
+            for folder in folders or ("facts",)
+            for path in sorted((self.vault / folder).rglob("*.md"))
+        ]
         return [path for path in found if str(path) not in self.account.broken]
 
     def mark(self) -> str:
@@ -141,7 +179,9 @@ class Machine(RuleBasedStateMachine):
 
     def struck(self, raw: bytes) -> None:
         """A person removed these bytes."""
-        self.account.lines -= {mark for mark in self.account.lines if mark.encode() in raw}
+        self.account.lines -= {
+            mark for mark in self.account.lines if mark.encode() in raw
+        }
 
     def save(self, path: Path, raw: bytes, how: int) -> None:
         """As editors save: into the file, or beside it and over it."""
@@ -152,14 +192,24 @@ class Machine(RuleBasedStateMachine):
             beside.write_bytes(raw)
             beside.replace(path)
 
-    # -- callers ------------------------------------------------------------------------------------
+    # -- callers -----------------------------------------------------------------------
 
     @rule(number=st.integers(0, 25), many=st.integers(1, 3), twist=st.integers(0, 5))
     def observe(self, number: int, many: int, twist: int) -> None:
         """New turns, known ones, and now and then a known id with other words."""
-        texts = {f"{self.branch}-{n}": said(WORDS[(n + twist // 5) % 12]) for n in range(number, number + many)}
-        turns = [{"id": name, "session": f"talk {name[-1]}", "text": text} for name, text in texts.items()]
-        other = [name for name, text in texts.items() if self.account.turns.get(name, text) != text]
+        texts = {
+            f"{self.branch}-{n}": said(WORDS[(n + twist // 5) % 12])
+            for n in range(number, number + many)
+        }
+        turns = [
+            {"id": name, "session": f"talk {name[-1]}", "text": text}
+            for name, text in texts.items()
+        ]
+        other = [
+            name
+            for name, text in texts.items()
+            if self.account.turns.get(name, text) != text
+        ]
         try:
             answer = self.memory.call("observe", {"turns": turns})
         except ConflictError:
@@ -198,18 +248,29 @@ class Machine(RuleBasedStateMachine):
 
     @rule(pick=PICK, what=st.sampled_from(["forget", "restore", "pin", "unpin"]))
     def change(self, pick: int, what: str) -> None:
-        """A wish about a memory; a note that a person has just broken or removed may refuse."""
+        """A wish about a memory; a note that a person has just broken or removed may
+        refuse.
+        """
         facts = sorted(self.memory.index.catalog.since("").added, key=str)
         known = [unit for unit in facts if hasattr(unit, "category")]
         if not known:
             return
         fact = known[pick % len(known)]
-        wish = {"restore": {"status": "active"}, "pin": {"pinned": True}, "unpin": {"pinned": False}}.get(what, {})
+        wish = {
+            "restore": {"status": "active"},
+            "pin": {"pinned": True},
+            "unpin": {"pinned": False},
+        }.get(what, {})
         digest = content_hash(fact.text)
         try:
-            self.memory.call("forget" if what == "forget" else "update", {"id": fact.id, **wish})
+            self.memory.call(
+                "forget" if what == "forget" else "update", {"id": fact.id, **wish}
+            )
         except EngramError:
-            assert str(self.vault / fact.path) in self.account.broken or not (self.vault / fact.path).exists()
+            assert (
+                str(self.vault / fact.path) in self.account.broken
+                or not (self.vault / fact.path).exists()
+            )
             self.account.buried.discard(digest)
             return
         if what == "forget":
@@ -221,10 +282,15 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=PICK, word=st.sampled_from(WORDS))
     def correct(self, pick: int, word: str) -> None:
         """A memory says something else from now on; what it said does not come back."""
-        known = [fact for fact in facts_below(self.vault, "facts") if fact.status == "active"]
+        known = [
+            fact for fact in facts_below(self.vault, "facts") if fact.status == "active"
+        ]
         if not known:
             return
-        fact, text = known[pick % len(known)], f"The user decided to buy the boat {word} instead."
+        fact, text = (
+            known[pick % len(known)],
+            f"The user decided to buy the boat {word} instead.",
+        )
         try:
             answer = self.memory.call("correct", {"id": fact.id, "text": text})
         except EngramError:
@@ -235,17 +301,23 @@ class Machine(RuleBasedStateMachine):
         self.account.buried.discard(content_hash(text))
         DONE["corrected"] += 1
 
-    # -- a person -----------------------------------------------------------------------------------
+    # -- a person ----------------------------------------------------------------------
 
     @precondition(lambda self: facts_below(self.vault, "review"))
     @rule(pick=PICK, answer=st.sampled_from(["Keep it", "Drop it"]))
     def person_ticks(self, pick: int, answer: str) -> None:
-        """A tick in a note that asks is carried out when somebody looks, and the note asks no more."""
+        """A tick in a note that asks is carried out when somebody looks, and the note
+        asks no more.
+        """
         asked = facts_below(self.vault, "review")
         fact = asked[pick % len(asked)]
         path = self.vault / fact.path
         raw = path.read_bytes()
-        self.save(path, raw.replace(f"- [ ] {answer}".encode(), f"- [x] {answer}".encode()), pick)
+        self.save(
+            path,
+            raw.replace(f"- [ ] {answer}".encode(), f"- [x] {answer}".encode()),
+            pick,
+        )
         if answer == "Keep it":
             self.account.buried.discard(content_hash(fact.text))
         self.rescan()
@@ -269,7 +341,9 @@ class Machine(RuleBasedStateMachine):
         notes = self.notes("facts", "archive")
         path = notes[pick % len(notes)]
         mark = self.mark()
-        raw = path.read_bytes().replace(b"\n---\n", f"\n{mark}: of mine, # and a remark\n---\n".encode(), 1)
+        raw = path.read_bytes().replace(
+            b"\n---\n", f"\n{mark}: of mine, # and a remark\n---\n".encode(), 1
+        )
         self.save(path, raw, pick)
         DONE["hand edits"] += 1
 
@@ -280,8 +354,14 @@ class Machine(RuleBasedStateMachine):
         notes = self.notes("facts", "archive")
         path = notes[pick % len(notes)]
         self.struck(path.read_bytes())
-        known = [u for u in self.memory.index.catalog.since("").added if getattr(u, "path", "") == self.inside(path)]
-        self.account.unseen |= {content_hash(unit.text) for unit in known if hasattr(unit, "category")}
+        known = [
+            u
+            for u in self.memory.index.catalog.since("").added
+            if getattr(u, "path", "") == self.inside(path)
+        ]
+        self.account.unseen |= {
+            content_hash(unit.text) for unit in known if hasattr(unit, "category")
+        }
         path.unlink()
         DONE["deleted"] += 1
 
@@ -290,7 +370,8 @@ class Machine(RuleBasedStateMachine):
     def person_archives_a_fact(self, pick: int) -> None:
         path = self.notes()[pick % len(self.notes())]
         target = self.vault / "archive" / path.parent.name / path.name
-        assert not target.exists()  # names are unique in both folders, so that nobody's move covers a note
+        # names are unique in both folders, so that nobody's move covers a note
+        assert not target.exists()
         target.parent.mkdir(parents=True, exist_ok=True)
         path.rename(target)
         DONE["archived"] += 1
@@ -340,7 +421,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(pick=PICK)
     def person_travels_with_git(self, pick: int) -> None:
-        """Commit everything, then check an earlier commit out: what it held holds again."""
+        """Commit everything, then check an earlier commit out: what it held holds
+        again.
+        """
         if self.account.broken:
             self.person_mends_all()
         self.rescan()
@@ -349,10 +432,15 @@ class Machine(RuleBasedStateMachine):
         self.commits.append((self.git("rev-parse", "HEAD"), deepcopy(self.account)))
         commit, account = self.commits[pick % len(self.commits)]
         self.git("checkout", "-q", commit)
-        waiting = {filed.turn.id: filed.turn.text for _, filed in self.memory.journal.queue().turns}
+        waiting = {
+            filed.turn.id: filed.turn.text
+            for _, filed in self.memory.journal.queue().turns
+        }
         self.account = deepcopy(account)
         there = turns_filed(self.vault)
-        self.account.turns = {name: text for name, text in self.account.turns.items() if name in there} | waiting
+        self.account.turns = {
+            name: text for name, text in self.account.turns.items() if name in there
+        } | waiting
         self.branch += 1
         self.rescan()
         DONE["checkouts"] += 1
@@ -360,7 +448,7 @@ class Machine(RuleBasedStateMachine):
     def inside(self, path: Path) -> str:
         return path.relative_to(self.vault).as_posix()
 
-    # -- life ---------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------
 
     @rule()
     def rescan(self) -> None:
@@ -396,11 +484,13 @@ class Machine(RuleBasedStateMachine):
         self.open()
         DONE[how] += 1
 
-    # -- laws ---------------------------------------------------------------------------------------
+    # -- laws --------------------------------------------------------------------------
 
     @rule()
     def everything_agrees(self) -> None:
-        """The index says what a cold one says, and a second look at the vault changes nothing on the disk."""
+        """The index says what a cold one says, and a second look at the vault changes
+        nothing on the disk.
+        """
         if self.account.broken:
             self.person_mends_all()
         self.memory.warm()
@@ -426,18 +516,24 @@ class Machine(RuleBasedStateMachine):
     def answer(self, index: Index, query: str) -> list[tuple[object, ...]]:
         ask = search.asked(self.settings, self.now, query, k=20, budget=10_000)
         hits = search.recall(index, self.settings, ask, mark="m", complete=True).hits
-        return sorted((round(hit.score, 6), hit.key, hit.text, hit.path) for hit in hits)
+        return sorted(
+            (round(hit.score, 6), hit.key, hit.text, hit.path) for hit in hits
+        )
 
     @invariant()
     def nothing_is_lost(self) -> None:
         """After each step no line of a person's is lost, and each turn stands once."""
         everything = b"\n".join(snapshot(self.vault).values())
-        missing = {mark for mark in self.account.lines if mark.encode() not in everything}
+        missing = {
+            mark for mark in self.account.lines if mark.encode() not in everything
+        }
         assert not missing, f"a person's lines are gone: {missing}"
         filed = turns_filed(self.vault)
         if self.memory:
             waiting = {filed.turn.id for _, filed in self.memory.journal.queue().turns}
-            places = {name: filed[name] or int(name in waiting) for name in self.account.turns}
+            places = {
+                name: filed[name] or int(name in waiting) for name in self.account.turns
+            }
             assert {name: count for name, count in places.items() if count != 1} == {}
         DONE["steps"] += 1
 
@@ -453,9 +549,15 @@ class _NothingReturns:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            new = [fact for fact in facts_below(self.machine.vault, "facts") if fact.id not in self.before]
+            new = [
+                fact
+                for fact in facts_below(self.machine.vault, "facts")
+                if fact.id not in self.before
+            ]
             removed = self.machine.account.buried
-            assert [fact.text for fact in new if content_hash(fact.text) in removed] == []
+            assert [
+                fact.text for fact in new if content_hash(fact.text) in removed
+            ] == []
 
 
 # row: X3
@@ -473,10 +575,13 @@ def test_whatever_happens_to_a_vault_nothing_promised_is_broken(share, covered):
         stateful_step_count=STEPS,
         deadline=None,
         database=None,
-        phases=[hypothesis.Phase.generate],  # a shorter example costs minutes; the steps of the failing one are printed
+        # a shorter example costs minutes; the steps of the failing one are printed
+        phases=[hypothesis.Phase.generate],
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     run_state_machine_as_test(hypothesis.seed(SEED + share)(Machine), settings=checks)
     for what, count in sorted(DONE.items()):
-        covered(f"vault machine, {RUNS} x {STEPS} (ENGRAM_SEED={SEED + share})", what, count)
+        covered(
+            f"vault machine, {RUNS} x {STEPS} (ENGRAM_SEED={SEED + share})", what, count
+        )
     assert DONE["comparisons"] >= RUNS

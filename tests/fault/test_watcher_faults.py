@@ -1,4 +1,6 @@
-"""Watcher and catalogue together while the vault is turned upside down: the index equals a cold rebuild."""
+"""Watcher and catalogue together while the vault is turned upside down: the index
+equals a cold rebuild.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,27 @@ from engram.vault.watcher import Watcher
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
 
-POLICY = FilePolicy(settle_seconds=0.1, settle_most_seconds=0.5, watch_check_seconds=0.2, vanished_notes=1000000)
+POLICY = FilePolicy(
+    settle_seconds=0.1,
+    settle_most_seconds=0.5,
+    watch_check_seconds=0.2,
+    vanished_notes=1000000,
+)
 FULL = os.environ.get("ENGRAM_FAULT") == "full"
 PATIENCE = 120.0
 
 
 def contents(catalog):
-    return sorted(((key_of(unit), unit) for unit in catalog.since("").added), key=lambda pair: pair[0])
+    return sorted(
+        ((key_of(unit), unit) for unit in catalog.since("").added),
+        key=lambda pair: pair[0],
+    )
 
 
 class Living:
-    """A vault with a watch whose batches one writer thread takes in, as the daemon does."""
+    """A vault with a watch whose batches one writer thread takes in, as the daemon
+    does.
+    """
 
     def __init__(self, root, cache):
         self.root, self.cache, self.batches = root, cache, queue.Queue()
@@ -47,7 +59,9 @@ class Living:
             self.told.append(batch)
             if pending := self.catalog.scan(batch).pending:
                 again = {self.root / path for path in pending}
-                threading.Timer(POLICY.settle_most_seconds, self.batches.put, [again]).start()
+                threading.Timer(
+                    POLICY.settle_most_seconds, self.batches.put, [again]
+                ).start()
 
     def stop(self):
         self.watch.stop()
@@ -58,7 +72,9 @@ class Living:
 
     def equals_a_cold_rebuild(self):
         """Within one reconcile: no further push is given, only time."""
-        cold = Catalog(self.root, self.cache.with_name(f"cold-{time.monotonic_ns()}"), UTC, POLICY)
+        cold = Catalog(
+            self.root, self.cache.with_name(f"cold-{time.monotonic_ns()}"), UTC, POLICY
+        )
         cold.scan()
         expected = contents(cold)
         cold.close()
@@ -86,8 +102,17 @@ def living(root, tmp_path):
 
 
 def git(root, *words):
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "advice.detachedHead=false")
-    subprocess.run(["git", "-C", str(root), *who, *words], check=True, capture_output=True)
+    who = (
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.org",
+        "-c",
+        "advice.detachedHead=false",
+    )
+    subprocess.run(
+        ["git", "-C", str(root), *who, *words], check=True, capture_output=True
+    )
 
 
 # row: X20
@@ -109,11 +134,15 @@ def test_git_checkout_rebase_and_stash_under_the_watcher(living, root):
     git(root, "checkout", "-q", "main")
     assert living.equals_a_cold_rebuild()
     assert living.catalog.counts()["facts"] == 300
-    (root / "facts" / "2026-11-20" / "fact-19.md").write_text("---\nid: F19\n---\nMine.\n")
+    (root / "facts" / "2026-11-20" / "fact-19.md").write_text(
+        "---\nid: F19\n---\nMine.\n"
+    )
     git(root, "commit", "-q", "-a", "-m", "three")
     git(root, "rebase", "-q", "other")
     assert living.equals_a_cold_rebuild()
-    (root / "facts" / "2026-11-02" / "fact-1.md").write_text("---\nid: F1\n---\nStashed.\n")
+    (root / "facts" / "2026-11-02" / "fact-1.md").write_text(
+        "---\nid: F1\n---\nStashed.\n"
+    )
     git(root, "stash", "-q")
     assert living.equals_a_cold_rebuild()
     git(root, "stash", "pop", "-q")
@@ -135,12 +164,15 @@ def test_thousands_of_files_unpacked_into_one_folder_are_all_found(living, root)
 
 # row: X20
 def test_an_overflow_of_the_kernels_queue_means_everything(living, root):
-    """While nobody reads, more happens than the kernel remembers; afterwards all is looked at."""
+    """While nobody reads, more happens than the kernel remembers; afterwards all is
+    looked at.
+    """
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if most > 50_000 and not FULL:
         pytest.skip(f"the kernel remembers {most} events; set ENGRAM_FAULT=full")
     with living.watch._events._lock:
-        for n in range(2 * most):  # the reader may have taken a good part before it waited
+        # the reader may have taken a good part before it waited
+        for n in range(2 * most):
             with (root / "facts" / f"{n % 7}.md").open("a") as note:
                 note.write(f"Line {n}.\n" if n % 100 == 0 else "")
     (root / "facts" / "last.md").write_text("The last one.\n")
@@ -156,7 +188,9 @@ def test_a_vault_that_is_unmounted_and_mounted_again_loses_nothing(living, root)
     root.rename(root.with_name("elsewhere"))
     time.sleep(4 * POLICY.watch_check_seconds)
     assert living.catalog.counts()["facts"] == 300
-    (root.with_name("elsewhere") / "facts" / "2026-11-01" / "fact-0.md").write_text("---\nid: F0\n---\nEdited away.\n")
+    (root.with_name("elsewhere") / "facts" / "2026-11-01" / "fact-0.md").write_text(
+        "---\nid: F0\n---\nEdited away.\n"
+    )
     root.with_name("elsewhere").rename(root)
     assert living.equals_a_cold_rebuild()
     assert living.catalog.fact("F0").text == "Edited away."
@@ -176,7 +210,9 @@ def test_the_cache_may_be_wiped_while_running(living, root, tmp_path):
 
 # row: X20
 def test_a_catalogue_damaged_while_running_heals(living, root, tmp_path):
-    """Pages overwritten under an open database: the next scan or the one after it has everything again."""
+    """Pages overwritten under an open database: the next scan or the one after it has
+    everything again.
+    """
     expected = contents(living.catalog)
     living.catalog.rows.ask("PRAGMA wal_checkpoint(TRUNCATE)")
     living.catalog.rows.ask("PRAGMA shrink_memory")
@@ -193,7 +229,9 @@ def test_a_catalogue_damaged_while_running_heals(living, root, tmp_path):
 
 
 def test_a_tree_that_never_rests_is_still_taken_in(living, root):
-    """A file written all the time delays the others by `settle_most_seconds`, not for ever."""
+    """A file written all the time delays the others by `settle_most_seconds`, not for
+    ever.
+    """
     stop = threading.Event()
 
     def restless():

@@ -5,7 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lives import AWAY, EVERYTHING, NO, Life, MemoryWork, said, statements, text_of, tried
+from lives import (
+    AWAY,
+    EVERYTHING,
+    NO,
+    Life,
+    MemoryWork,
+    said,
+    statements,
+    text_of,
+    tried,
+)
 
 from engram.core.text import content_hash
 from engram.errors import EngramError
@@ -16,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class IngestWork(MemoryWork):
-    """Two conversations come in, are distilled and filed; the last turns wait in the journal."""
+    """Two conversations come in, are distilled and filed; the last turns wait in the
+    journal.
+    """
 
     name = "ingest"
     texts = EVERYTHING[:6]
@@ -30,7 +42,9 @@ class IngestWork(MemoryWork):
             life.observe(said("talk", *(f"t{n}" for n in names[3:])), ack)
 
 
-def deed(ack: Callable[[str], object], state: str, text: str, call: Callable[[], object]) -> None:
+def deed(
+    ack: Callable[[str], object], state: str, text: str, call: Callable[[], object]
+) -> None:
     """Say what is tried, and that it holds once it is done."""
     ack(f"trying {state} {text}")
     if tried(call):
@@ -44,7 +58,9 @@ def id_of(life: Life, text: str) -> str:
 
 
 class DeedsWork(MemoryWork):
-    """A person remembers, forgets, restores, pins and deletes; what is forgotten or deleted is said again."""
+    """A person remembers, forgets, restores, pins and deletes; what is forgotten or
+    deleted is said again.
+    """
 
     name = "deeds"
     texts = (*EVERYTHING[:4], EVERYTHING[7])
@@ -62,9 +78,24 @@ class DeedsWork(MemoryWork):
         call, new = life.memory.call, text_of("t7")
         deed(ack, "active", new, lambda: call("remember", {"text": new}))
         deed(ack, "forgotten", texts[0], lambda: call("forget", {"id": ids[0]}))
-        deed(ack, "forgotten", texts[1], lambda: call("forget", {"id": ids[1], "reason": "no longer so"}))
-        deed(ack, "active", texts[1], lambda: call("update", {"id": ids[1], "status": "active"}))
-        deed(ack, "pinned", texts[2], lambda: call("update", {"id": ids[2], "pinned": True}))
+        deed(
+            ack,
+            "forgotten",
+            texts[1],
+            lambda: call("forget", {"id": ids[1], "reason": "no longer so"}),
+        )
+        deed(
+            ack,
+            "active",
+            texts[1],
+            lambda: call("update", {"id": ids[1], "status": "active"}),
+        )
+        deed(
+            ack,
+            "pinned",
+            texts[2],
+            lambda: call("update", {"id": ids[2], "pinned": True}),
+        )
         deed(ack, "gone", texts[3], lambda: self.delete(life, ids[3]))
         life.observe(said("talk", "t12", "t15"), ack)
         life.look(hours=1)
@@ -76,7 +107,9 @@ class DeedsWork(MemoryWork):
 
 
 class BacklogWork(MemoryWork):
-    """A start with turns in the journal: some in a file already, some in a file that a person took away."""
+    """A start with turns in the journal: some in a file already, some in a file that a
+    person took away.
+    """
 
     name = "backlog"
     texts = EVERYTHING[:5]

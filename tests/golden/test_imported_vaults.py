@@ -1,4 +1,6 @@
-"""Whole conversations, imported twice: the second time changes no byte, and in Obsidian nothing leads nowhere."""
+"""Whole conversations, imported twice: the second time changes no byte, and in Obsidian
+nothing leads nowhere.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,17 @@ def beside(path):
     """The file, where the conversations are at hand."""
     if not path.is_file():
         reason = f"{path.name} is not beside this checkout"
-        print(f"skipped: {reason}")  # noqa: T201  the reason is to be seen
+        print(f"skipped: {reason}")  # noqa: T201
         pytest.skip(reason)
     return path
 
 
 def tree(vault):
-    return {path.relative_to(vault).as_posix(): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(vault).as_posix(): path.read_bytes()
+        for path in vault.rglob("*")
+        if path.is_file()
+    }
 
 
 def imported(memory, path):
@@ -54,7 +60,8 @@ def imported_twice(path, vault, opened, clock):
     """The second time a day later, in another process."""
     memory = opened()
     assert imported(memory, path) > 0
-    memory.save()  # how memories were used is written with this, at the latest when the process ends
+    # how memories were used is written with this, at the latest when the process ends
+    memory.save()
     before = tree(vault)
     assert memory.call("doctor", {}) == {"healthy": True, "findings": []}
     clock.advance(days=1)
@@ -69,17 +76,30 @@ def imported_twice(path, vault, opened, clock):
 
 def haystacks(path, count):
     """Sessions of LongMemEval as JSON lines; a turn without words is none."""
-    with gzip.open(beside(LONGMEMEVAL), "rt", encoding="utf-8") as lines, path.open("w", encoding="utf-8") as out:
+    with (
+        gzip.open(beside(LONGMEMEVAL), "rt", encoding="utf-8") as lines,
+        path.open("w", encoding="utf-8") as out,
+    ):
         for question in map(json.loads, islice(lines, count)):
             names, days = question["haystack_session_ids"], question["haystack_dates"]
-            for name, day, turns in zip(names, days, question["haystack_sessions"], strict=True):
+            for name, day, turns in zip(
+                names, days, question["haystack_sessions"], strict=True
+            ):
                 told = {
                     "session": f"{question['question_id']} {name}",
-                    "occurred_at": datetime.strptime(day, "%Y/%m/%d (%a) %H:%M").isoformat(),  # noqa: DTZ007  local
+                    "occurred_at": datetime.strptime(  # noqa: DTZ007
+                        day, "%Y/%m/%d (%a) %H:%M"
+                    ).isoformat(),
                 }
                 for number, turn in enumerate(turns):
-                    said = told | {"id": str(number), "role": turn["role"], "text": turn["content"]}
-                    out.write(json.dumps(said) + "\n" if turn["content"].strip() else "")
+                    said = told | {
+                        "id": str(number),
+                        "role": turn["role"],
+                        "text": turn["content"],
+                    }
+                    out.write(
+                        json.dumps(said) + "\n" if turn["content"].strip() else ""
+                    )
     return path
 
 
@@ -87,7 +107,9 @@ def haystacks(path, count):
 # row: B1
 # row: C31
 # row: C32
-@pytest.mark.parametrize("path", ["examples/three-weeks.jsonl", "benchmarks/write/conversation.jsonl"])
+@pytest.mark.parametrize(
+    "path", ["examples/three-weeks.jsonl", "benchmarks/write/conversation.jsonl"]
+)
 def test_an_import_is_whole_and_done_again_changes_no_byte(path, vault, opened, clock):
     """Every link leads to one place, every box has memories and a trace."""
     imported_twice(ROOT / path, vault, opened, clock)
@@ -96,7 +118,9 @@ def test_an_import_is_whole_and_done_again_changes_no_byte(path, vault, opened, 
 
 
 # row: X28
-def test_four_long_conversations_are_whole_and_imported_again_change_no_byte(vault, opened, clock):
+def test_four_long_conversations_are_whole_and_imported_again_change_no_byte(
+    vault, opened, clock
+):
     """LoCoMo: two people over months, 2,080 turns."""
     imported_twice(beside(LOCOMO), vault, opened, clock)
     assert broken_links(vault) == []
@@ -104,21 +128,30 @@ def test_four_long_conversations_are_whole_and_imported_again_change_no_byte(vau
 
 
 # row: X28
-def test_haystacks_of_a_chatbot_are_whole_and_imported_again_change_no_byte(vault, opened, clock, tmp_path):
-    """LongMemEval: tables, code and lists from an assistant, in more than a hundred sessions."""
+def test_haystacks_of_a_chatbot_are_whole_and_imported_again_change_no_byte(
+    vault, opened, clock, tmp_path
+):
+    """LongMemEval: tables, code and lists from an assistant, in more than a hundred
+    sessions.
+    """
     imported_twice(haystacks(tmp_path / "turns.jsonl", QUESTIONS), vault, opened, clock)
     assert broken_links(vault) == []
     assert orphan_boxes(vault) == []
 
 
-NOTE = "# Plans\n\n## For *May*: all\n\nWords.\n\n^t1\n\ntext ^t2\n\n```\n^t3\n# no\n```\n"
+NOTE = (
+    "# Plans\n\n## For *May*: all\n\nWords.\n\n^t1\n\ntext ^t2\n\n```\n^t3\n# no\n```\n"
+)
 
 
 @pytest.mark.parametrize(
     ("text", "broken"),
     [
         ("[[note]] ![[Note]] [[Folder/note|that]] [[folder/note.md]]", 0),
-        ("[[note#^t1]] ![[note#^t2]] [[note#Plans]] [[note#Plans#For *May* all|May]]", 0),
+        (
+            "[[note#^t1]] ![[note#^t2]] [[note#Plans]] [[note#Plans#For *May* all|May]]",
+            0,
+        ),
         ("# Here\n\n[[#Here]] and\n\n^b\n\n[[#^b]]", 0),
         ("![[list.base]] [[list.base#Open]] [[list.base\\|List]]", 0),
         ("`[[no]]` \\[[no]]\n\n```\n[[no]]\n```\n\n%% [[no]] %%", 0),

@@ -1,4 +1,6 @@
-"""Months of use as people expect it: `tests/golden/lives.txt` lists the checks that hold, and only grows."""
+"""Months of use as people expect it: `tests/golden/lives.txt` lists the checks that
+hold, and only grows.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ ABSENT = f"no lives in {lives.SHARED}"
 
 
 def failures(path):
-    """The checks of a life that fail although the list says that they pass, and those it names that are gone."""
+    """The checks of a life that fail although the list says that they pass, and those
+    it names that are gone.
+    """
     known = {line for line in lives.golden() if line.startswith(f"{path.stem} ")}
     played = lives.play(path)
     lives.show(played, known)
@@ -22,7 +26,9 @@ def failures(path):
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_a_life_of_ours_goes_as_well_as_it_ever_went(path):
-    """What was not seen to pass yet may fail; a check that is listed may neither fail nor be taken out of the life."""
+    """What was not seen to pass yet may fail; a check that is listed may neither fail
+    nor be taken out of the life.
+    """
     assert failures(path) == ([], [])
 
 
@@ -35,9 +41,12 @@ def test_a_life_beside_the_project_goes_as_well_as_it_ever_went(path):
 
 def test_the_lives_beside_the_project_are_played_where_they_are():
     if not SHARED:
-        print(f"skipped: {ABSENT}")  # noqa: T201  the reason is to be seen
+        print(f"skipped: {ABSENT}")  # noqa: T201
         pytest.skip(ABSENT)
-    assert all(any(line.startswith(f"{path.stem} ") for line in lives.golden()) for path in SHARED)
+    assert all(
+        any(line.startswith(f"{path.stem} ") for line in lives.golden())
+        for path in SHARED
+    )
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
@@ -47,7 +56,13 @@ def test_the_events_of_a_life_stand_in_order_and_each_expectation_says_why(path)
         (event["at"] for event in events), key=lives.datetime.fromisoformat
     )
     for event in events:
-        assert len(set(lives.ACTS) & set(event) - ({"label"} if "check" in event else set())) == 1, event
+        assert (
+            len(
+                set(lives.ACTS)
+                & set(event) - ({"label"} if "check" in event else set())
+            )
+            == 1
+        ), event
         if {"ask", "todos", "context", "check"} & set(event):
             assert event["why"], event
 
@@ -55,8 +70,14 @@ def test_the_events_of_a_life_stand_in_order_and_each_expectation_says_why(path)
 def test_the_list_only_grows(tmp_path, monkeypatch):
     """What failed when the list was added to stays in it."""
     monkeypatch.setattr(lives, "GOLDEN", tmp_path / "lives.txt")
-    checks = [lives.Verdict("2026-01-01T10:00", "ask x", f"any /{word}/", word != "bad") for word in ("good", "bad")]
+    checks = [
+        lives.Verdict("2026-01-01T10:00", "ask x", f"any /{word}/", word != "bad")
+        for word in ("good", "bad")
+    ]
     (tmp_path / "lives.txt").write_text("a 2026-01-01T10:00 ask x: any /bad/\n")
     assert lives.accept([lives.Played("a", 1, 0.0, checks)]) == 1
-    assert lives.golden() == {"a 2026-01-01T10:00 ask x: any /bad/", "a 2026-01-01T10:00 ask x: any /good/"}
+    assert lives.golden() == {
+        "a 2026-01-01T10:00 ask x: any /bad/",
+        "a 2026-01-01T10:00 ask x: any /good/",
+    }
     assert lives.accept([lives.Played("a", 1, 0.0, checks)]) == 0

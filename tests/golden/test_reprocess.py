@@ -1,4 +1,6 @@
-"""History read again: the same turns and the same replies give the same vault, byte for byte."""
+"""History read again: the same turns and the same replies give the same vault, byte for
+byte.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ WEEKS = Path(__file__).parents[2] / "examples" / "three-weeks.jsonl"
 
 @pytest.fixture
 def lived(opened):
-    """A vault in which three weeks of conversation were filed by the rules, and one thing was asked to be kept."""
+    """A vault in which three weeks of conversation were filed by the rules, and one
+    thing was asked to be kept.
+    """
     memory = opened()
     observe.feed(read_export(WEEKS, memory.settings.zone), memory.call)
     memory.call("remember", {"text": "Anna switched to oat milk"})
@@ -28,7 +32,11 @@ def lived(opened):
 
 
 def tree(vault):
-    return {path.relative_to(vault).as_posix(): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(vault).as_posix(): path.read_bytes()
+        for path in vault.rglob("*")
+        if path.is_file()
+    }
 
 
 def quiet(_done, _of):
@@ -37,9 +45,13 @@ def quiet(_done, _of):
 
 # row: X25
 def test_the_rules_make_of_the_same_history_the_same_vault(lived, tmp_path):
-    """Twice the same bytes, nothing that differs from the vault at hand, and that one untouched."""
+    """Twice the same bytes, nothing that differs from the vault at hand, and that one
+    untouched.
+    """
     before, heard = tree(lived.settings.vault), []
-    first = reprocess(lived.settings, tmp_path / "first", lambda done, of: heard.append((done, of)))
+    first = reprocess(
+        lived.settings, tmp_path / "first", lambda done, of: heard.append((done, of))
+    )
     again = reprocess(lived.settings, tmp_path / "again", quiet)
     assert tree(tmp_path / "first") == tree(tmp_path / "again")
     assert {**first, "vault": ""} == {**again, "vault": ""}
@@ -50,13 +62,20 @@ def test_the_rules_make_of_the_same_history_the_same_vault(lived, tmp_path):
 
 
 # row: X25
-def test_a_models_recorded_replies_make_the_same_vault_and_the_difference_is_shown(lived, tmp_path):
-    """What the rules found and the model does not is gone, what only it finds is new; both are told."""
+def test_a_models_recorded_replies_make_the_same_vault_and_the_difference_is_shown(
+    lived, tmp_path
+):
+    """What the rules found and the model does not is gone, what only it finds is new;
+    both are told.
+    """
     made = []
     for name in ("first", "again"):
         with FakeServer() as server:
             server.script(*[facts_from] * 200)
-            settings = replace(lived.settings, model=ModelSettings("fake", base_url=server.url, api_key="k"))
+            settings = replace(
+                lived.settings,
+                model=ModelSettings("fake", base_url=server.url, api_key="k"),
+            )
             made.append(reprocess(settings, tmp_path / name, quiet))
             assert server.asked
     assert tree(tmp_path / "first") == tree(tmp_path / "again")
@@ -73,7 +92,9 @@ def test_a_file_is_no_place_for_a_new_vault(lived, tmp_path):
     with pytest.raises(BadRequestError, match="this is a file"):
         reprocess(lived.settings, tmp_path / "a.py", quiet)
     with pytest.raises(NotFoundError, match="engram init"):
-        reprocess(replace(lived.settings, vault=tmp_path / "none"), tmp_path / "new", quiet)
+        reprocess(
+            replace(lived.settings, vault=tmp_path / "none"), tmp_path / "new", quiet
+        )
 
 
 def test_a_folder_that_holds_something_is_left_alone(lived, tmp_path):

@@ -12,7 +12,11 @@ CONVERSATION = HERE.parents[1] / "examples" / "three-weeks.jsonl"
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 def play(memory):
@@ -29,7 +33,10 @@ def test_three_weeks_leave_this_tree(memory, request):
     """Same turns, same clock, same bytes."""
     play(memory)
     device = memory.usage_tracker.usage_log.device  # no two machines have the same
-    found = {name.replace(device, "device"): raw for name, raw in tree(memory.settings.vault).items()}
+    found = {
+        name.replace(device, "device"): raw
+        for name, raw in tree(memory.settings.vault).items()
+    }
     if request.config.getoption("--update-golden"):
         shutil.rmtree(GOLDEN, ignore_errors=True)
         for name, raw in found.items():

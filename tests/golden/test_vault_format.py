@@ -29,11 +29,27 @@ FACT = Fact(
 SAID = (
     ("user", "Anna", 0, "Shall we meet for coffee?\n\nFriday would suit me."),
     ("assistant", "", 20, "Gladly. The usual place?\n```python\nprint('<b>')\n```"),
-    ("user", "Anna", 65, "Yes. I stopped drinking tea in October, oat-milk flat white for me. <script>"),
+    (
+        "user",
+        "Anna",
+        65,
+        "Yes. I stopped drinking tea in October, oat-milk flat white for me. <script>",
+    ),
     ("tool", "", 10800, "calendar: Friday 10:00 %%ok%%"),
 )
 TURNS = [
-    FiledTurn(Turn(f"msg-{n}", "Coffee plans", role, text, START + timedelta(seconds=after), speaker), STEM, f"t{n}")
+    FiledTurn(
+        Turn(
+            f"msg-{n}",
+            "Coffee plans",
+            role,
+            text,
+            START + timedelta(seconds=after),
+            speaker,
+        ),
+        STEM,
+        f"t{n}",
+    )
     for n, (role, speaker, after, text) in enumerate(SAID, 1)
 ]
 
@@ -42,11 +58,18 @@ TURNS = [
 # row: C8
 def test_a_new_fact_is_written_as_the_format_says():
     """The example of the format, byte for byte; writing what was read changes nothing."""
-    raw = frontmatter.emit(facts.fact_keys(FACT, ZONE), facts.fact_body(FACT.text, FACT.source))
+    raw = frontmatter.emit(
+        facts.fact_keys(FACT, ZONE), facts.fact_body(FACT.text, FACT.source)
+    )
     assert raw == (GOLDEN / "fact.md").read_bytes()
     back, problems = facts.fact_from(frontmatter.read(raw), "facts/fact.md", "", ZONE)
     assert not problems
-    assert frontmatter.emit(facts.fact_keys(back, ZONE), facts.fact_body(back.text, back.source)) == raw
+    assert (
+        frontmatter.emit(
+            facts.fact_keys(back, ZONE), facts.fact_body(back.text, back.source)
+        )
+        == raw
+    )
     assert frontmatter.edit(raw, facts.fact_keys(back, ZONE)) == raw
 
 
@@ -59,7 +82,9 @@ def test_a_session_file_is_written_as_the_format_says():
     for filed in TURNS[1:]:
         grown = sessions.append_turns(grown, [filed], ZONE)[0]
     assert grown == raw
-    conversation, problems = sessions.conversation_from(frontmatter.read(raw), sessions.path(STEM), ZONE)
+    conversation, problems = sessions.conversation_from(
+        frontmatter.read(raw), sessions.path(STEM), ZONE
+    )
     assert not problems
     assert list(conversation.turns) == TURNS
 
@@ -67,9 +92,13 @@ def test_a_session_file_is_written_as_the_format_says():
 def test_every_row_of_the_bad_input_table_names_a_test_that_exists():
     """The format's promises are tests, not sentences."""
     root = Path(__file__).parents[2]
-    rows = re.findall(r"`(tests/\S+\.py)::(\w+)`", (root / "docs/format.md").read_text())
+    rows = re.findall(
+        r"`(tests/\S+\.py)::(\w+)`", (root / "docs/format.md").read_text()
+    )
     assert len(rows) >= 25
-    missing = [name for path, name in rows if f"def {name}(" not in (root / path).read_text()]
+    missing = [
+        name for path, name in rows if f"def {name}(" not in (root / path).read_text()
+    ]
     assert not missing
 
 

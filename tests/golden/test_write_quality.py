@@ -12,6 +12,8 @@ from benchmarks.bench_write import run
 # row: X17
 @pytest.mark.parametrize("extractor", ["rules", "model"])
 def test_write_quality_keeps_its_bars(extractor):
-    """Precision, recall, duplicates, evidence, recalled text, dates, planted instructions, secrets."""
+    """Precision, recall, duplicates, evidence, recalled text, dates, planted
+    instructions, secrets.
+    """
     _, rows = run(extractor)
     assert not [(str(row), *row.items) for row in rows if not row.met]

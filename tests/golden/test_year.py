@@ -1,4 +1,6 @@
-"""A year of conversation through the daemon on a clock that is handed in: what it leaves is known, byte for byte."""
+"""A year of conversation through the daemon on a clock that is handed in: what it
+leaves is known, byte for byte.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ FULL = os.environ.get("ENGRAM_FAULT") == "full"
 
 @pytest.fixture
 def room(tmp_path):
-    """A RAM disk where there is one: a year syncs ten thousand times, and no power fails in it."""
+    """A RAM disk where there is one: a year syncs ten thousand times, and no power
+    fails in it.
+    """
     disk = Path("/dev/shm")
     if not os.access(disk, os.W_OK):
         yield tmp_path
@@ -32,20 +36,42 @@ def room(tmp_path):
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """Every file that the year left. Git would keep no `.trash/`, so what lies there is compared as `trash/`."""
-    held = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    return {name.removeprefix("."): raw for name, raw in held.items() if not name.startswith(PASSED_OVER)}
+    """Every file that the year left. Git would keep no `.trash/`, so what lies there is
+    compared as `trash/`.
+    """
+    held = {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+    return {
+        name.removeprefix("."): raw
+        for name, raw in held.items()
+        if not name.startswith(PASSED_OVER)
+    }
 
 
 # row: X1
 # row: X25
 # row: D9
 def test_four_months_of_miras_year_leave_this_tree(room, request):
-    """Three weeks of talk and then some, every night and week, and a person's hands; all is well with the vault."""
+    """Three weeks of talk and then some, every night and week, and a person's hands;
+    all is well with the vault.
+    """
     done = bench_year.year(room, ours=True, length=FOUR_MONTHS)
     assert bench_year.problems(done) == []
-    assert [month.name for month in done.months] == ["2026-03", "2026-04", "2026-05", "2026-06"]
-    assert [month.calls.total() > 20 for month in done.months] == [True, True, True, False]
+    assert [month.name for month in done.months] == [
+        "2026-03",
+        "2026-04",
+        "2026-05",
+        "2026-06",
+    ]
+    assert [month.calls.total() > 20 for month in done.months] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     found = tree(done.vault)
     if request.config.getoption("--update-golden"):
         shutil.rmtree(GOLDEN, ignore_errors=True)
@@ -56,13 +82,19 @@ def test_four_months_of_miras_year_leave_this_tree(room, request):
 
 
 # row: X25
-@pytest.mark.skipif(not FULL, reason="minutes; ENGRAM_FAULT=full plays it, and so does `make year`")
+@pytest.mark.skipif(
+    not FULL, reason="minutes; ENGRAM_FAULT=full plays it, and so does `make year`"
+)
 @pytest.mark.parametrize("ours", [True, False], ids=["own", "real"])
 def test_a_year_leaves_the_listed_tree(room, ours):
-    """Of the tree only counts and hashes are kept: of real conversations none of the words are ours."""
+    """Of the tree only counts and hashes are kept: of real conversations none of the
+    words are ours.
+    """
     if not ours and not (bench_year.BENCH / "data" / "locomo-dev.json").is_file():
-        print("skipped: the conversations are not beside this checkout")  # noqa: T201  the reason is to be seen
+        print("skipped: the conversations are not beside this checkout")  # noqa: T201
         pytest.skip("the conversations are not beside this checkout")
     done = bench_year.year(room, ours=ours)
     assert bench_year.problems(done) == []
-    assert [*year_page.listing(done.vault), ""] == bench_year.GOLDEN[ours].read_text("utf-8").split("\n")
+    assert [*year_page.listing(done.vault), ""] == bench_year.GOLDEN[ours].read_text(
+        "utf-8"
+    ).split("\n")

@@ -1,4 +1,6 @@
-"""Whatever bytes an edit leaves in a note, recall tells nothing that is not in the file now, and never fails."""
+"""Whatever bytes an edit leaves in a note, recall tells nothing that is not in the file
+now, and never fails.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ EDITS = st.lists(
 
 
 def edited(raw, edits):
-    """`raw` with each stretch (where it begins as a share, its length) replaced by other bytes."""
+    """`raw` with each stretch (where it begins as a share, its length) replaced by
+    other bytes.
+    """
     for share, length, piece in edits:
         at = int(share * len(raw))
         raw = raw[:at] + piece + raw[at + length :]
@@ -71,7 +75,12 @@ def edited(raw, edits):
 
 def in_file(text, raw):
     """Whether every line that was told stands in the file, as far as the file is text."""
-    held = raw.decode("utf-8", "replace").replace("\r\n", "\n").replace("&#", "").replace("\0", "\ufffd")
+    held = (
+        raw.decode("utf-8", "replace")
+        .replace("\r\n", "\n")
+        .replace("&#", "")
+        .replace("\0", "\ufffd")
+    )
     return all(line.strip().removeprefix("> ") in held for line in text.splitlines())
 
 
@@ -82,7 +91,10 @@ def memory(tmp_path_factory):
     vault.mkdir(mode=0o700)
     (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n')
     clock = lambda: datetime(2026, 11, 20, 20, tzinfo=UTC)  # noqa: E731
-    made = Memory(config.load(vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}), clock=clock)
+    made = Memory(
+        config.load(vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}),
+        clock=clock,
+    )
     made.start()
     made.warm()
     yield made
@@ -90,18 +102,34 @@ def memory(tmp_path_factory):
 
 
 def told(memory, standing="chat", **wishes):
-    return memory.call("recall", {"query": "Anna drinks tea milk René noted", "k": 20, **wishes}, standing)["hits"]
+    return memory.call(
+        "recall",
+        {"query": "Anna drinks tea milk René noted", "k": 20, **wishes},
+        standing,
+    )["hits"]
 
 
 # row: X3
 # row: X19
 @pytest.mark.parametrize(
-    ("path", "good"), [(f"facts/{DAY}/preference-a-00000000.md", FACT), (f"sessions/{DAY}/{DAY}-s.md", SESSION)]
+    ("path", "good"),
+    [
+        (f"facts/{DAY}/preference-a-00000000.md", FACT),
+        (f"sessions/{DAY}/{DAY}-s.md", SESSION),
+    ],
 )
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(edits=EDITS, known=st.booleans())
-def test_no_edit_makes_recall_tell_what_is_not_in_the_file(memory, path, good, edits, known):
-    """With and without last good keys, before and after the scan; a broken persona is never lost to the public."""
+def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
+    memory, path, good, edits, known
+):
+    """With and without last good keys, before and after the scan; a broken persona is
+    never lost to the public.
+    """
     target = memory.settings.vault / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(good)
@@ -113,13 +141,22 @@ def test_no_edit_makes_recall_tell_what_is_not_in_the_file(memory, path, good, e
         memory.index.rebuild()
     raw = edited(good.encode(), edits)
     target.write_bytes(raw)
-    broken = any(problem.code in frontmatter.UNREADABLE_KEYS for problem in frontmatter.read(raw).problems)
+    broken = any(
+        problem.code in frontmatter.UNREADABLE_KEYS
+        for problem in frontmatter.read(raw).problems
+    )
     for _ in range(2):
-        public, hers, mine = told(memory), told(memory, persona="luna"), told(memory, trust.OWNER)
+        public, hers, mine = (
+            told(memory),
+            told(memory, persona="luna"),
+            told(memory, trust.OWNER),
+        )
         for hit in (*public, *hers, *mine):
             assert hit["path"] != path or in_file(hit["text"], raw), (hit["text"], raw)
         if broken:
-            assert path not in {hit["path"] for hit in (public if known else public + hers)}
+            assert path not in {
+                hit["path"] for hit in (public if known else public + hers)
+            }
             assert all(hit["fault"] for hit in hers + mine if hit["path"] == path)
         json.dumps(memory.call("doctor", {}), ensure_ascii=False).encode()
         memory.rescan(None)

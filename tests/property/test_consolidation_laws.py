@@ -1,4 +1,6 @@
-"""Laws of consolidation on any vault: twice is once, dry is wet, nothing vanishes, people and pins go first."""
+"""Laws of consolidation on any vault: twice is once, dry is wet, nothing vanishes,
+people and pins go first.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ LIVES = st.lists(
             "category": st.sampled_from(CATEGORIES),
             "confidence": st.sampled_from((0.1, 0.35, 0.6, 0.9, 1.0)),
             "importance": st.sampled_from((0.1, 0.29, 0.5, 0.7, 1.0)),
-            "status": st.sampled_from(("active", "active", "active", "archived", "superseded", "forgotten")),
+            "status": st.sampled_from(
+                ("active", "active", "active", "archived", "superseded", "forgotten")
+            ),
             "pinned": st.sampled_from((False, False, True)),
             "layer": st.sampled_from(("", "", "working", "semantic")),
             "tags": st.sampled_from(((), ("fulfilled",))),
@@ -53,21 +57,33 @@ def kept(lives):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         root.mkdir()
-        (root / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n')
+        (root / "engram.toml").write_text(
+            'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
+        )
         loaded = config.load(root, {"ENGRAM_HOME": f"{folder}/home", "HOME": folder})
-        policy = replace(loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0))
+        policy = replace(
+            loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0)
+        )
         clock = Clock(datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
-        memory = Memory(replace(loaded, policy=policy), clock=clock, steady=clock.steady)
+        memory = Memory(
+            replace(loaded, policy=policy), clock=clock, steady=clock.steady
+        )
         memory.start()
         memory.warm()
         keeping = Keeping(memory)
         made = []
         for number, life in enumerate(lives):
             asked = dict(life)
-            ends, access, since = asked.pop("ends"), asked.pop("access"), asked.pop("since")
+            ends, access, since = (
+                asked.pop("ends"),
+                asked.pop("access"),
+                asked.pop("since"),
+            )
             expires = None if ends is None else memory.clock() + timedelta(days=ends)
             reason = "old" if asked["status"] == "archived" else ""
-            fact = keeping.made(f"{WORDS[number]} {number}", expires=expires, end_reason=reason, **asked)
+            fact = keeping.made(
+                f"{WORDS[number]} {number}", expires=expires, end_reason=reason, **asked
+            )
             made.append(fact)
             if access:
                 keeping.used(fact.id, days=since, access=access)
@@ -80,12 +96,17 @@ def kept(lives):
 
 def ids(keeping):
     """Every id that some file of the vault holds."""
-    held = (frontmatter.read(path.read_bytes()).keys.get("id") for path in keeping.root.rglob("*.md"))
+    held = (
+        frontmatter.read(path.read_bytes()).keys.get("id")
+        for path in keeping.root.rglob("*.md")
+    )
     return sorted(str(name) for name in held if name)
 
 
 def actives(keeping):
-    return {one.id for one in keeping.memory.index.catalog.facts() if one.status == "active"}
+    return {
+        one.id for one in keeping.memory.index.catalog.facts() if one.status == "active"
+    }
 
 
 # row: X22
@@ -112,9 +133,15 @@ def test_a_dry_run_tells_exactly_what_a_run_does(lives, cadence):
         told = keeping.run(cadence, dry_run=True)
         assert keeping.everything() == before
         done = keeping.run(cadence)
-        assert (told.deeds, told.put_off, told.left) == (done.deeds, done.put_off, done.left)
+        assert (told.deeds, told.put_off, told.left) == (
+            done.deeds,
+            done.put_off,
+            done.left,
+        )
         after = keeping.tree()
-        held = {path for path in after if path not in before or after[path] != before[path]}
+        held = {
+            path for path in after if path not in before or after[path] != before[path]
+        }
         assert held == {one.to for one in told.deeds if one.to in after}
 
 
@@ -122,7 +149,9 @@ def test_a_dry_run_tells_exactly_what_a_run_does(lives, cadence):
 @NIGHTS
 @given(LIVES)
 def test_nothing_vanishes_and_no_memory_is_made(lives):
-    """Every id is somewhere; what is active was so before, or has been recalled since it was put away."""
+    """Every id is somewhere; what is active was so before, or has been recalled since
+    it was put away.
+    """
     with kept(lives) as (keeping, was):
         before, active = ids(keeping), actives(keeping)
         report = keeping.run()
@@ -138,17 +167,27 @@ def test_nothing_vanishes_and_no_memory_is_made(lives):
 @NIGHTS
 @given(LIVES)
 def test_pins_protection_and_people_survive_a_year_of_nights(lives):
-    """A pinned memory stays active, a protected one unless its date is over; a person's note keeps every byte."""
+    """A pinned memory stays active, a protected one unless its date is over; a person's
+    note keeps every byte.
+    """
     with kept(lives) as (keeping, was):
-        before = {name: (keeping.root / fact.path).read_bytes() for name, fact in was.items()}
+        before = {
+            name: (keeping.root / fact.path).read_bytes() for name, fact in was.items()
+        }
         for days in (0, 30, 335):
             keeping.clock.advance(days=days)
             keeping.run()
         for name, fact in was.items():
             if fact.status != "active":
                 continue
-            dated = fact.expires is not None or (fact.category == "commitment" and fact.tags)
-            if fact.pinned or (not dated and fact.category in {"decision", "principle", "preference", "correction"}):
+            dated = fact.expires is not None or (
+                fact.category == "commitment" and fact.tags
+            )
+            if fact.pinned or (
+                not dated
+                and fact.category
+                in {"decision", "principle", "preference", "correction"}
+            ):
                 assert keeping.seen(name).status == "active"
             if fact.verification == "user_confirmed" and not dated:
                 assert (keeping.root / fact.path).read_bytes() == before[name]
@@ -173,7 +212,11 @@ def test_thirty_nights_leave_what_one_night_after_thirty_days_leaves(lives):
     """The same memories are active, and their notes are the same."""
 
     def notes(keeping):
-        living = (one for one in keeping.memory.index.catalog.facts() if one.status == "active")
+        living = (
+            one
+            for one in keeping.memory.index.catalog.facts()
+            if one.status == "active"
+        )
         return {one.path: (keeping.root / one.path).read_bytes() for one in living}
 
     with kept(lives) as (every, _), kept(lives) as (once, _):
@@ -208,8 +251,12 @@ LIKE = st.lists(
             "confidence": st.sampled_from((0.3, 0.6, 0.9)),
             "importance": st.sampled_from((0.3, 0.5, 0.9)),
             "about": st.sampled_from((("Anna",), ("Ben",), ())),
-            "source": st.sampled_from(("", "2026-11-01-talk#^t1", "2026-11-02-talk#^t2")),
-            "origin": st.sampled_from(("rules", "rules", "rules", "user", "synthesized")),
+            "source": st.sampled_from(
+                ("", "2026-11-01-talk#^t1", "2026-11-02-talk#^t2")
+            ),
+            "origin": st.sampled_from(
+                ("rules", "rules", "rules", "user", "synthesized")
+            ),
             "verification": st.sampled_from(("", "", "", "user_confirmed")),
             "pinned": st.sampled_from((False, False, False, True)),
         }
@@ -226,7 +273,11 @@ def eager(fake):
         relations = ("same", "contradicts", "independent")
         return {
             "verdicts": [
-                {"pair": pair["pair"], "relation": relations[pair["pair"] % 3], "confidence": 0.95}
+                {
+                    "pair": pair["pair"],
+                    "relation": relations[pair["pair"] % 3],
+                    "confidence": 0.95,
+                }
                 for pair in shown["pairs"]
             ]
         }
@@ -238,10 +289,15 @@ def eager(fake):
         principle=all_of("Anna likes Porto."),
         insights=lambda shown: {
             "insights": [
-                {"text": f"Ben fixed it {'again ' * one['n']}.", "from": [one["n"]]} for one in shown["memories"]
+                {"text": f"Ben fixed it {'again ' * one['n']}.", "from": [one["n"]]}
+                for one in shown["memories"]
             ]
         },
-        probe=lambda shown: {"invalid": [{"memory": one["n"], "quote": one["text"]} for one in shown["memories"]]},
+        probe=lambda shown: {
+            "invalid": [
+                {"memory": one["n"], "quote": one["text"]} for one in shown["memories"]
+            ]
+        },
     )
 
 
@@ -250,8 +306,12 @@ def judged(lives):
     """A vault with these lives in it, and an eager model."""
     with FakeServer() as fake, kept(()) as (keeping, _):
         eager(fake)
-        keeping.memory.settings = replace(keeping.memory.settings, model=ModelSettings("fake", fake.url))
-        keeping.memory.maintenance_loop.settings = keeping.memory.extractor.settings = keeping.memory.settings
+        keeping.memory.settings = replace(
+            keeping.memory.settings, model=ModelSettings("fake", fake.url)
+        )
+        keeping.memory.maintenance_loop.settings = keeping.memory.extractor.settings = (
+            keeping.memory.settings
+        )
         made = []
         for number, life in enumerate(lives):
             asked = dict(life)
@@ -267,13 +327,16 @@ def judged(lives):
 @settings(max_examples=8, deadline=None)
 @given(LIKE)
 def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
-    """However eager it is: never more active, none without its link, no source lost, a person's bytes kept, undone.
+    """However eager it is: never more active, none without its link, no source lost, a
+    person's bytes kept, undone.
 
     What it said of pairs stays true.
     """
     with judged(lives) as (keeping, _):
         facts = {one.id: one for one in keeping.memory.index.catalog.facts()}
-        theirs = {one.id for one in facts.values() if one.verification == "user_confirmed"}
+        theirs = {
+            one.id for one in facts.values() if one.verification == "user_confirmed"
+        }
         raw = {name: (keeping.root / facts[name].path).read_bytes() for name in theirs}
         before, active, known = keeping.tree(), actives(keeping), set(ids(keeping))
         runs = []
@@ -286,17 +349,26 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
         for name in active - actives(keeping):
             gone = now[name]
             assert not facts[name].pinned
-            if gone.end_reason.startswith(("absorbed", "says the same", "judged the same")):
+            if gone.end_reason.startswith(
+                ("absorbed", "says the same", "judged the same")
+            ):
                 (last,) = gone.superseded_by[-1:]
                 held = now[last]
                 sources = {key for key in (gone.source, *gone.also) if key}
-                assert held.verification == "user_confirmed" or sources <= {held.source, *held.also}
-                assert facts.get(last, held).origin != "synthesized" or last not in facts
+                assert held.verification == "user_confirmed" or sources <= {
+                    held.source,
+                    *held.also,
+                }
+                assert (
+                    facts.get(last, held).origin != "synthesized" or last not in facts
+                )
         for name in theirs:
             assert (keeping.root / now[name].path).read_bytes() == raw[name]
         for run in filter(None, reversed(runs)):
             assert keeping.memory.call("undo", {"id": run})["put_off"] == {}
-        assert {name: raw for name, raw in keeping.tree().items() if name != COMPARED} == before
+        assert {
+            name: raw for name, raw in keeping.tree().items() if name != COMPARED
+        } == before
 
 
 # row: X22
@@ -308,7 +380,11 @@ def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
         call = keeping.memory.call
         told = call("consolidate", {"cadence": cadence, "dry_run": True})
         done = call("consolidate", {"cadence": cadence})
-        assert (told["deeds"], told["put_off"], told["findings"]) == (done["deeds"], done["put_off"], done["findings"])
+        assert (told["deeds"], told["put_off"], told["findings"]) == (
+            done["deeds"],
+            done["put_off"],
+            done["findings"],
+        )
         before, asked = keeping.everything(), len(fake.asked)
         assert call("consolidate", {"cadence": cadence})["deeds"] == ()
         assert (keeping.everything(), len(fake.asked)) == (before, asked)
@@ -316,8 +392,21 @@ def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
 
 @given(st.lists(st.sets(st.sampled_from("abcdefghij"), min_size=1), max_size=12))
 def test_notes_are_united_that_share_a_name_however_far_the_chain_goes(groups):
-    """As if each was compared with each, again and again, until nothing more comes together."""
+    """As if each was compared with each, again and again, until nothing more comes
+    together.
+    """
     slow = [set(group) for group in groups]
-    while pair := next(((one, other) for one in slow for other in slow if one is not other and one & other), None):
-        slow = [pair[0] | pair[1], *(one for one in slow if all(one is not old for old in pair))]
+    while pair := next(
+        (
+            (one, other)
+            for one in slow
+            for other in slow
+            if one is not other and one & other
+        ),
+        None,
+    ):
+        slow = [
+            pair[0] | pair[1],
+            *(one for one in slow if all(one is not old for old in pair)),
+        ]
     assert entities._united(groups) == sorted(map(sorted, slow))

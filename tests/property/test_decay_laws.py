@@ -41,7 +41,9 @@ RUNS = settings(max_examples=200, deadline=None)
 
 
 def moments(seed):
-    """Random moments of the next three years, with the days until then, from a source that is always the same."""
+    """Random moments of the next three years, with the days until then, from a source
+    that is always the same.
+    """
     random = Random(seed)
     for _ in range(SAMPLES):
         gone = timedelta(microseconds=random.randrange(3 * 365 * 86_400_000_000))
@@ -62,7 +64,10 @@ def test_confidence_is_the_formula_of_seed_a():
 def test_recency_is_the_formula_of_seed_a():
     """`exp(−0.023 · days)`"""
     for _, now, days in moments("A15"):
-        assert abs(recency(THEN, now, math.log(2) / 0.023) - math.exp(-0.023 * days)) < 1e-12
+        assert (
+            abs(recency(THEN, now, math.log(2) / 0.023) - math.exp(-0.023 * days))
+            < 1e-12
+        )
 
 
 def seed_b_rate(access, gradient, confidence):
@@ -79,24 +84,47 @@ def test_salience_is_the_formula_of_seed_b():
     for random, now, days in moments("B6"):
         access, gradient = random.choice((0, 0, 1, 2, 5, 30)), random.uniform(0.1, 3)
         confidence, held = random.random(), random.random()
-        usage = Usage(access=access, gradient=gradient, salience=held, last_access=THEN if access else None)
+        usage = Usage(
+            access=access,
+            gradient=gradient,
+            salience=held,
+            last_access=THEN if access else None,
+        )
         theirs = held * math.exp(-seed_b_rate(access, gradient, confidence) * days)
-        assert abs(salience(replace(FACT, confidence=confidence), usage, now, POLICY) - theirs) < 1e-12
+        assert (
+            abs(
+                salience(replace(FACT, confidence=confidence), usage, now, POLICY)
+                - theirs
+            )
+            < 1e-12
+        )
 
 
 # row: B2
 # row: B7
 def test_a_life_of_recalls_goes_as_seed_b_writes_it():
-    """Faded since the last application, raised, counted, and the gradient moved, recall by recall."""
+    """Faded since the last application, raised, counted, and the gradient moved, recall
+    by recall.
+    """
     for random, _, _ in moments("B7"):
         confidence, usage, now = random.random(), Usage(), THEN
         held, access, gradient, last_gap, last = 0.5, 0, 1.0, 0.0, None
         for _ in range(random.randrange(8)):
-            gap = random.choice((timedelta(minutes=random.randrange(1, 999)), random.randrange(1, 200) * DAY))
+            gap = random.choice(
+                (
+                    timedelta(minutes=random.randrange(1, 999)),
+                    random.randrange(1, 200) * DAY,
+                )
+            )
             now, days, relevance = now + gap, gap / DAY, random.random()
-            usage = recalled(replace(FACT, confidence=confidence), usage, now, relevance, POLICY)
+            usage = recalled(
+                replace(FACT, confidence=confidence), usage, now, relevance, POLICY
+            )
             held = min(
-                1.0, held * math.exp(-seed_b_rate(access, gradient, confidence) * days) + 0.05 + 0.05 * relevance
+                1.0,
+                held * math.exp(-seed_b_rate(access, gradient, confidence) * days)
+                + 0.05
+                + 0.05 * relevance,
             )
             if last:
                 gradient += 0.1 if days > last_gap else -0.05 if days < last_gap else 0
@@ -104,18 +132,41 @@ def test_a_life_of_recalls_goes_as_seed_b_writes_it():
             access, last = access + 1, now
             assert abs(usage.salience - held) < 1e-12
             assert abs(usage.gradient - gradient) < 1e-12
-            assert (usage.access, usage.last_access, usage.gap_days) == (access, last, last_gap)
+            assert (usage.access, usage.last_access, usage.gap_days) == (
+                access,
+                last,
+                last_gap,
+            )
 
 
 # row: C25
 # row: C26
 def test_heat_is_the_formula_of_seed_c():
-    """.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback − .20 if disputed."""
+    """.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback − .20
+    if disputed.
+    """
     for random, now, days in moments("C26"):
-        confidence, importance, feedback = random.random(), random.random(), random.uniform(-1, 1)
+        confidence, importance, feedback = (
+            random.random(),
+            random.random(),
+            random.uniform(-1, 1),
+        )
         access, disputed = random.randrange(40), random.random() < 0.3
-        tier = 1 if confidence >= 0.95 else 0.8 if confidence >= 0.7 else 0.6 if confidence >= 0.4 else 0.35
-        fact = replace(FACT, confidence=confidence, importance=importance, verification="disputed" if disputed else "")
+        tier = (
+            1
+            if confidence >= 0.95
+            else 0.8
+            if confidence >= 0.7
+            else 0.6
+            if confidence >= 0.4
+            else 0.35
+        )
+        fact = replace(
+            FACT,
+            confidence=confidence,
+            importance=importance,
+            verification="disputed" if disputed else "",
+        )
         usage = Usage(access=access, last_access=THEN)
         parts = (
             0.25 * tier
@@ -130,9 +181,14 @@ def test_heat_is_the_formula_of_seed_c():
 
 # row: C34
 def test_a_tie_fades_as_the_maintenance_of_seed_c_would_have_it():
-    """Run at any times, each run charging whole windows and moving the anchor by them; we only read."""
+    """Run at any times, each run charging whole windows and moving the anchor by them;
+    we only read.
+    """
     for random, _, _ in moments("C34"):
-        confidence, days = random.random(), sorted(random.uniform(0, 1500) for _ in range(random.randrange(1, 5)))
+        confidence, days = (
+            random.random(),
+            sorted(random.uniform(0, 1500) for _ in range(random.randrange(1, 5))),
+        )
         held, since = confidence, 0.0
         for day in days:
             windows = math.ceil((day - since - 90) / 90)
@@ -148,21 +204,36 @@ def test_a_tie_fades_as_the_maintenance_of_seed_c_would_have_it():
 def test_retention_is_the_formula_of_seed_d():
     """Its three modes, its trust and its reinforcement by access."""
     for random, now, days in moments("D4"):
-        trust, access, mode = random.random(), random.randrange(500), random.choice(tuple(CURVES))
+        trust, access, mode = (
+            random.random(),
+            random.randrange(500),
+            random.choice(tuple(CURVES)),
+        )
         tau = days * (1 + 2 * (1 - trust)) / 30
         theirs = {
             "l2": 2**-tau,
-            "huber": 2**-tau if tau <= 0.5 else max(0, 2**-0.5 * (1 - math.log(2) * (tau - 0.5))),
+            "huber": 2**-tau
+            if tau <= 0.5
+            else max(0, 2**-0.5 * (1 - math.log(2) * (tau - 0.5))),
             "elastic": 0.3 * max(0, 1 - tau / 2) + 0.7 * 2**-tau,
         }[mode]
         assert abs(curve(mode, tau) - theirs) < 1e-12
-        policy = replace(POLICY, decay=DecayPolicy(bend=CURVES[mode].bend, straight=CURVES[mode].straight))
-        found = retention(FACT, Usage(access=access, last_access=THEN), now, trust, policy)
-        assert abs(found - min(1, theirs + min(0.3, 0.05 * math.log(1 + access)))) < 1e-12
+        policy = replace(
+            POLICY,
+            decay=DecayPolicy(bend=CURVES[mode].bend, straight=CURVES[mode].straight),
+        )
+        found = retention(
+            FACT, Usage(access=access, last_access=THEN), now, trust, policy
+        )
+        assert (
+            abs(found - min(1, theirs + min(0.3, 0.05 * math.log(1 + access)))) < 1e-12
+        )
 
 
 shares = st.floats(0, 1)
-times = st.integers(-(10**9), 10**9).map(lambda seconds: THEN + timedelta(seconds=seconds))
+times = st.integers(-(10**9), 10**9).map(
+    lambda seconds: THEN + timedelta(seconds=seconds)
+)
 facts = st.builds(
     Fact,
     id=st.just("F"),
@@ -190,7 +261,10 @@ usages = st.builds(
     gradient=st.floats(0.01, 10),
 )
 policies = st.sampled_from(
-    [replace(POLICY, decay=DecayPolicy(bend=form.bend, straight=form.straight)) for form in CURVES.values()]
+    [
+        replace(POLICY, decay=DecayPolicy(bend=form.bend, straight=form.straight))
+        for form in CURVES.values()
+    ]
 )
 
 
@@ -199,9 +273,16 @@ policies = st.sampled_from(
 # row: D4
 @RUNS
 @given(facts, usages, times, times, shares, st.floats(-1, 1), policies)
-def test_left_alone_nothing_gets_better(fact, usage, one, other, trust, feedback, policy):
-    """Every value is 0–1; later none of them is higher, and decay is not lower. Pinned, all stay as they are."""
-    early, late = (vitals(fact, usage, now, trust, policy, feedback) for now in sorted((one, other)))
+def test_left_alone_nothing_gets_better(
+    fact, usage, one, other, trust, feedback, policy
+):
+    """Every value is 0–1; later none of them is higher, and decay is not lower. Pinned,
+    all stay as they are.
+    """
+    early, late = (
+        vitals(fact, usage, now, trust, policy, feedback)
+        for now in sorted((one, other))
+    )
     for name in ("confidence", "salience", "retention", "heat"):
         assert 0 <= getattr(late, name) <= getattr(early, name) <= 1
     assert 0 <= early.decay <= late.decay <= 1
@@ -221,7 +302,9 @@ def test_every_curve_falls_from_one_to_nothing(kind, one, other):
 @RUNS
 @given(facts, usages, times, st.integers(1, 40), shares)
 def test_thirty_nights_are_one_run_after_thirty_days(fact, usage, now, nights, trust):
-    """Salience anchored anew every night, or twice a night, is what one reading makes of it; nothing else changes."""
+    """Salience anchored anew every night, or twice a night, is what one reading makes
+    of it; nothing else changes.
+    """
     fact = replace(fact, created=fact.created or THEN)
     nightly, last = usage, now + nights * DAY
     for night in range(nights + 1):
@@ -237,7 +320,9 @@ def test_thirty_nights_are_one_run_after_thirty_days(fact, usage, now, nights, t
 @RUNS
 @given(facts, usages, times, shares, shares)
 def test_a_recall_is_only_ever_good_for_a_memory(fact, usage, now, relevance, trust):
-    """One more, later, stabler, worth more at that moment; the more relevant the better."""
+    """One more, later, stabler, worth more at that moment; the more relevant the
+    better.
+    """
     before, after = usage, recalled(fact, usage, now, relevance, POLICY)
     assert after.access == before.access + 1
     assert after.last_access == max(now, before.last_access or now)
@@ -273,7 +358,12 @@ def test_inputs_are_shares(fact, usage, now, feedback):
 @pytest.mark.parametrize("law", LAWS)
 def test_a_half_is_left_after_a_half_life(law):
     """By every law that halves."""
-    fact, usage = replace(FACT, confidence=0.6, kind="note" if law == "rest" else "episode"), Usage(stability=2.0)
+    fact, usage = (
+        replace(FACT, confidence=0.6, kind="note" if law == "rest" else "episode"),
+        Usage(stability=2.0),
+    )
     halved = half_life(law, fact, usage, 0.7, POLICY)
     left = remaining(law, fact, usage, THEN + halved * DAY, 0.7, POLICY)
-    assert left == pytest.approx(curve("huber" if LAWS[law].chosen else "l2", 1), abs=1e-9)
+    assert left == pytest.approx(
+        curve("huber" if LAWS[law].chosen else "l2", 1), abs=1e-9
+    )

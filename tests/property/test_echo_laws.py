@@ -1,4 +1,6 @@
-"""Laws of masking: nothing that was not handed out is lost, every position stays, time is linear."""
+"""Laws of masking: nothing that was not handed out is lost, every position stays, time
+is linear.
+"""
 
 import random
 import statistics
@@ -12,7 +14,23 @@ from engram.core.language.echo import masked, shingles, unfenced
 from engram.core.policy import EchoPolicy
 
 POLICY = EchoPolicy()
-WORDS = ("the", "a", "of", "in", "to", "anna", "ben", "mira", "tea", "milk", "oat", "dog", "boat", "lisbon", "porto")
+WORDS = (
+    "the",
+    "a",
+    "of",
+    "in",
+    "to",
+    "anna",
+    "ben",
+    "mira",
+    "tea",
+    "milk",
+    "oat",
+    "dog",
+    "boat",
+    "lisbon",
+    "porto",
+)
 WORDS += ("likes", "has", "saw", "12", "not's", "über", "茶", "绿茶", "東京")
 ENDS = (". ", "! ", "?\n", "\n", "; ")
 
@@ -24,7 +42,9 @@ def sentence(chance):
 def runs(text, length=5):
     """The runs of words of a sentence, the plain way."""
     said = text.split()
-    return {tuple(said[start : start + length]) for start in range(len(said) - length + 1)} or {tuple(said)}
+    return {
+        tuple(said[start : start + length]) for start in range(len(said) - length + 1)
+    } or {tuple(said)}
 
 
 # row: X7
@@ -56,18 +76,32 @@ def test_ten_thousand_texts_never_lose_a_sentence_that_was_not_handed_out():
     assert lost > 3000
 
 
-MARKS = ["<memory-notes 0a1b2c3d>", "</memory-notes 0a1b2c3d>", "<memory-notes ffffffff>", "</memory-notes ffffffff>"]
+MARKS = [
+    "<memory-notes 0a1b2c3d>",
+    "</memory-notes 0a1b2c3d>",
+    "<memory-notes ffffffff>",
+    "</memory-notes ffffffff>",
+]
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.sampled_from([*MARKS, "&lt;memory-notes 0a1b2c3d&gt;", *WORDS, "\n", "> "]) | st.text(max_size=5)))
+@given(
+    st.lists(
+        st.sampled_from([*MARKS, "&lt;memory-notes 0a1b2c3d&gt;", *WORDS, "\n", "> "])
+        | st.text(max_size=5)
+    )
+)
 def test_every_position_stays(parts):
     """Masks are as long as what they hide, and a line break stays one."""
     text = " ".join(parts)
     for result in (unfenced(text), masked(text, shingles(text, POLICY), POLICY)):
         assert len(result) == len(text)
-        assert all(new in {old, " ", "\n"} for old, new in zip(text, result, strict=True))
-        assert all(new == "\n" for old, new in zip(text, result, strict=True) if old == "\n")
+        assert all(
+            new in {old, " ", "\n"} for old, new in zip(text, result, strict=True)
+        )
+        assert all(
+            new == "\n" for old, new in zip(text, result, strict=True) if old == "\n"
+        )
 
 
 @settings(max_examples=200, deadline=None)
@@ -90,11 +124,26 @@ def seconds(work, text):
 
 
 @pytest.mark.parametrize(
-    "pump", ["a ", "a", "茶", "茶 ", "<", "&amp;", "<memory-notes 0a1b2c3d> ", "\\", ". ", "'a", '"']
+    "pump",
+    [
+        "a ",
+        "a",
+        "茶",
+        "茶 ",
+        "<",
+        "&amp;",
+        "<memory-notes 0a1b2c3d> ",
+        "\\",
+        ". ",
+        "'a",
+        '"',
+    ],
 )
 @pytest.mark.parametrize("work", [unfenced, lambda text: masked(text, KNOWN, POLICY)])
 def test_time_is_linear_in_the_text(pump, work):
-    """Twice the text takes at most two and a half times the time, on text made to be slow."""
+    """Twice the text takes at most two and a half times the time, on text made to be
+    slow.
+    """
     repeats = 8192 // len(pump)
     ratios = []
     for _ in range(4):

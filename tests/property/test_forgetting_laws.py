@@ -37,17 +37,33 @@ WORDS = [
     "is",
     "my",
 ]
-OTHERS = ("I had soup.", "I love hiking in the Alps.", "My brother Tom lives in Oslo.", "The town is loud.")
+OTHERS = (
+    "I had soup.",
+    "I love hiking in the Alps.",
+    "My brother Tom lives in Oslo.",
+    "The town is loud.",
+)
 
 
 @pytest.fixture
 def rid(memory, clock):
-    """A vault in which each secret was told twice, with other sentences, summed up, and then forgotten."""
+    """A vault in which each secret was told twice, with other sentences, summed up, and
+    then forgotten.
+    """
     numbers = count()
     for mine, theirs, _ in SAID:
-        for role, text in (("user", f"{OTHERS[0]} {mine}"), ("assistant", f"{theirs} {OTHERS[3]}"), ("user", mine)):
+        for role, text in (
+            ("user", f"{OTHERS[0]} {mine}"),
+            ("assistant", f"{theirs} {OTHERS[3]}"),
+            ("user", mine),
+        ):
             clock.advance(minutes=1)
-            turn = {"text": text, "role": role, "session": "talk", "id": f"m{next(numbers)}"}
+            turn = {
+                "text": text,
+                "role": role,
+                "session": "talk",
+                "id": f"m{next(numbers)}",
+            }
             memory.call("observe", {"turns": [turn]})
     for text in OTHERS:
         memory.call("remember", {"text": text})
@@ -59,19 +75,36 @@ def rid(memory, clock):
         hits = memory.call("recall", {"query": query, "k": 20})["hits"]
         secret = mine.split()[-1].rstrip(".")
         memory.call(
-            "forget", {"id": next(hit["id"] for hit in hits if secret in hit["text"] and hit["role"] == "user")}
+            "forget",
+            {
+                "id": next(
+                    hit["id"]
+                    for hit in hits
+                    if secret in hit["text"] and hit["role"] == "user"
+                )
+            },
         )
     return memory
 
 
 # row: X8
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.booleans())
 def test_what_was_forgotten_is_in_no_answer(rid, asked, archive):
-    """Recall, context, todos, review, show and why of each hit: none has a word of it, but for the question itself."""
+    """Recall, context, todos, review, show and why of each hit: none has a word of it,
+    but for the question itself.
+    """
     query = " ".join(asked)
     answer = rid.call("recall", {"query": query, "k": 50, "archive": archive})
-    told = [answer["hits"], answer["text"], rid.call("context", {"query": query, "session": "talk"})]
+    told = [
+        answer["hits"],
+        answer["text"],
+        rid.call("context", {"query": query, "session": "talk"}),
+    ]
     for hit in answer["hits"]:
         if hit["kind"] == "fact":
             told += [rid.call(name, {"id": hit["id"]}) for name in ("show", "why")]
@@ -83,9 +116,14 @@ def test_what_was_forgotten_is_in_no_answer(rid, asked, archive):
 # row: X8
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=200))
 def test_a_forgotten_text_is_hidden_and_restored_whatever_it_is(text):
-    """Its own words are hidden, a text of none of its words is itself, and taking it back shows it again."""
+    """Its own words are hidden, a text of none of its words is itself, and taking it
+    back shows it again.
+    """
     stone = {"at": AT, "memory": "m", "hash": "h", **row(text)}
     known = Forgotten(stones([stone]))
-    assert not known.shown(text, Spoken()).strip(" \t\r\n.!?…,;:-–—*#>()[]\"'") or not text.strip()
+    assert (
+        not known.shown(text, Spoken()).strip(" \t\r\n.!?…,;:-–—*#>()[]\"'")
+        or not text.strip()
+    )
     assert known.shown("Qwertz.", Spoken()) in {"Qwertz.", ""}
     assert not Forgotten(stones([stone, stone | {"restored": True}]))

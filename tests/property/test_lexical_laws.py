@@ -1,4 +1,6 @@
-"""Laws of the lexical index: its parent's scores to the last bit, and no memory of how it came to be."""
+"""Laws of the lexical index: its parent's scores to the last bit, and no memory of how
+it came to be.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,19 @@ from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
-WORDS = ("lamp", "tea", "oslo", "anna", "swordfish", "yesterday", "May", "Häuser", "绿茶", "the", "running?")
+WORDS = (
+    "lamp",
+    "tea",
+    "oslo",
+    "anna",
+    "swordfish",
+    "yesterday",
+    "May",
+    "Häuser",
+    "绿茶",
+    "the",
+    "running?",
+)
 SPEAKERS = ("", "Anna", "Bob", "user")
 
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -55,7 +69,9 @@ wheres = st.sampled_from(
         SearchFilter(as_of=1_700_000_000.0, persona=None),
     )
 )
-questions = st.one_of(texts, texts.map(lambda text: f"When did Anna say {text} yesterday?"))
+questions = st.one_of(
+    texts, texts.map(lambda text: f"When did Anna say {text} yesterday?")
+)
 
 
 def answer(lexical, text, where, k=5):
@@ -69,11 +85,17 @@ def answer(lexical, text, where, k=5):
     st.sampled_from([(1.5, 0.75), (0.9, 0.4), (0.5, 1.0), (2.0, 0.0)]),
     st.sets(st.integers(0, 11)),
 )
-def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(corpus, query, curve, gone):
-    """Whatever was removed before, for corpora of one document and words of most documents too."""
+def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(
+    corpus, query, curve, gone
+):
+    """Whatever was removed before, for corpora of one document and words of most
+    documents too.
+    """
     k1, b = curve
     lexical = Bm25Index(LexicalPolicy(k1=k1, b=b))
-    lexical.add(IndexedText(f"{place:03}", "note", text) for place, text in enumerate(corpus))
+    lexical.add(
+        IndexedText(f"{place:03}", "note", text) for place, text in enumerate(corpus)
+    )
     left = [text for place, text in enumerate(corpus) if place not in gone]
     lexical.remove(f"{place:03}" for place in gone)
     terms = [term for word in query for term in lexical.terms(word)]
@@ -82,7 +104,8 @@ def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(corpus, query, c
         assert not lexical.get_scores(terms).any()
         return
     parent = BM25Okapi(stems, k1=k1, b=b)
-    with np.errstate(invalid="ignore"):  # the parent divides 0 by 0 for an empty document
+    # the parent divides 0 by 0 for an empty document
+    with np.errstate(invalid="ignore"):
         expected = parent.get_scores(terms)
     assert lexical.get_scores(terms).tolist() == np.nan_to_num(expected).tolist()
 
@@ -91,7 +114,9 @@ def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(corpus, query, c
 @settings(max_examples=120, deadline=None)
 @given(st.data(), corpora, questions, wheres)
 def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
-    """Not on the order they came in, on what was there before them, or on what was saved between."""
+    """Not on the order they came in, on what was there before them, or on what was
+    saved between.
+    """
     straight = Bm25Index()
     straight.add(corpus)
     expected = answer(straight, text, where)
@@ -108,7 +133,9 @@ def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
             assert winding.load(Path(folder))
     winding.remove({doc.key for doc in before} - {doc.key for doc in order[:cut]})
     winding.add(order[cut:])
-    winding.add(doc for doc in order[:cut] if doc.key in {other.key for other in before})
+    winding.add(
+        doc for doc in order[:cut] if doc.key in {other.key for other in before}
+    )
     assert answer(winding, text, where) == expected
     assert len(winding) == len(straight)
 
@@ -117,11 +144,15 @@ def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
 @settings(max_examples=100, deadline=None)
 @given(corpora, questions, wheres)
 def test_an_answer_is_sorted_explained_and_allowed(corpus, text, where):
-    """Scores above 0, best first, ties by key; parts sum to them; nothing that must not be seen."""
+    """Scores above 0, best first, ties by key; parts sum to them; nothing that must not
+    be seen.
+    """
     lexical = Bm25Index()
     lexical.add(corpus)
     found = answer(lexical, text, where, k=4).hits
-    assert [(-hit.score, hit.key) for hit in found] == sorted((-hit.score, hit.key) for hit in found)
+    assert [(-hit.score, hit.key) for hit in found] == sorted(
+        (-hit.score, hit.key) for hit in found
+    )
     units = {doc.key: doc for doc in corpus}
     for hit in found:
         assert hit.score > 0
@@ -149,5 +180,10 @@ def test_fewer_places_give_the_same_beginning(corpus, text, where):
 def test_no_text_breaks_the_index(text, question):
     """Any characters of any script, on both sides."""
     lexical = Bm25Index()
-    lexical.add([IndexedText("a", "turn", text, "s", 1, speaker=question[:5]), IndexedText("b", "note", question)])
+    lexical.add(
+        [
+            IndexedText("a", "turn", text, "s", 1, speaker=question[:5]),
+            IndexedText("b", "note", question),
+        ]
+    )
     assert len(answer(lexical, question, SearchFilter()).hits) <= 2

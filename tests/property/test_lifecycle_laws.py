@@ -34,22 +34,37 @@ NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 RUNS = settings(max_examples=300, deadline=None)
 AWAY = {"archive": "archived"}
-SOURCES = st.sampled_from(("user", "assistant", "interaction", "import", "tool", "dream"))
+SOURCES = st.sampled_from(
+    ("user", "assistant", "interaction", "import", "tool", "dream")
+)
 
-shares = st.sampled_from((0.0, 0.0099, 0.01, 0.05, 0.15, 0.3, 0.39, 0.5, 0.65, 0.7, 1.0)) | st.floats(0, 1)
-times = st.sampled_from((-400, -91, -90, -31, -30, -14, -1, 0, 1, 20)).map(lambda days: NOW + days * DAY)
+shares = st.sampled_from(
+    (0.0, 0.0099, 0.01, 0.05, 0.15, 0.3, 0.39, 0.5, 0.65, 0.7, 1.0)
+) | st.floats(0, 1)
+times = st.sampled_from((-400, -91, -90, -31, -30, -14, -1, 0, 1, 20)).map(
+    lambda days: NOW + days * DAY
+)
 maybe = st.none() | times
 facts = st.builds(
     Fact,
     id=st.just("F"),
-    text=st.sampled_from(("Anna drinks tea.", "1. boil\n2. pour", "Anna wants tea today.", "Anna moved to Porto.")),
+    text=st.sampled_from(
+        (
+            "Anna drinks tea.",
+            "1. boil\n2. pour",
+            "Anna wants tea today.",
+            "Anna moved to Porto.",
+        )
+    ),
     category=st.sampled_from(CATEGORIES),
     kind=st.sampled_from(("episode", "episode", "note")),
     created=maybe,
     status=st.sampled_from(("active", "active", "active", *STATUSES)),
     confidence=shares,
     importance=shares,
-    tags=st.sampled_from(((), (), ("fulfilled",), ("promise/expired", "home"), ("remember",))),
+    tags=st.sampled_from(
+        ((), (), ("fulfilled",), ("promise/expired", "home"), ("remember",))
+    ),
     source=st.sampled_from(("talk#^t1", "talk#^t1", "")),
     origin=st.sampled_from(("rules", "rules", "user", "synthesized", "")),
     pinned=st.booleans(),
@@ -68,14 +83,28 @@ usages = st.builds(
     evidence_at=maybe,
     met=maybe,
 )
-vitals = st.builds(Vitals, confidence=shares, salience=shares, retention=shares, decay=shares, heat=shares)
+vitals = st.builds(
+    Vitals,
+    confidence=shares,
+    salience=shares,
+    retention=shares,
+    decay=shares,
+    heat=shares,
+)
 clocks = times.filter(lambda moment: moment >= NOW)
 
 
 # row: D8
 # row: B16
 @RUNS
-@given(facts, usages, vitals, clocks, st.sampled_from(("hot", "cold")), st.lists(shares, min_size=5, max_size=5))
+@given(
+    facts,
+    usages,
+    vitals,
+    clocks,
+    st.sampled_from(("hot", "cold")),
+    st.lists(shares, min_size=5, max_size=5),
+)
 def test_what_is_pinned_survives_everything(fact, usage, values, now, tier, inputs):
     """It is not let go, put away, given up, called stale or cooled down."""
     kept = replace(fact, pinned=True)
@@ -88,24 +117,60 @@ def test_what_is_pinned_survives_everything(fact, usage, values, now, tier, inpu
 # row: C18
 # row: C27
 @RUNS
-@given(facts, usages, vitals, clocks, SOURCES, st.sampled_from((None, "a person edited it")))
-def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(fact, usage, values, now, said_by, kept):
+@given(
+    facts,
+    usages,
+    vitals,
+    clocks,
+    SOURCES,
+    st.sampled_from((None, "a person edited it")),
+)
+def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
+    fact, usage, values, now, said_by, kept
+):
     """No fading, no speculation; a guessed end is none."""
     taken = fate(fact, usage, values, now, POLICY, said_by=said_by, kept=kept)
     if protected(fact, kept):
         assert taken in {None, ("archive", "expired")}
-        assert fate(replace(fact, expires=None), usage, values, now, POLICY, said_by=said_by, kept=kept) is None
-    coming = when(replace(fact, expires=None), usage, lambda _: values, now, 400, POLICY, said_by=said_by, kept=kept)
+        assert (
+            fate(
+                replace(fact, expires=None),
+                usage,
+                values,
+                now,
+                POLICY,
+                said_by=said_by,
+                kept=kept,
+            )
+            is None
+        )
+    coming = when(
+        replace(fact, expires=None),
+        usage,
+        lambda _: values,
+        now,
+        400,
+        POLICY,
+        said_by=said_by,
+        kept=kept,
+    )
     assert not protected(fact, kept) or {one.what for one in coming} <= {"stale"}
 
 
 # row: C18
 @RUNS
 @given(facts, usages, vitals, clocks, SOURCES)
-def test_what_is_not_on_the_list_of_what_fades_stays_active(fact, usage, values, now, said_by):
-    """The list is exhaustive: moments, passed plans, speculation, the words of others, preferences of the day."""
+def test_what_is_not_on_the_list_of_what_fades_stays_active(
+    fact, usage, values, now, said_by
+):
+    """The list is exhaustive: moments, passed plans, speculation, the words of others,
+    preferences of the day.
+    """
     if not fades(fact, now, POLICY, said_by) and not settled(fact):
-        assert fate(fact, usage, values, now, POLICY, said_by=said_by) in {None, ("archive", "expired")}
+        assert fate(fact, usage, values, now, POLICY, said_by=said_by) in {
+            None,
+            ("archive", "expired"),
+        }
 
 
 @RUNS
@@ -117,20 +182,28 @@ def test_the_order_is_trash_expiry_archive(fact, usage, values, now):
         ("archive", expired(fact, now)),
         ("archive", archived(fact, usage, values, now, POLICY)),
     )
-    assert fate(fact, usage, values, now, POLICY) == next((rule for rule in rules if rule[1]), None)
+    assert fate(fact, usage, values, now, POLICY) == next(
+        (rule for rule in rules if rule[1]), None
+    )
 
 
 @RUNS
 @given(facts, usages, vitals, clocks)
 def test_no_memory_is_taken_twice_at_one_instant(fact, usage, values, now):
-    """Once put away it is hidden, nothing more becomes of it, and the same instant does not bring it back."""
+    """Once put away it is hidden, nothing more becomes of it, and the same instant does
+    not bring it back.
+    """
     living = replace(fact, status="active", pinned=False)
     taken = fate(living, usage, values, now, POLICY)
     if taken is None or taken[0] == "trash":
         return
     gone = replace(living, status=AWAY[taken[0]], end_reason=taken[1])
     assert hidden(gone, now) == gone.status
-    assert fate(gone, usage, values, now, POLICY) is promoted(gone, usage, now, POLICY) is None
+    assert (
+        fate(gone, usage, values, now, POLICY)
+        is promoted(gone, usage, now, POLICY)
+        is None
+    )
     assert revived(gone, usage, values, now, POLICY) is None
 
 
@@ -145,7 +218,14 @@ def test_what_is_revived_may_be_recalled_and_stays(fact, usage, values, now):
 
 
 @RUNS
-@given(facts, usages, vitals, clocks, st.sampled_from(("hot", "cold")), st.lists(shares, min_size=5, max_size=5))
+@given(
+    facts,
+    usages,
+    vitals,
+    clocks,
+    st.sampled_from(("hot", "cold")),
+    st.lists(shares, min_size=5, max_size=5),
+)
 def test_layer_and_tier_settle_in_one_step(fact, usage, values, now, tier, inputs):
     """What was changed is not changed again at the same instant."""
     assert stage(fact, usage, values, POLICY)[0] in {"", *STAGES}
@@ -159,13 +239,21 @@ def test_layer_and_tier_settle_in_one_step(fact, usage, values, now, tier, input
 # row: X10
 @RUNS
 @given(facts, usages, vitals, st.floats(0.5, 500), st.integers(0, 200))
-def test_a_forecast_is_what_looking_at_every_day_would_find(fact, usage, values, life, days):
-    """As long as vitals fall: the first day it is taken, and the first before that on which it goes stale."""
+def test_a_forecast_is_what_looking_at_every_day_would_find(
+    fact, usage, values, life, days
+):
+    """As long as vitals fall: the first day it is taken, and the first before that on
+    which it goes stale.
+    """
 
     def at(moment):
         left = max(0.0, 1 - (moment - NOW) / DAY / life)
         return Vitals(
-            values.confidence * left, values.salience * left, values.retention * left, 1 - values.retention * left, 0
+            values.confidence * left,
+            values.salience * left,
+            values.retention * left,
+            1 - values.retention * left,
+            0,
         )
 
     expected = []

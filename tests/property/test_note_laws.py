@@ -19,7 +19,14 @@ from engram.vault import facts, formats, frontmatter, sessions
 
 FULL = os.environ.get("ENGRAM_FAULT") == "full"
 ZONES = [
-    ZoneInfo(name) for name in ("Europe/Berlin", "UTC", "Asia/Kathmandu", "America/St_Johns", "Australia/Lord_Howe")
+    ZoneInfo(name)
+    for name in (
+        "Europe/Berlin",
+        "UTC",
+        "Asia/Kathmandu",
+        "America/St_Johns",
+        "Australia/Lord_Howe",
+    )
 ]
 
 
@@ -36,15 +43,23 @@ NO yes 12:30 01234 1.0 1e5 .5 null ~ true 0x1f 1_000 2026-11-20 - ? : # a:b [x] 
 %% <script> <%x%> ```dataviewjs ```python ``` ~~~ &lt; &amp;lt; ![[x]] $= \\ \\< \\\\ é 漢字 😀
 """
 tricky = st.sampled_from([*SIGNS.split(), "a:\u00a0b", "\u2028", "\ufeff"])
-blanks = st.sampled_from([" ", "\n", "\t", "  ", ": ", " #", "- ", "\r\n", "`", "> ", "|"])
+blanks = st.sampled_from(
+    [" ", "\n", "\t", "  ", ": ", " #", "- ", "\r\n", "`", "> ", "|"]
+)
 phrases = st.lists(tricky | blanks | st.text(max_size=6), max_size=8).map("".join)
 texts = phrases.map(lambda text: text.encode("utf-8", "replace").decode())
-names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_ .-]{0,20}[a-z]", fullmatch=True) | texts.filter(lambda t: len(t) < 60)
-numbers = st.integers(-(10**17), 10**17) | st.decimals(-(10**9), 10**9, places=2).map(float)
+names = st.from_regex(
+    r"[A-Za-z_][A-Za-z0-9_ .-]{0,20}[a-z]", fullmatch=True
+) | texts.filter(lambda t: len(t) < 60)
+numbers = st.integers(-(10**17), 10**17) | st.decimals(-(10**9), 10**9, places=2).map(
+    float
+)
 scalars = texts | numbers | st.booleans()
 values = scalars | st.lists(scalars, max_size=4)
 front_matters = st.dictionaries(names, values, max_size=6)
-bodies = texts.map(lambda text: formats.plain_text(text).rstrip("\n") + "\n").filter(lambda body: body != "\n")
+bodies = texts.map(lambda text: formats.plain_text(text).rstrip("\n") + "\n").filter(
+    lambda body: body != "\n"
+)
 
 
 def same(left: object, right: object) -> bool:
@@ -52,7 +67,9 @@ def same(left: object, right: object) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
     whole = isinstance(left, int | float) and isinstance(right, int | float)
-    return left == right and (type(left) is type(right) or (whole and bool not in {type(left), type(right)}))
+    return left == right and (
+        type(left) is type(right) or (whole and bool not in {type(left), type(right)})
+    )
 
 
 def unproblematic(raw: bytes) -> frontmatter.Note:
@@ -76,7 +93,9 @@ def test_what_is_emitted_is_read_back(keys, body):
 @examples(80, 1000)
 @given(front_matters, bodies)
 def test_every_yaml_reader_sees_the_same_text(keys, body):
-    """Text in a new note is the same text for a YAML 1.1 reader; only dates, which Obsidian wants bare, may differ."""
+    """Text in a new note is the same text for a YAML 1.1 reader; only dates, which
+    Obsidian wants bare, may differ.
+    """
     front = frontmatter.read(frontmatter.emit(keys, body)).front
     other = yaml.load(front, yaml.CSafeLoader) or {}
     for key, value in keys.items():
@@ -86,7 +105,9 @@ def test_every_yaml_reader_sees_the_same_text(keys, body):
 
 # row: X3
 @examples(100, 700)
-@given(front_matters, bodies, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+@given(
+    front_matters, bodies, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans()
+)
 def test_an_empty_edit_changes_nothing(keys, body, newline, bom, final):
     """edit(raw, {}) is raw, and so is an edit that says what the note says already."""
     raw = dressed(frontmatter.emit(keys, body), newline, bom=bom, final=final)
@@ -98,7 +119,9 @@ def test_an_empty_edit_changes_nothing(keys, body, newline, bom, final):
 def dressed(raw: bytes, newline: str, *, bom: bool, final: bool) -> bytes:
     """The note as another editor would have saved it."""
     text = raw.decode().replace("\n", newline)
-    return (("\ufeff" if bom else "") + (text if final else text.removesuffix(newline))).encode()
+    return (
+        ("\ufeff" if bom else "") + (text if final else text.removesuffix(newline))
+    ).encode()
 
 
 lines = st.sampled_from(
@@ -122,10 +145,27 @@ lines = st.sampled_from(
         "emoji: 😀 # 漢字",
     ]
 )
-changeable = ["new", "other", "mine", "flow", "nested", "block", "folded", "empty", "empty2", "wide", "plain", "about"]
+changeable = [
+    "new",
+    "other",
+    "mine",
+    "flow",
+    "nested",
+    "block",
+    "folded",
+    "empty",
+    "empty2",
+    "wide",
+    "plain",
+    "about",
+]
 edits = st.dictionaries(
     st.sampled_from([*changeable, "tags", "zero", "date", "emoji"]),
-    st.none() | scalars | st.lists(st.sampled_from(["[[Anna]]", "Bob", "a", "b", "x", "[[New]]"]), max_size=3),
+    st.none()
+    | scalars
+    | st.lists(
+        st.sampled_from(["[[Anna]]", "Bob", "a", "b", "x", "[[New]]"]), max_size=3
+    ),
     max_size=4,
 )
 
@@ -136,9 +176,19 @@ def chunk_key(chunk: str) -> str:
 
 # row: X3
 @examples(250, 700)
-@given(st.lists(lines, unique_by=chunk_key, max_size=8), edits, st.sampled_from(["\n", "\r\n"]), st.booleans(), bodies)
-def test_an_edit_changes_no_byte_it_was_not_asked_to(chunks, changes, newline, bom, body):
-    """Comments, quoting, order, unknown keys, line ends, BOM and body survive; the edit says what was asked."""
+@given(
+    st.lists(lines, unique_by=chunk_key, max_size=8),
+    edits,
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+    bodies,
+)
+def test_an_edit_changes_no_byte_it_was_not_asked_to(
+    chunks, changes, newline, bom, body
+):
+    """Comments, quoting, order, unknown keys, line ends, BOM and body survive; the edit
+    says what was asked.
+    """
     text = "".join(f"{chunk}\n" for chunk in chunks)
     raw = dressed(f"---\n{text}---\n{body}".encode(), newline, bom=bom, final=False)
     before = unproblematic(raw)
@@ -149,7 +199,12 @@ def test_an_edit_changes_no_byte_it_was_not_asked_to(chunks, changes, newline, b
     for key, value in changes.items():
         assert (value is None and key not in after.keys) or same(after.keys[key], value)
     rest = iter(new.decode().removeprefix("\ufeff").split(newline))
-    kept = [line for chunk in chunks if chunk_key(chunk) not in changes for line in chunk.split("\n")]
+    kept = [
+        line
+        for chunk in chunks
+        if chunk_key(chunk) not in changes
+        for line in chunk.split("\n")
+    ]
     assert all(line in rest for line in ["---", *kept, "---"])
     assert (b"\r\n" in new) == (newline == "\r\n")
     assert new.startswith(b"\xef\xbb\xbf") == bom
@@ -160,13 +215,17 @@ def test_an_edit_changes_no_byte_it_was_not_asked_to(chunks, changes, newline, b
 @examples(300, 12000)
 @given(
     st.binary(max_size=400)
-    | st.lists(tricky | blanks | lines | st.just("---\n"), max_size=14).map(lambda parts: "".join(parts).encode())
+    | st.lists(tricky | blanks | lines | st.just("---\n"), max_size=14).map(
+        lambda parts: "".join(parts).encode()
+    )
     | st.lists(st.sampled_from(list("-[]{}:,&*!?|>'\"%#@ \n\ta1~")), max_size=60).map(
         lambda signs: f"---\n{''.join(signs)}\n---\n".encode()
     )
 )
 def test_reading_never_fails_and_a_faulty_note_is_never_written(raw):
-    """Any bytes give a note; where it has a problem, an edit is refused, else it does what it was asked."""
+    """Any bytes give a note; where it has a problem, an edit is refused, else it does
+    what it was asked.
+    """
     found = frontmatter.read(raw)
     assert not found.problems or not found.keys
     if found.problems:
@@ -215,11 +274,16 @@ def test_inert_text_is_taken_back_exactly(text):
 @examples(100, 1000)
 @given(texts)
 def test_nothing_in_inert_text_can_run(text):
-    """No Templater tag, embed, inline query or fence of an unknown language is left in inert text."""
+    """No Templater tag, embed, inline query or fence of an unknown language is left in
+    inert text.
+    """
     shown = formats.inert(text)
     assert "<%" not in shown
     assert "![[" not in shown
-    assert not any(line.lstrip(" >-").startswith(("```dataview", "~~~dataview")) for line in shown.split("\n"))
+    assert not any(
+        line.lstrip(" >-").startswith(("```dataview", "~~~dataview"))
+        for line in shown.split("\n")
+    )
 
 
 @examples(100, 1000)
@@ -233,9 +297,11 @@ def test_a_title_is_one_line_and_is_taken_back_exactly(text):
     assert formats.untitled(shown) == text
 
 
-instants = st.datetimes(datetime(1950, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC)).map(  # noqa: DTZ001
-    lambda when: when.replace(microsecond=0)
-)
+instants = st.datetimes(
+    datetime(1950, 1, 1),  # noqa: DTZ001
+    datetime(2090, 1, 1),  # noqa: DTZ001
+    timezones=st.just(UTC),
+).map(lambda when: when.replace(microsecond=0))
 
 
 @examples(100, 1000)
@@ -266,7 +332,9 @@ def filed(turns: list[Turn], stem: str, first: int = 1) -> list[FiledTurn]:
 def held(raw: bytes, stem: str, zone) -> list[FiledTurn]:
     found = frontmatter.read(raw)
     assert not found.problems
-    conversation, problems = sessions.conversation_from(found, sessions.path(stem), zone)
+    conversation, problems = sessions.conversation_from(
+        found, sessions.path(stem), zone
+    )
     assert not problems
     return list(conversation.turns)
 
@@ -278,34 +346,59 @@ def held(raw: bytes, stem: str, zone) -> list[FiledTurn]:
 def test_a_conversation_reads_back_word_for_word(first, second, zone):
     """Whatever was said, by whoever, whenever, in however many batches."""
     second = [replace(turn, id=f"second {turn.id}") for turn in second]
-    stem = sessions.stem("a thread", first[0].occurred_at.astimezone(zone), lambda _: False)
+    stem = sessions.stem(
+        "a thread", first[0].occurred_at.astimezone(zone), lambda _: False
+    )
     raw = sessions.new_session(filed(first, stem), zone)
     assert held(raw, stem, zone) == filed(first, stem)
     longer = sessions.append_turns(raw, filed(second, stem, len(first) + 1), zone)[0]
     assert held(longer, stem, zone) == filed(first + second, stem)
-    assert sessions.append_turns(longer, filed(second, stem, len(first) + 1), zone)[0] == longer
+    assert (
+        sessions.append_turns(longer, filed(second, stem, len(first) + 1), zone)[0]
+        == longer
+    )
 
 
 # row: B18
 @examples(50, 700)
-@given(conversations, texts.map(formats.plain_text), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@given(
+    conversations,
+    texts.map(formats.plain_text),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
 def test_an_append_keeps_every_byte_outside_two_keys(turns, words, newline, final):
-    """What a person wrote around the conversation stays, byte for byte and in its place."""
+    """What a person wrote around the conversation stays, byte for byte and in its
+    place.
+    """
     zone = ZONES[0]
-    assume(not any(line.startswith((">", "^", "#", "---", "<<<", "===")) for line in words.split("\n")))
+    assume(
+        not any(
+            line.startswith((">", "^", "#", "---", "<<<", "==="))
+            for line in words.split("\n")
+        )
+    )
     raw = sessions.new_session(filed(turns[:1], "x"), zone)
     head, body = raw.decode().split("## Conversation\n")
-    text = f"{head}## Summary\n\n{words}\n\n## Conversation\n{body}\n{words}".replace("\n", newline)
+    text = f"{head}## Summary\n\n{words}\n\n## Conversation\n{body}\n{words}".replace(
+        "\n", newline
+    )
     old = (text + newline if final else text).encode()
-    new = sessions.append_turns(old, filed([replace(turns[0], id="another", text="later")], "x", 2), zone)[0]
-    kept = [line for line in old.split(b"\n") if not line.startswith((b"ended:", b"turns:"))]
+    new = sessions.append_turns(
+        old, filed([replace(turns[0], id="another", text="later")], "x", 2), zone
+    )[0]
+    kept = [
+        line for line in old.split(b"\n") if not line.startswith((b"ended:", b"turns:"))
+    ]
     rest = iter(new.split(b"\n"))
     assert all(line in rest for line in kept)
     assert len(held(new, "x", zone)) == 2
 
 
 statements = texts.map(lambda text: formats.plain_text(text).strip()).filter(bool)
-entities = st.lists(st.from_regex(r"[^\W_][\w .'&-]{0,15}[^\W_]", fullmatch=True), max_size=3).map(tuple)
+entities = st.lists(
+    st.from_regex(r"[^\W_][\w .'&-]{0,15}[^\W_]", fullmatch=True), max_size=3
+).map(tuple)
 memories = st.builds(
     Fact,
     id=st.just("01KBH2Q0M6T4W2Y0B7C5D9E1FX"),
@@ -317,7 +410,9 @@ memories = st.builds(
     confidence=st.integers(0, 100).map(lambda n: n / 100),
     importance=st.integers(0, 100).map(lambda n: n / 100),
     about=entities,
-    tags=st.lists(st.from_regex(r"[a-z]{1,5}(/[a-z]{1,5})?", fullmatch=True), max_size=3).map(tuple),
+    tags=st.lists(
+        st.from_regex(r"[a-z]{1,5}(/[a-z]{1,5})?", fullmatch=True), max_size=3
+    ).map(tuple),
     source=st.just("") | st.just("2026-11-20-coffee-plans#^t12"),
     origin=st.sampled_from(["", "rules", "model"]),
     pinned=st.booleans(),
@@ -334,16 +429,28 @@ memories = st.builds(
 @examples(100, 1000)
 @given(memories, st.sampled_from(ZONES))
 def test_a_fact_reads_back_from_its_note(fact, zone):
-    """fact_from(emit(fact_keys, fact_body)) is the fact; one that is pinned counts as important (`E4`)."""
-    raw = frontmatter.emit(facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source))
+    """fact_from(emit(fact_keys, fact_body)) is the fact; one that is pinned counts as
+    important (`E4`).
+    """
+    raw = frontmatter.emit(
+        facts.fact_keys(fact, zone), facts.fact_body(fact.text, fact.source)
+    )
     back, problems = facts.fact_from(unproblematic(raw), "facts/x.md", "", zone)
     assert not problems
-    assert replace(back, path="") == (replace(fact, importance=1.0) if fact.pinned else fact)
+    assert replace(back, path="") == (
+        replace(fact, importance=1.0) if fact.pinned else fact
+    )
 
 
 # row: X3
 @examples(80, 700)
-@given(st.dictionaries(st.sampled_from([*facts._NAMES, "tags", "status", "pinned", "source", "id"]), values), bodies)
+@given(
+    st.dictionaries(
+        st.sampled_from([*facts._NAMES, "tags", "status", "pinned", "source", "id"]),
+        values,
+    ),
+    bodies,
+)
 def test_any_value_under_any_key_gives_a_fact_in_range(keys, body):
     """A person may type anything; what is not understood is named and counts as absent."""
     found = unproblematic(frontmatter.emit(keys, f"A statement. {body}"))

@@ -15,7 +15,10 @@ hunter2|swordfish|4821|12|4111 1111 1111 1111|4111111111111111|DE89 3704 0044 05
 sk-|abcdefgh12345678ijkl|AKIA|ABCDEFGH12345678|bearer |eyJhbGciOiJI|.eyJzdWIiOiIx
 -----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----
 """
-PIECES = st.sampled_from([piece for line in SCRAPS.split("\n") for piece in line.split("|")] + ["\n", "\ud800"])
+PIECES = st.sampled_from(
+    [piece for line in SCRAPS.split("\n") for piece in line.split("|")]
+    + ["\n", "\ud800"]
+)
 SLOW = """
 a |x|"|(|1|本|4 |4111 |4111111111111111 |DE89|DE89 |eyJ|eyJaaaaaaaa.|sk-|://:|a://a:|a://a:a@|[redacted: |密码是|pin is
 password|password is |password for |password: x1 |password="a |'password:'|password to a b c |token |token is |key:
@@ -26,7 +29,10 @@ PUMPS = [pump for line in SLOW.strip().split("\n") for pump in line.split("|")]
 
 # row: X11
 @settings(max_examples=400, deadline=None)
-@given(st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=60), st.sampled_from(["redact", "drop"]))
+@given(
+    st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=60),
+    st.sampled_from(["redact", "drop"]),
+)
 def test_redacting_twice_is_redacting_once(text, mode):
     """What was redacted has nothing more to redact."""
     once = redact(text, mode)
@@ -47,7 +53,9 @@ def seconds(text):
 # row: X11
 @pytest.mark.parametrize("pump", PUMPS)
 def test_time_is_linear_in_the_text(pump):
-    """Twice the text takes at most two and a half times the time, on text made to be slow."""
+    """Twice the text takes at most two and a half times the time, on text made to be
+    slow.
+    """
     repeats = 16384 // len(pump)
     ratios = []
     for _ in range(4):
@@ -61,7 +69,10 @@ def test_time_is_linear_in_the_text(pump):
 # row: X11
 def test_an_everyday_turn_takes_less_than_a_millisecond():
     """Two kilobytes of talk, with the words that make the table look twice."""
-    talk = "I told IT that my password was reset and the token is lost, again on 2026-11-20 at 12:30. " * 23
+    talk = (
+        "I told IT that my password was reset and the token is lost, again on 2026-11-20 at 12:30. "
+        * 23
+    )
     redact(talk)
     assert len(talk) >= 2048
     assert statistics.median(seconds(talk) for _ in range(5)) < 0.001

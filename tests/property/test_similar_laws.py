@@ -9,7 +9,21 @@ from engram.core.language.similarity import compared, statement
 from engram.index.stems import stemmed
 
 WORDS = (
-    *("Anna", "Ben", "lives", "in", "Berlin", "Munich", "loves", "hates", "not", "never", "tea", "oat-milk", "really"),
+    *(
+        "Anna",
+        "Ben",
+        "lives",
+        "in",
+        "Berlin",
+        "Munich",
+        "loves",
+        "hates",
+        "not",
+        "never",
+        "tea",
+        "oat-milk",
+        "really",
+    ),
     *(
         "2",
         "three",
@@ -26,7 +40,9 @@ WORDS = (
         "favourite",
     ),
 )
-texts = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join) | st.text(max_size=40)
+texts = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join) | st.text(
+    max_size=40
+)
 RUNS = settings(max_examples=300, deadline=None)
 
 
@@ -61,7 +77,13 @@ def test_what_words_tell_apart_is_never_the_same(one, other):
 
 
 @RUNS
-@given(st.lists(st.sampled_from(WORDS[:14]), min_size=1, max_size=8), st.sampled_from(("walnut", "Oslo", "17")))
+@given(
+    st.lists(st.sampled_from(WORDS[:14]), min_size=1, max_size=8),
+    st.sampled_from(("walnut", "Oslo", "17")),
+)
 def test_a_word_more_is_never_the_same(found, more):
     """Whatever is added may be what matters."""
-    assert compared(taken(" ".join(found)), taken(" ".join([*found, more]))).similarity <= 0.85
+    assert (
+        compared(taken(" ".join(found)), taken(" ".join([*found, more]))).similarity
+        <= 0.85
+    )

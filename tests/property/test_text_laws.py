@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from engram.core.text import content_hash, is_ulid, normalise, slug, ulid, ulid_time
 
-TEXTS = st.text(max_size=80) | st.text(alphabet="aB1 .,:;/+#$-%'\"!?_²½’—()", max_size=30)
+TEXTS = st.text(max_size=80) | st.text(
+    alphabet="aB1 .,:;/+#$-%'\"!?_²½’—()", max_size=30
+)
 SCRIPTS = st.sampled_from("茶咖啡我чайкофeقهوةشايκαφέकफ☕🎉👍🏽한국茶ไทย")
 
 
@@ -23,27 +25,49 @@ def test_normal_form_is_its_own_normal_form(text):
 
 # row: X13
 @settings(max_examples=300, deadline=None)
-@given(st.text(alphabet=SCRIPTS | st.characters(categories=["L", "M", "Nd", "So"]), max_size=20))
+@given(
+    st.text(
+        alphabet=SCRIPTS | st.characters(categories=["L", "M", "Nd", "So"]), max_size=20
+    )
+)
 def test_every_letter_digit_and_symbol_survives(text):
-    """Of any script and of emoji nothing but case and compatibility is lost, and an end of sentence is."""
-    caseless = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    assume(not any(unicodedata.category(sign)[0] == "P" or sign in "ʼ`" for sign in caseless))
-    assert normalise(text + "!?。").replace(" ", "") == (caseless.replace(" ", "") or text + "!?。")
+    """Of any script and of emoji nothing but case and compatibility is lost, and an end
+    of sentence is.
+    """
+    caseless = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", text).casefold()
+    )
+    assume(
+        not any(
+            unicodedata.category(sign)[0] == "P" or sign in "ʼ`" for sign in caseless
+        )
+    )
+    assert normalise(text + "!?。").replace(" ", "") == (
+        caseless.replace(" ", "") or text + "!?。"
+    )
 
 
 # row: C5
 @settings(max_examples=300, deadline=None)
-@given(st.integers(-99999, 99999), st.integers(-99999, 99999), st.sampled_from(["$", "€", ""]))
+@given(
+    st.integers(-99999, 99999),
+    st.integers(-99999, 99999),
+    st.sampled_from(["$", "€", ""]),
+)
 def test_two_numbers_are_two_facts(one, other, unit):
     """Different amounts never share a hash."""
     assume(one != other)
-    assert content_hash(f"rent is {unit}{one / 100:.2f}.") != content_hash(f"rent is {unit}{other / 100:.2f}.")
+    assert content_hash(f"rent is {unit}{one / 100:.2f}.") != content_hash(
+        f"rent is {unit}{other / 100:.2f}."
+    )
 
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.integers(min_value=9, max_value=120))
 def test_slug_is_a_safe_name(text, size):
-    """Never empty, within the bytes, NFC, caseless, only word signs and hyphens, stable."""
+    """Never empty, within the bytes, NFC, caseless, only word signs and hyphens,
+    stable.
+    """
     name = slug(text, size)
     assert name
     assert len(name.encode()) <= max(size, len("note-con") + 1)
@@ -56,7 +80,11 @@ def test_slug_is_a_safe_name(text, size):
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 12, 31), timezones=st.just(UTC)),  # noqa: DTZ001
+    st.datetimes(
+        min_value=datetime(1970, 1, 1),  # noqa: DTZ001
+        max_value=datetime(9999, 12, 31),  # noqa: DTZ001
+        timezones=st.just(UTC),
+    ),
     st.text(max_size=20),
 )
 def test_ulid_round_trips(when, seed):

@@ -22,7 +22,10 @@ MEMORIES = ("01KBH2Q0M6T4W2Y0B7C5D9E1FA", "01KBH2Q0M6T4W2Y0B7C5D9E1FB")
 DEVICES = ("0000000000000001", "0000000000000002", "0000000000000003")
 RUNS = settings(max_examples=30, deadline=None)
 
-times = st.integers(0, 400 * 24).map(lambda hours: START + timedelta(hours=hours)) | st.none()
+times = (
+    st.integers(0, 400 * 24).map(lambda hours: START + timedelta(hours=hours))
+    | st.none()
+)
 shares = st.floats(0, 1, allow_subnormal=False)
 usages = st.builds(
     Usage,
@@ -48,7 +51,9 @@ steps = st.lists(
 
 
 class World:
-    """A vault with three devices that share it at once, as far as they look; `heard` counts what was seen."""
+    """A vault with three devices that share it at once, as far as they look; `heard`
+    counts what was seen.
+    """
 
     def __init__(self, root, share=0.0):
         (root / "engram.toml").write_text("")
@@ -68,7 +73,11 @@ class World:
         usage_log = self.usage_log[device]
         usage = usage_log.of(memory)
         if what == "recall":
-            days = (self.now - usage.last_access).total_seconds() / 86400 if usage.last_access else 0.0
+            days = (
+                (self.now - usage.last_access).total_seconds() / 86400
+                if usage.last_access
+                else 0.0
+            )
             bumped = replace(
                 usage,
                 access=usage.access + 1,
@@ -79,10 +88,20 @@ class World:
                 gap_days=days,
                 gradient=usage.gradient + (0.1 if days > usage.gap_days else -0.05),
             )
-            usage_log.note({memory: replace(bumped, gradient=max(0.1, bumped.gradient))})
+            usage_log.note(
+                {memory: replace(bumped, gradient=max(0.1, bumped.gradient))}
+            )
             self.heard[memory] += 1
         elif what == "confirm":
-            usage_log.note({memory: replace(usage, confirmations=usage.confirmations + 1, evidence_at=self.now)})
+            usage_log.note(
+                {
+                    memory: replace(
+                        usage,
+                        confirmations=usage.confirmations + 1,
+                        evidence_at=self.now,
+                    )
+                }
+            )
         elif what == "flush":
             usage_log.flush()
         elif what == "refresh":
@@ -131,15 +150,21 @@ def test_the_order_of_devices_does_not_matter(seen, random):
 @RUNS
 @given(steps)
 def test_every_use_counts_once_on_every_device(done):
-    """However writing, reading and compaction of three devices fall between the recalls."""
+    """However writing, reading and compaction of three devices fall between the
+    recalls.
+    """
 
     def law(there):
         for step in done:
             there.step(*step)
         there.settled()
         for usage_log in (*there.usage_log.values(), there.fresh()):
-            assert [usage_log.of(memory).access for memory in MEMORIES] == list(there.heard.values())
-            assert there.answers(usage_log) == there.answers(there.usage_log[DEVICES[0]])
+            assert [usage_log.of(memory).access for memory in MEMORIES] == list(
+                there.heard.values()
+            )
+            assert there.answers(usage_log) == there.answers(
+                there.usage_log[DEVICES[0]]
+            )
 
     lived(law)
 
@@ -167,7 +192,9 @@ def test_lines_may_come_in_any_order_and_twice(done, random):
 @RUNS
 @given(steps, st.sampled_from(DEVICES))
 def test_compaction_changes_no_answer(done, device):
-    """Neither what the device that compacts answers, nor what is read anew; a second run changes no byte."""
+    """Neither what the device that compacts answers, nor what is read anew; a second
+    run changes no byte.
+    """
 
     def law(there):
         for step in done:
@@ -187,7 +214,9 @@ def test_compaction_changes_no_answer(done, device):
 @RUNS
 @given(steps, st.integers(0, 2000))
 def test_a_torn_tail_takes_back_the_last_of_it_and_no_more(done, cut):
-    """Whatever the power left of a file answers as one of its states did, and writing goes on."""
+    """Whatever the power left of a file answers as one of its states did, and writing
+    goes on.
+    """
 
     def law(there):
         states = [Usage()]

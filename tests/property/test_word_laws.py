@@ -13,9 +13,13 @@ WORDS = sorted({"quartz", "jazz"}.union(*STOP.values()))
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12))
 def test_the_language_is_that_of_most_words(found):
-    """Each word that tells anything alone counts for every language it is a stop word of; English is first."""
+    """Each word that tells anything alone counts for every language it is a stop word
+    of; English is first.
+    """
     telling = [word for word in found if language([word])]
-    counts = {code: sum(word in stop for word in telling) for code, stop in STOP.items()}
+    counts = {
+        code: sum(word in stop for word in telling) for code, stop in STOP.items()
+    }
     best = max(counts, key=counts.__getitem__)
     assert language(found) == (best if counts[best] else "")
 
@@ -24,7 +28,9 @@ def test_the_language_is_that_of_most_words(found):
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_plain_letters_give_the_words_that_any_script_gives(text):
-    """The short way for ASCII is the long way, taken for a text with one foreign letter behind it."""
+    """The short way for ASCII is the long way, taken for a text with one foreign letter
+    behind it.
+    """
     assert words(f"{text}\n") == words(f"{text}\n ж")[:-1]
 
 
@@ -34,7 +40,11 @@ PARTS = ("5", "10:30", "2026-11-22", "pm", "a.m.", "uhr", "\x1c", "\x1f")
 # row: X13
 # row: X14
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.characters(max_codepoint=127) | st.sampled_from(PARTS), max_size=12).map("".join))
+@given(
+    st.lists(
+        st.characters(max_codepoint=127) | st.sampled_from(PARTS), max_size=12
+    ).map("".join)
+)
 def test_plain_letters_give_the_tokens_that_any_script_gives(text):
     """Dates and times too, whatever control signs stand between them."""
     assert list(tokens(text)) == [found[0].casefold() for found in TOKEN.finditer(text)]

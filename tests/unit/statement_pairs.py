@@ -1,7 +1,7 @@
 """Pairs of statements and what they are to each other, for the lexical scale.
 
-same: one of the two is enough. contradicts: both cannot hold now. related: two facts on one thing.
-unrelated: nothing but the person, or not even that.
+same: one of the two is enough. contradicts: both cannot hold now. related: two facts on
+one thing. unrelated: nothing but the person, or not even that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The backlog: each turn in one state, handed out once, waited for as long as somebody has it."""
+"""The backlog: each turn in one state, handed out once, waited for as long as somebody
+has it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ def queue():
 
 
 def counts(queue):
-    return {name.removesuffix("_turns"): number for name, number in queue.counts().items() if number}
+    return {
+        name.removesuffix("_turns"): number
+        for name, number in queue.counts().items()
+        if number
+    }
 
 
 def test_a_turn_has_one_state_at_a_time(queue):
@@ -66,7 +72,9 @@ def test_turns_that_come_while_others_are_taken_wait_for_themselves(queue):
 
 
 def test_batches_come_in_the_order_they_were_said(queue):
-    """What was parked before what waits, though it comes later into the table, as after a restart."""
+    """What was parked before what waits, though it comes later into the table, as after
+    a restart.
+    """
     queue.add(waiting(3, session="other"), RESTARTED)
     queue.put(Batch(tuple(waiting(1, 2)), RESTARTED), "parked", until=LATER)
     queue.add(waiting(4, level="high"))
@@ -99,7 +107,9 @@ def test_a_flush_of_one_conversation_waits_for_no_other(queue):
     queue.due(NOW, MOST)
     queue.add([*waiting(3), *waiting(4, session="other")])
     assert queue.hurry("s") == {1, 3}
-    assert [(batch.seqs, batch.why) for batch in queue.due(NOW, MOST)] == [((3,), ASKED)]
+    assert [(batch.seqs, batch.why) for batch in queue.due(NOW, MOST)] == [
+        ((3,), ASKED)
+    ]
 
 
 def test_what_somebody_asks_for_is_no_longer_left_over_and_has_a_try(queue):

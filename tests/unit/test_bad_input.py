@@ -1,4 +1,6 @@
-"""The bad-input table of `docs/format.md`: what happens to a note that is not as it should be."""
+"""The bad-input table of `docs/format.md`: what happens to a note that is not as it
+should be.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ BODY = "Anna likes tea.\n"
 
 
 def refused(raw: bytes, code: str, line: int | None = None) -> None:
-    """The note has this problem, nothing in it is believed, and no write of ours touches it."""
+    """The note has this problem, nothing in it is believed, and no write of ours
+    touches it.
+    """
     found = frontmatter.read(raw)
     assert [problem.code for problem in found.problems] == [code]
     assert not found.keys
@@ -28,7 +32,9 @@ def refused(raw: bytes, code: str, line: int | None = None) -> None:
         frontmatter.edit(raw, {"status": "archived"})
     fact, problems = facts.fact_from(found, "facts/a.md", "", ZONE)
     assert fact is None
-    assert [(problem.code, problem.path) for problem in problems] == [(code, "facts/a.md")]
+    assert [(problem.code, problem.path) for problem in problems] == [
+        (code, "facts/a.md")
+    ]
     assert sessions.conversation_from(found, "sessions/a.md", ZONE)[0] is None
 
 
@@ -52,7 +58,9 @@ def test_carriage_returns_are_read_over_and_kept():
     """A line we add ends as the file's lines end."""
     raw = f"---\ncategory: skill\n---\n{BODY}".replace("\n", "\r\n").encode()
     assert frontmatter.read(raw).body == BODY
-    assert frontmatter.edit(raw, {"pinned": True}) == raw.replace(b"skill\r\n", b"skill\r\npinned: true\r\n")
+    assert frontmatter.edit(raw, {"pinned": True}) == raw.replace(
+        b"skill\r\n", b"skill\r\npinned: true\r\n"
+    )
 
 
 def test_front_matter_without_end_is_a_problem():
@@ -69,7 +77,11 @@ def test_a_fence_with_blanks_behind_it_is_a_problem():
 
 def test_a_duplicate_key_is_a_problem():
     """Neither value is believed."""
-    refused(f"---\nstatus: active\nid: x\nstatus: archived\n---\n{BODY}".encode(), "duplicate-key", 4)
+    refused(
+        f"---\nstatus: active\nid: x\nstatus: archived\n---\n{BODY}".encode(),
+        "duplicate-key",
+        4,
+    )
     refused(f"---\nmine:\n  a: 1\n  a: 2\n---\n{BODY}".encode(), "duplicate-key", 4)
 
 
@@ -86,7 +98,13 @@ def test_bytes_that_are_not_utf8_are_a_problem():
 
 def test_an_empty_file_is_no_memory():
     """It may be half saved; there is nothing to believe in it."""
-    for raw in (b"", b"\n\n", b"\xef\xbb\xbf", b"---\n---\n", b"---\ncategory: fact\n---\n\n![[x#^t1]]\n"):
+    for raw in (
+        b"",
+        b"\n\n",
+        b"\xef\xbb\xbf",
+        b"---\n---\n",
+        b"---\ncategory: fact\n---\n\n![[x#^t1]]\n",
+    ):
         found = frontmatter.read(raw)
         assert not found.problems
         fact, problems = facts.fact_from(found, "facts/a.md", "", ZONE)
@@ -98,7 +116,9 @@ def test_deep_nesting_never_reaches_the_parser():
     """50 KB of brackets would overflow libyaml's stack."""
     for opening in ("[", "{", "- ", "? ", "[{", "a: [", "!! ["):
         started = time.process_time()
-        found = frontmatter.read(f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode())
+        found = frontmatter.read(
+            f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode()
+        )
         assert found.problems[0].code in {"too-deep", "bad-yaml", "tag"}
         assert time.process_time() - started < 1
     refused(("---\nx: " + "[" * 17 + "]" * 17 + f"\n---\n{BODY}").encode(), "too-deep")
@@ -113,7 +133,9 @@ def test_too_many_values_never_reach_the_parser():
 def test_long_front_matter_is_a_problem():
     """64 KiB are enough for a note; the limit is in bytes."""
     refused(("---\nx: " + "é" * 33000 + f"\n---\n{BODY}").encode(), "too-long")
-    assert not frontmatter.read(("---\nx: " + "é" * 32000 + f"\n---\n{BODY}").encode()).problems
+    assert not frontmatter.read(
+        ("---\nx: " + "é" * 32000 + f"\n---\n{BODY}").encode()
+    ).problems
 
 
 def test_aliases_and_anchors_are_refused():
@@ -124,7 +146,11 @@ def test_aliases_and_anchors_are_refused():
 
 def test_tags_are_refused():
     """A tag asks a YAML reader to build something."""
-    refused(f"---\nok: 1\na: !!python/object/apply:os.system [id]\n---\n{BODY}".encode(), "tag", 3)
+    refused(
+        f"---\nok: 1\na: !!python/object/apply:os.system [id]\n---\n{BODY}".encode(),
+        "tag",
+        3,
+    )
     refused(f"---\na: !x 1\n---\n{BODY}".encode(), "tag", 2)
 
 
@@ -144,10 +170,20 @@ def test_front_matter_that_is_no_list_of_keys_is_refused():
 def test_unresolved_conflict_markers_are_a_problem():
     """Wherever they stand; seven equal signs under a title are none."""
     ours, theirs = "<<<<<<< HEAD", ">>>>>>> theirs"
-    refused(f"---\nid: x\n---\nAnna\n{ours}\nlikes tea\n=======\nlikes coffee\n{theirs}\n".encode(), "conflict", 5)
-    refused(f"---\n{ours}\nid: x\n=======\nid: y\n{theirs}\n---\n{BODY}".encode(), "conflict", 2)
+    refused(
+        f"---\nid: x\n---\nAnna\n{ours}\nlikes tea\n=======\nlikes coffee\n{theirs}\n".encode(),
+        "conflict",
+        5,
+    )
+    refused(
+        f"---\n{ours}\nid: x\n=======\nid: y\n{theirs}\n---\n{BODY}".encode(),
+        "conflict",
+        2,
+    )
     assert not frontmatter.read(f"Anna\n=======\n\n{BODY}".encode()).problems
-    assert not frontmatter.read(f"> {ours}\n> a\n> =======\n> b\n> {theirs}\n".encode()).problems
+    assert not frontmatter.read(
+        f"> {ours}\n> a\n> =======\n> b\n> {theirs}\n".encode()
+    ).problems
 
 
 def test_a_note_beyond_the_limit_is_not_read():
@@ -160,7 +196,12 @@ def test_a_note_beyond_the_limit_is_not_read():
 def test_a_session_file_with_a_problem_is_not_appended_to():
     """The turns wait; the file is left alone."""
     turn = Turn("1", "s", "user", "hello", datetime(2026, 11, 20, tzinfo=UTC))
-    for raw in (b"---\nsession: [\n---\n", b"no front matter", b"---\nsession: s\n---\n", b"\xff"):
+    for raw in (
+        b"---\nsession: [\n---\n",
+        b"no front matter",
+        b"---\nsession: s\n---\n",
+        b"\xff",
+    ):
         with pytest.raises(ConflictError):
             sessions.append_turns(raw, [FiledTurn(turn, "s", "t1")], ZONE)
 
@@ -228,7 +269,9 @@ FRAMES = [
 # row: X3
 @pytest.mark.parametrize("frame", FRAMES)
 def test_no_malformed_note_stops_reading_or_is_damaged(frame):
-    """Hundreds of odd notes: a value or a problem, quickly; an edit keeps every line or is refused."""
+    """Hundreds of odd notes: a value or a problem, quickly; an edit keeps every line or
+    is refused.
+    """
     assert len(FRAGMENTS) * len(FRAMES) >= 300
     for fragment in FRAGMENTS:
         raw = frame(fragment)
@@ -243,5 +286,8 @@ def test_no_malformed_note_stops_reading_or_is_damaged(frame):
         finally:
             assert time.process_time() - started < 1, fragment[:40]
         newline = b"\r\n" if b"\r\n" in raw else b"\n"
-        assert new.replace(b"zzz: new" + newline, b"") in {raw, b"---" + newline + b"---" + newline + raw}
+        assert new.replace(b"zzz: new" + newline, b"") in {
+            raw,
+            b"---" + newline + b"---" + newline + raw,
+        }
         assert frontmatter.read(new).keys == {**found.keys, "zzz": "new"}

@@ -1,4 +1,6 @@
-"""The rule by which the benchmark of write quality tells right facts from wrong ones, and its corpus."""
+"""The rule by which the benchmark of write quality tells right facts from wrong ones,
+and its corpus.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import pytest
 from benchmarks.bench_write import leaks, met, rows_of
 from benchmarks.write_judge import Filed, near_duplicates, says
 
-TEA = {"id": "tea", "turn": ["s-1", "s-4"], "any": [["@", "tea"]], "not": ["anna"], "category": ["fact"], "when": None}
+TEA = {
+    "id": "tea",
+    "turn": ["s-1", "s-4"],
+    "any": [["@", "tea"]],
+    "not": ["anna"],
+    "category": ["fact"],
+    "when": None,
+}
 TRIP = TEA | {"id": "trip", "any": [["@", "porto"]], "when": "2026-12-04"}
 
 
@@ -50,24 +59,42 @@ def filed(text, **changes):
     ],
 )
 def test_a_wrong_fact_meets_no_golden_one(text, changes):
-    """Other words, another person, a denial, a doubt, other evidence, and days that nobody named."""
+    """Other words, another person, a denial, a doubt, other evidence, and days that
+    nobody named.
+    """
     assert met(filed(text, **changes), [TEA]) == ()
 
 
 # row: X21
 def test_a_right_fact_meets_the_golden_one_in_its_own_words():
-    """Any accepted turn is evidence; the day it was said is no invention, nor is what the turn itself spells out."""
-    assert met(filed("The user likes tea (as of 1 December 2026).", turns=("s-1", "s-4")), [TEA]) == ("tea",)
-    assert met(filed("Tea is what Nora likes.", begins=date(2026, 12, 1)), [TEA]) == ("tea",)
-    assert met(filed("Nora has liked tea since 2019.", said="I like tea since 2019."), [TEA]) == ("tea",)
+    """Any accepted turn is evidence; the day it was said is no invention, nor is what
+    the turn itself spells out.
+    """
+    assert met(
+        filed("The user likes tea (as of 1 December 2026).", turns=("s-1", "s-4")),
+        [TEA],
+    ) == ("tea",)
+    assert met(filed("Tea is what Nora likes.", begins=date(2026, 12, 1)), [TEA]) == (
+        "tea",
+    )
+    assert met(
+        filed("Nora has liked tea since 2019.", said="I like tea since 2019."), [TEA]
+    ) == ("tea",)
 
 
 # row: X21
 def test_a_resolved_date_must_be_the_golden_one():
-    """Saying no date is right, saying another is not, whether in the front matter or in the words."""
-    assert met(filed("Nora travels to Porto on 4 December 2026.", begins=date(2026, 12, 4)), [TRIP])
+    """Saying no date is right, saying another is not, whether in the front matter or in
+    the words.
+    """
+    assert met(
+        filed("Nora travels to Porto on 4 December 2026.", begins=date(2026, 12, 4)),
+        [TRIP],
+    )
     assert met(filed("Nora travels to Porto in December 2026."), [TRIP])
-    assert not met(filed("Nora travels to Porto on Friday.", begins=date(2026, 12, 1)), [TRIP])
+    assert not met(
+        filed("Nora travels to Porto on Friday.", begins=date(2026, 12, 1)), [TRIP]
+    )
     assert not met(filed("Nora travels to Porto on 11 December 2026."), [TRIP])
     assert not met(filed("Nora travels to Porto on 2027-12-04."), [TRIP])
 
@@ -90,18 +117,28 @@ def test_a_resolved_date_must_be_the_golden_one():
     ],
 )
 def test_a_keyword_is_a_whole_word(text, alternative, expected):
-    """Signs that tell two things apart count; a denial counts unless the golden fact allows it."""
+    """Signs that tell two things apart count; a denial counts unless the golden fact
+    allows it.
+    """
     assert says(text, alternative) is expected
 
 
 # row: X21
 def test_statements_with_the_same_words_are_near_duplicates_unless_a_number_a_name_or_a_denial_differs():
     """The day on which a statement was read does not make it another."""
-    same = ["Nora likes old bridges (as of 1 May 2026).", "Nora likes old bridges (as of 2 May 2026)."]
+    same = [
+        "Nora likes old bridges (as of 1 May 2026).",
+        "Nora likes old bridges (as of 2 May 2026).",
+    ]
     assert near_duplicates(same) == [tuple(same)]
     assert near_duplicates(["Nora ran 12 km.", "Nora ran 1.2 km.", "Nora ran."]) == []
     assert near_duplicates(["The tool is in C.", "The tool is in C++."]) == []
-    assert near_duplicates(["Nora met Anna on the old bridge.", "Nora met Theo on the old bridge."]) == []
+    assert (
+        near_duplicates(
+            ["Nora met Anna on the old bridge.", "Nora met Theo on the old bridge."]
+        )
+        == []
+    )
     assert near_duplicates(["Nora eats meat.", "Nora does not eat meat."]) == []
 
 
@@ -111,14 +148,23 @@ def test_a_secret_on_disk_is_seen_in_every_form(tmp_path, lead):
     """As it is, in UTF-16, and in base64 wherever it begins."""
     row = next(row for row in rows_of("never") if "secrets" in row)
     told = f"{lead}{row['secrets'][0]} and more"
-    for place, raw in enumerate((told.encode(), told.encode("utf-16"), base64.b64encode(told.encode()), b"nothing")):
+    for place, raw in enumerate(
+        (
+            told.encode(),
+            told.encode("utf-16"),
+            base64.b64encode(told.encode()),
+            b"nothing",
+        )
+    ):
         (tmp_path / str(place)).write_bytes(raw)
     assert len(list(leaks(tmp_path))) == 3
 
 
 # row: X21
 def test_the_conversation_is_as_large_and_as_mixed_as_promised():
-    """At least 500 turns, in order, of all roles, over the end of a month and of a year."""
+    """At least 500 turns, in order, of all roles, over the end of a month and of a
+    year.
+    """
     turns = rows_of("conversation")
     moments = [datetime.fromisoformat(turn["occurred_at"]) for turn in turns]
     assert len(turns) >= 500
@@ -127,13 +173,37 @@ def test_the_conversation_is_as_large_and_as_mixed_as_promised():
     assert moments[0].year < moments[-1].year
     assert {turn["role"] for turn in turns} == {"user", "assistant", "tool"}
     kinds = Counter(row["kind"] for row in rows_of("never"))
-    needed = ("hedge", "sarcasm", "quoted", "pasted", "code", "log", "list", "lyrics", "role-play", "gossip", "joke")
-    assert all(kinds[kind] for kind in (*needed, "hypothetical", "assistant", "secret", "instruction", "echo"))
+    needed = (
+        "hedge",
+        "sarcasm",
+        "quoted",
+        "pasted",
+        "code",
+        "log",
+        "list",
+        "lyrics",
+        "role-play",
+        "gossip",
+        "joke",
+    )
+    assert all(
+        kinds[kind]
+        for kind in (
+            *needed,
+            "hypothetical",
+            "assistant",
+            "secret",
+            "instruction",
+            "echo",
+        )
+    )
 
 
 # row: X21
 def test_golden_facts_and_replies_speak_of_turns_that_are_there():
-    """A reply without a fault quotes its turn and meets a golden fact, so that its loss is a loss."""
+    """A reply without a fault quotes its turn and meets a golden fact, so that its loss
+    is a loss.
+    """
     turns = {turn["id"]: turn for turn in rows_of("conversation")}
     golden = rows_of("golden")
     assert {turn for row in golden for turn in row["turn"]} <= set(turns)

@@ -7,7 +7,12 @@ from dataclasses import replace
 from engram.maintenance.passes.term_counts import TermCounts
 from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
 
-TEXTS = ("Anna drinks oat milk.", "Anna drinks oat milk in the morning.", "Anna drinks goat milk.", "Ben plays chess.")
+TEXTS = (
+    "Anna drinks oat milk.",
+    "Anna drinks oat milk in the morning.",
+    "Anna drinks goat milk.",
+    "Ben plays chess.",
+)
 
 
 class Counting(NeighbourSearch):
@@ -35,7 +40,10 @@ def follow(one, keeping):
 def told(one, facts):
     """What is near to each active memory, with the versions of the notes left aside."""
     return {
-        fact.text: [(near.fact.text, near.similarity, near.conflict, near.apart) for near in one.near(fact)]
+        fact.text: [
+            (near.fact.text, near.similarity, near.conflict, near.apart)
+            for near in one.near(fact)
+        ]
         for fact in facts
         if fact.status == "active"
     }
@@ -43,7 +51,9 @@ def told(one, facts):
 
 # row: A21
 def test_what_is_near_is_searched_once_and_tells_what_a_new_search_tells(keeping):
-    """Through a note of a person's, an edit, an end and a return; keys alone cost nothing."""
+    """Through a note of a person's, an edit, an end and a return; keys alone cost
+    nothing.
+    """
     names = [keeping.fact(text, days=number + 1) for number, text in enumerate(TEXTS)]
     kept = around(keeping)
     facts, _ = follow(kept, keeping)
@@ -73,15 +83,32 @@ def test_what_is_near_is_searched_once_and_tells_what_a_new_search_tells(keeping
 
 # row: C20
 def test_terms_are_counted_as_memories_come_and_go(keeping):
-    """The same as if all were counted anew, also where a text is gone that nobody knows any more."""
-    facts = [keeping.made(text, days=1) for text in (*TEXTS, "Ana don't like 绿茶, Ben does.")]
+    """The same as if all were counted anew, also where a text is gone that nobody knows
+    any more.
+    """
+    facts = [
+        keeping.made(text, days=1)
+        for text in (*TEXTS, "Ana don't like 绿茶, Ben does.")
+    ]
     tally = TermCounts()
     archived = [replace(fact, status="archived") for fact in facts]
     other = replace(facts[1], text="Anna sold the bicycle.")
-    for some in (facts, [*archived[:2], *facts[2:]], facts, [facts[0], other, *facts[2:]], facts[3:], [], facts):
+    for some in (
+        facts,
+        [*archived[:2], *facts[2:]],
+        facts,
+        [facts[0], other, *facts[2:]],
+        facts[3:],
+        [],
+        facts,
+    ):
         tally.follow(some)
         anew = TermCounts()
         anew.follow(some)
-        assert (tally.counts, tally.spread, tally.memories) == (anew.counts, anew.spread, anew.memories)
+        assert (tally.counts, tally.spread, tally.memories) == (
+            anew.counts,
+            anew.spread,
+            anew.memories,
+        )
         assert all(tally.counts.values())
         assert tally.memories == sum(fact.status == "active" for fact in some)

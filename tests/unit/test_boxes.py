@@ -24,39 +24,71 @@ def at(minutes=0.0, days=0.0):
 
 
 def memory(name, *about, tags=(), category="fact", created=None):
-    return Fact(name, f"Statement {name}.", category=category, about=about, tags=tags, created=created)
+    return Fact(
+        name,
+        f"Statement {name}.",
+        category=category,
+        about=about,
+        tags=tags,
+        created=created,
+    )
 
 
 def batch(names, about=(), minutes=0.0, days=0.0, session="plans"):
     """A batch whose last turn, and whose memories, were said so long after noon."""
     said = at(minutes, days)
-    return boxes.batch(session, None, [memory(name, created=said) for name in names], tuple(about), said)
+    return boxes.batch(
+        session,
+        None,
+        [memory(name, created=said) for name in names],
+        tuple(about),
+        said,
+    )
 
 
 def sealed(*about, days=0.0, session="plans"):
-    return boxes.seal(batch(["m"], about, days=days, session=session), "flush", at(days=days), POLICY)
+    return boxes.seal(
+        batch(["m"], about, days=days, session=session), "flush", at(days=days), POLICY
+    )
 
 
 def woven(held, traces, policy=POLICY):
     """The traces with the box in the one it joins, and that one's id."""
     name = f"{held.opened:%Y-%m-%d}/box-{len(traces)}-{held.opened.timestamp()}"
     trace_id = boxes.weave(held, traces, policy)
-    return traces | {trace_id: boxes.threaded(traces.get(trace_id), trace_id, name, held)}, trace_id
+    return traces | {
+        trace_id: boxes.threaded(traces.get(trace_id), trace_id, name, held)
+    }, trace_id
 
 
 # row: C31
 def test_topics_are_tags_and_names_and_never_the_category():
-    """Two unrelated statements of kind `fact` have no subject in common; the commonest comes first."""
+    """Two unrelated statements of kind `fact` have no subject in common; the commonest
+    comes first.
+    """
     one = memory("1", "Anna", "Müller's  Café", tags=("Travel/Porto",))
     two = memory("2", "ANNA", "Ben")
-    assert boxes.topics([one, two], (), POLICY) == ("anna", "müller's café", "travel/porto", "ben")
-    assert boxes.overlap(boxes.topics([memory("1")], (), POLICY), boxes.topics([memory("2")], (), POLICY)) == 0
+    assert boxes.topics([one, two], (), POLICY) == (
+        "anna",
+        "müller's café",
+        "travel/porto",
+        "ben",
+    )
+    assert (
+        boxes.overlap(
+            boxes.topics([memory("1")], (), POLICY),
+            boxes.topics([memory("2")], (), POLICY),
+        )
+        == 0
+    )
 
 
 # row: C31
 def test_the_owner_and_the_speakers_are_no_topic():
     """They are in everything that is said."""
-    assert boxes.topics([memory("1", "Anna Müller", "Porto")], ("anna  müller",), POLICY) == ("porto",)
+    assert boxes.topics(
+        [memory("1", "Anna Müller", "Porto")], ("anna  müller",), POLICY
+    ) == ("porto",)
 
 
 # row: C31
@@ -64,7 +96,11 @@ def test_a_box_has_sixteen_topics_at_most():
     """From one batch and from many."""
     many = [memory(str(n), f"Name {n}") for n in range(20)]
     assert len(boxes.topics(many, (), POLICY)) == 16
-    box, _ = boxes.append(batch("a", [f"t{n}" for n in range(12)]), batch("b", [f"t{n}" for n in range(20)]), POLICY)
+    box, _ = boxes.append(
+        batch("a", [f"t{n}" for n in range(12)]),
+        batch("b", [f"t{n}" for n in range(20)]),
+        POLICY,
+    )
     assert box.topics == tuple(f"t{n}" for n in range(16))
 
 
@@ -72,11 +108,19 @@ def test_a_box_has_sixteen_topics_at_most():
 def test_the_first_batch_opens_a_box_and_the_next_one_joins():
     """Its id is the same whenever the same batch opens it."""
     box, closed = boxes.append(None, batch("ab", ["anna"]), POLICY)
-    assert (closed, box.memories, box.id) == (None, ("a", "b"), batch("ab", ["anna"]).id)
+    assert (closed, box.memories, box.id) == (
+        None,
+        ("a", "b"),
+        batch("ab", ["anna"]).id,
+    )
     assert is_ulid(box.id)
     assert box.id not in {batch("b", ["anna"]).id, batch("ab", session="other").id}
     box, closed = boxes.append(box, batch("c", ["anna", "porto"], 5), POLICY)
-    assert (closed, box.memories, box.topics) == (None, ("a", "b", "c"), ("anna", "porto"))
+    assert (closed, box.memories, box.topics) == (
+        None,
+        ("a", "b", "c"),
+        ("anna", "porto"),
+    )
     assert (box.opened, box.last) == (at(), at(5))
 
 
@@ -87,7 +131,8 @@ def test_the_first_batch_opens_a_box_and_the_next_one_joins():
         ("ab", "cd", True),
         ("abc", "cde", True),  # 1 of 5
         ("abc", "bcd", False),  # 2 of 4
-        ("abcdefgh", "a", False),  # nothing new: the subject is the same, however little of it is named
+        # nothing new: the subject is the same, however little of it is named
+        ("abcdefgh", "a", False),
         ("ab", "", False),
         ("", "ab", False),
     ],
@@ -97,7 +142,11 @@ def test_another_subject_ends_the_box(has, brings, ends):
     box, closed = boxes.append(batch("m", has), batch("n", brings, 1), POLICY)
     assert bool(closed) is ends
     assert box.memories == (("n",) if ends else ("m", "n"))
-    assert not closed or (closed.why, closed.sealed, closed.memories) == ("topic_shift", at(1), ("m",))
+    assert not closed or (closed.why, closed.sealed, closed.memories) == (
+        "topic_shift",
+        at(1),
+        ("m",),
+    )
 
 
 # row: C31
@@ -106,7 +155,11 @@ def test_a_silence_ends_the_box(minutes, ends):
     """Of 30 minutes or more; it is closed when the 30 minutes were over."""
     box, closed = boxes.append(batch("m", "a"), batch("n", "a", minutes), POLICY)
     assert bool(closed) is ends
-    assert not closed or (closed.why, closed.sealed, box.memories) == ("time_gap", at(30), ("n",))
+    assert not closed or (closed.why, closed.sealed, box.memories) == (
+        "time_gap",
+        at(30),
+        ("n",),
+    )
 
 
 # row: C31
@@ -117,7 +170,11 @@ def test_too_many_memories_join_and_then_close_the_box():
     assert closed is None
     box, closed = boxes.append(box, batch(["y"], "bcd", 60), POLICY)
     assert box is None
-    assert (closed.why, len(closed.memories), closed.memories[-1]) == ("max_memories", 51, "y")
+    assert (closed.why, len(closed.memories), closed.memories[-1]) == (
+        "max_memories",
+        51,
+        "y",
+    )
 
 
 # row: C31
@@ -150,7 +207,9 @@ def test_a_box_of_an_old_conversation_is_closed_on_the_old_day():
 # row: C32
 def test_a_trace_is_named_by_the_topics_of_its_first_box():
     """In whatever order they came up."""
-    assert boxes.weave(sealed("porto", "anna"), {}, POLICY) == boxes.weave(sealed("anna", "porto"), {}, POLICY)
+    assert boxes.weave(sealed("porto", "anna"), {}, POLICY) == boxes.weave(
+        sealed("anna", "porto"), {}, POLICY
+    )
     assert boxes.weave(sealed("anna"), {}, POLICY).startswith("trace-")
     assert len(boxes.weave(sealed("anna"), {}, POLICY)) == len("trace-") + 8
 
@@ -163,29 +222,46 @@ def test_a_box_joins_the_trace_it_resembles_most():
     assert porto != coffee
     assert boxes.weave(sealed("anna", "porto", "sea", days=2), traces, POLICY) == porto
     assert boxes.weave(sealed("coffee", "milk", days=2), traces, POLICY) == coffee
-    assert boxes.weave(sealed("anna", "milk", "porto", "coffee", days=2), traces, POLICY) == coffee
-    assert boxes.weave(sealed("anna", "x", days=2), traces, POLICY) not in traces  # 1 of 3
+    assert (
+        boxes.weave(sealed("anna", "milk", "porto", "coffee", days=2), traces, POLICY)
+        == coffee
+    )
+    # 1 of 3
+    assert boxes.weave(sealed("anna", "x", days=2), traces, POLICY) not in traces
 
 
 # row: C32
-@pytest.mark.parametrize(("days", "joins"), [(7, True), (7.1, False), (-7, True), (-7.1, False)])
+@pytest.mark.parametrize(
+    ("days", "joins"), [(7, True), (7.1, False), (-7, True), (-7.1, False)]
+)
 def test_a_trace_takes_boxes_for_a_week(days, joins):
-    """In the conversation's own time, so that an old one imported late does not join what is said today."""
+    """In the conversation's own time, so that an old one imported late does not join
+    what is said today.
+    """
     traces, trace_id = woven(sealed("anna", "porto"), {})
-    assert (boxes.weave(sealed("anna", "porto", "sea", days=days), traces, POLICY) == trace_id) is joins
+    assert (
+        boxes.weave(sealed("anna", "porto", "sea", days=days), traces, POLICY)
+        == trace_id
+    ) is joins
 
 
 # row: C32
 def test_a_long_trace_goes_on_matching():
-    """Its subject drifts: each box has half of the last one. All topics together would overlap by a tenth."""
+    """Its subject drifts: each box has half of the last one. All topics together would
+    overlap by a tenth.
+    """
     traces = {}
     for n in range(30):
-        traces, trace_id = woven(sealed(f"t{n}", f"t{n + 1}", f"t{n + 2}", days=n), traces)
+        traces, trace_id = woven(
+            sealed(f"t{n}", f"t{n + 1}", f"t{n + 2}", days=n), traces
+        )
     assert len(traces) == 1
     topics = {topic for _, known in traces[trace_id].boxes for topic in known}
     assert boxes.overlap(["t29", "t30", "t31"], topics) < 0.1
-    assert boxes.weave(sealed("t0", "t1", "t2", days=31), traces, POLICY) == trace_id  # as its first box was
-    assert boxes.weave(sealed("t1", "t2", "t3", days=31), traces, POLICY) != trace_id  # long out of the latest five
+    # as its first box was
+    assert boxes.weave(sealed("t0", "t1", "t2", days=31), traces, POLICY) == trace_id
+    # long out of the latest five
+    assert boxes.weave(sealed("t1", "t2", "t3", days=31), traces, POLICY) != trace_id
 
 
 # row: C32
@@ -195,17 +271,28 @@ def test_the_same_box_is_in_a_trace_once_and_the_newest_last():
     for day in (3, 1, 2):
         traces, trace_id = woven(sealed("anna", days=day), traces)
     trace = traces[trace_id]
-    assert [name[:10] for name, _ in trace.boxes] == ["2026-11-21", "2026-11-22", "2026-11-23"]
-    assert boxes.threaded(trace, trace_id, trace.boxes[0][0], sealed("anna", days=1)) == trace
+    assert [name[:10] for name, _ in trace.boxes] == [
+        "2026-11-21",
+        "2026-11-22",
+        "2026-11-23",
+    ]
+    assert (
+        boxes.threaded(trace, trace_id, trace.boxes[0][0], sealed("anna", days=1))
+        == trace
+    )
     assert trace.seen == at(days=3)
 
 
 # row: C32
 def test_a_box_without_topics_is_on_its_conversation():
-    """No box is without a trace, and two nameless ones of two conversations are not thrown together."""
+    """No box is without a trace, and two nameless ones of two conversations are not
+    thrown together.
+    """
     traces, trace_id = woven(sealed(session="Coffee plans"), {})
     assert traces[trace_id].topic == "coffee plans"
-    assert boxes.weave(sealed(session="coffee plans", days=1), traces, POLICY) == trace_id
+    assert (
+        boxes.weave(sealed(session="coffee plans", days=1), traces, POLICY) == trace_id
+    )
     assert boxes.weave(sealed(session="other", days=1), traces, POLICY) != trace_id
 
 
@@ -213,11 +300,18 @@ def test_a_box_without_topics_is_on_its_conversation():
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(0, 30), st.integers(0, 4), st.lists(st.sampled_from("abcdef"), max_size=4)), max_size=12
+        st.tuples(
+            st.integers(0, 30),
+            st.integers(0, 4),
+            st.lists(st.sampled_from("abcdef"), max_size=4),
+        ),
+        max_size=12,
     )
 )
 def test_every_memory_is_in_exactly_one_box(batches):
-    """In the order it came, whatever the subjects and silences; boxes follow each other in time."""
+    """In the order it came, whatever the subjects and silences; boxes follow each other
+    in time.
+    """
     policy = BoxPolicy(memories=5)
     minutes, number, open_box, closed, told = 0, 0, None, [], []
     for gap, size, about in batches:
@@ -225,22 +319,39 @@ def test_every_memory_is_in_exactly_one_box(batches):
         names = [f"m{number + n}" for n in range(size)]
         number += size
         told += names
-        open_box, done = boxes.append(open_box, batch(names, dict.fromkeys(about), minutes), policy)
+        open_box, done = boxes.append(
+            open_box, batch(names, dict.fromkeys(about), minutes), policy
+        )
         closed += [done] if done else []
     every = [*closed, *([open_box] if open_box else [])]
     assert [name for box in every for name in box.memories] == told
-    assert all(box.memories and (box.sealed or box.last) >= box.last >= box.opened for box in every)
-    assert all(one.sealed <= other.opened + timedelta(minutes=30) for one, other in pairwise(every))
+    assert all(
+        box.memories and (box.sealed or box.last) >= box.last >= box.opened
+        for box in every
+    )
+    assert all(
+        one.sealed <= other.opened + timedelta(minutes=30)
+        for one, other in pairwise(every)
+    )
 
 
 # row: C32
 # row: E14
-@pytest.mark.parametrize(("first", "second"), [("Kapitän", "Smutje"), ("Kapitän", None), (None, "Kapitän")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("Kapitän", "Smutje"), ("Kapitän", None), (None, "Kapitän")]
+)
 def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
-    """What one tells of a subject stays out of the other's thread, and out of everybody's."""
+    """What one tells of a subject stays out of the other's thread, and out of
+    everybody's.
+    """
     box = sealed("anna", "porto")
     traces, one = woven(replace(box, persona=first), {})
     traces, other = woven(replace(box, persona=second), traces)
     assert one != other
     assert [traces[one].persona, traces[other].persona] == [first, second]
-    assert boxes.weave(replace(sealed("anna", "porto", days=1), persona=first), traces, POLICY) == one
+    assert (
+        boxes.weave(
+            replace(sealed("anna", "porto", days=1), persona=first), traces, POLICY
+        )
+        == one
+    )

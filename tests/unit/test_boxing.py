@@ -1,4 +1,6 @@
-"""From filed memories to box and trace notes in a real vault: when, in which order, and doing it twice."""
+"""From filed memories to box and trace notes in a real vault: when, in which order, and
+doing it twice.
+"""
 
 from __future__ import annotations
 
@@ -39,26 +41,54 @@ class Bench:
 
     def again(self) -> None:
         self.faults: dict[str, str] = {}
-        self.box_writer = BoxWriter(Vault(self.settings.vault), self.index, self.settings, self.faults)
+        self.box_writer = BoxWriter(
+            Vault(self.settings.vault), self.index, self.settings, self.faults
+        )
 
     def facts(self, names, about=(), minutes=0.0):
         """The facts with these names, in the vault; the same ones when asked for again."""
         said = NOON + timedelta(minutes=minutes)
         made = []
         for name in names:
-            fact = Fact(ulid(said, name), f"Statement {name}.", created=said, about=tuple(about), status="active")
+            fact = Fact(
+                ulid(said, name),
+                f"Statement {name}.",
+                created=said,
+                about=tuple(about),
+                status="active",
+            )
             if self.index.fact(fact.id) is None:
-                path = facts.fact_path(fact, self.settings.zone, taken=self.vault.exists)
-                change = Create(path, facts.fact_keys(fact, self.settings.zone), facts.fact_body(fact.text), "test")
+                path = facts.fact_path(
+                    fact, self.settings.zone, taken=self.vault.exists
+                )
+                change = Create(
+                    path,
+                    facts.fact_keys(fact, self.settings.zone),
+                    facts.fact_body(fact.text),
+                    "test",
+                )
                 self.index.wrote(self.vault.apply([change]))
             made.append(fact)
         return made
 
-    def add(self, names, about=(), minutes=0.0, session="plans", later=0.0, people=(), persona=None):
-        """File a batch said so long after noon, by a clock that shows `later` minutes more."""
+    def add(
+        self,
+        names,
+        about=(),
+        minutes=0.0,
+        session="plans",
+        later=0.0,
+        people=(),
+        persona=None,
+    ):
+        """File a batch said so long after noon, by a clock that shows `later` minutes
+        more.
+        """
         said = NOON + timedelta(minutes=minutes)
         made = self.facts(names, about, minutes)
-        return self.box_writer.add(session, persona, [(made, said)], said + timedelta(minutes=later), people)
+        return self.box_writer.add(
+            session, persona, [(made, said)], said + timedelta(minutes=later), people
+        )
 
     def notes(self, folder):
         return sorted((self.settings.vault / folder).rglob("*.md"))
@@ -76,8 +106,15 @@ class Bench:
 
     def tree(self):
         """All files of boxes and traces, state included, with their bytes."""
-        paths = [path for path in self.settings.vault.rglob("*") if path.is_file() and "facts" not in path.parts]
-        return {path.relative_to(self.settings.vault).as_posix(): path.read_bytes() for path in paths}
+        paths = [
+            path
+            for path in self.settings.vault.rglob("*")
+            if path.is_file() and "facts" not in path.parts
+        ]
+        return {
+            path.relative_to(self.settings.vault).as_posix(): path.read_bytes()
+            for path in paths
+        }
 
 
 @pytest.fixture
@@ -88,13 +125,19 @@ def bench(settings):
 
 
 def links(body):
-    return [line[4:].partition("]]")[0] for line in body.split("\n") if line.startswith("- [[")]
+    return [
+        line[4:].partition("]]")[0]
+        for line in body.split("\n")
+        if line.startswith("- [[")
+    ]
 
 
 # row: C31
 # row: C32
 def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
-    """Two stretches on Porto with one on tea between them: three boxes, two traces, linked both ways."""
+    """Two stretches on Porto with one on tea between them: three boxes, two traces,
+    linked both ways.
+    """
     assert bench.add("ab", ["Porto", "Anna"]) == []
     assert bench.notes("boxes") == []
     (closed,) = bench.add("c", ["tea", "milk"], 5)
@@ -102,11 +145,21 @@ def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
     bench.add("d", ["Porto", "Anna", "sea"], 10)
     bench.box_writer.flush(NOON + timedelta(minutes=11))
     boxes, traces = bench.read("boxes"), bench.read("traces")
-    assert Counter(box.keys["end_reason"] for box in boxes) == {"topic_shift": 2, "flush": 1}
+    assert Counter(box.keys["end_reason"] for box in boxes) == {
+        "topic_shift": 2,
+        "flush": 1,
+    }
     assert len(traces) == 2
-    names = {path.stem for folder in ("boxes", "traces", "facts") for path in bench.notes(folder)}
+    names = {
+        path.stem
+        for folder in ("boxes", "traces", "facts")
+        for path in bench.notes(folder)
+    }
     assert {stem for one in (*boxes, *traces) for stem in links(one.body)} <= names
-    stems = {path.stem: trace for path, trace in zip(bench.notes("traces"), traces, strict=True)}
+    stems = {
+        path.stem: trace
+        for path, trace in zip(bench.notes("traces"), traces, strict=True)
+    }
     for path, box in zip(bench.notes("boxes"), boxes, strict=True):
         assert path.stem in links(stems[box.keys["trace"][2:-2]].body)
     porto = next(trace for trace in traces if "sea" in trace.keys["topics"])
@@ -155,7 +208,9 @@ def test_a_silent_box_is_closed_when_its_time_has_come(bench):
 def test_speakers_are_in_no_box_as_a_topic(bench):
     """They are in everything that is said, and would tie all of it together."""
     bench.add("a", ["Caroline", "Porto"], people=["Caroline"])
-    assert bench.add("b", ["Caroline", "tea"], 1, people=["Caroline"])[0].topics == ("porto",)
+    assert bench.add("b", ["Caroline", "tea"], 1, people=["Caroline"])[0].topics == (
+        "porto",
+    )
 
 
 # row: C31
@@ -178,7 +233,9 @@ def test_filing_a_batch_again_changes_no_byte(bench):
 
 # row: C31
 def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
-    """Whether it is another subject that closes it or somebody who asks; with one of two left it stands."""
+    """Whether it is another subject that closes it or somebody who asks; with one of
+    two left it stands.
+    """
     for names, gone in (("ab", "ab"), ("cd", "d"), ("e", "e")):
         bench.add(names, [names])
         for fact in bench.facts(gone, [names]):
@@ -186,7 +243,9 @@ def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
             (bench.settings.vault / path).unlink()
             bench.index.wrote({path: b""})
     bench.box_writer.flush(NOON)
-    assert [links(box.body) for box in bench.read()] == [["fact-statement-c-" + content_hash("Statement c.")[:8]]]
+    assert [links(box.body) for box in bench.read()] == [
+        ["fact-statement-c-" + content_hash("Statement c.")[:8]]
+    ]
     assert len(bench.read("traces")) == 1
     assert [len(held.box.memories) for held in bench.held()] == [2]
 
@@ -217,7 +276,9 @@ def test_traces_are_whole_though_their_file_is_written_seldom(bench):
 
 
 # row: C32
-@pytest.mark.parametrize("spoil", [lambda path: path.unlink(), lambda path: path.write_text("<<<<<<< mine")])
+@pytest.mark.parametrize(
+    "spoil", [lambda path: path.unlink(), lambda path: path.write_text("<<<<<<< mine")]
+)
 def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
     """The file of state is derived."""
     for n, about in enumerate(["Porto", "tea", "Porto", "tea", "sea"]):
@@ -235,7 +296,10 @@ def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
     assert len(bench.notes("traces")) == 3
     (bench.settings.vault / "boxes" / "mine.md").write_text("A note of my own.")
     (bench.settings.vault / "boxes" / "link.md").symlink_to("/etc/hostname")
-    assert forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone)) == path.read_bytes()
+    assert (
+        forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone))
+        == path.read_bytes()
+    )
 
 
 # row: C32
@@ -268,7 +332,9 @@ def test_damaged_open_boxes_are_reported_and_begun_anew(bench):
 
 
 # row: C31
-def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(bench, monkeypatch):
+def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(
+    bench, monkeypatch
+):
     """Whoever starts then is told, and tries again."""
     bench.add("a", ["Porto"])
 
@@ -288,9 +354,13 @@ def test_a_disk_that_refuses_to_be_read_does_not_empty_the_open_boxes(bench, mon
 
 
 # row: C32
-@pytest.mark.parametrize("spoil", [lambda path: path.unlink(), lambda path: path.write_text("{")])
+@pytest.mark.parametrize(
+    "spoil", [lambda path: path.unlink(), lambda path: path.write_text("{")]
+)
 def test_a_trace_keeps_its_latest_boxes_where_the_open_ones_are_lost(bench, spoil):
-    """The list of traces is written seldom; its latest boxes stand beside the open ones, and in their notes."""
+    """The list of traces is written seldom; its latest boxes stand beside the open
+    ones, and in their notes.
+    """
     bench.add("a", ["Porto"])
     bench.box_writer.flush(NOON)
     bench.box_writer.save()
@@ -391,7 +461,9 @@ class Killed(BaseException):
 
 
 class Dying(syscalls.Syscalls):
-    """A process that dies at its `left`-th write or change of a name, before or after it."""
+    """A process that dies at its `left`-th write or change of a name, before or after
+    it.
+    """
 
     def __init__(self, left, *, after) -> None:
         self.left = left
@@ -431,7 +503,9 @@ class Refusing(Dying):
 
 # row: C31
 def test_what_the_disk_refuses_is_done_later(bench, monkeypatch):
-    """Before the decision the batch is refused; behind it the fault is told, and nothing is lost or done twice."""
+    """Before the decision the batch is refused; behind it the fault is told, and
+    nothing is lost or done twice.
+    """
     refused = told = 0
     for left in range(1, 100):
         disk = Refusing(left, after=False)
@@ -446,7 +520,11 @@ def test_what_the_disk_refuses_is_done_later(bench, monkeypatch):
                 refused += 1
             else:
                 told += bool(bench.faults)
-                assert bench.faults or disk.left > 0 or len(bench.notes("boxes")) == before + 1
+                assert (
+                    bench.faults
+                    or disk.left > 0
+                    or len(bench.notes("boxes")) == before + 1
+                )
         bench.add("ab", ["Porto", str(left)], left * 60)
         bench.box_writer.flush(NOON + timedelta(minutes=left * 60))
         assert bench.faults == {}
@@ -460,7 +538,9 @@ def test_what_the_disk_refuses_is_done_later(bench, monkeypatch):
 # row: C31
 # row: C32
 @pytest.mark.parametrize("after", [False, True])
-def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(settings, monkeypatch, after):
+def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(
+    settings, monkeypatch, after
+):
     """The tree is then what it would have been without the crash, byte for byte."""
     small = replace(settings.policy, boxes=replace(settings.policy.boxes, memories=3))
     bench = Bench(replace(settings, policy=small))
@@ -502,7 +582,11 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(settings, monkeypa
 
 
 # row: C31
-@examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(
         st.tuples(
@@ -530,12 +614,20 @@ def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
         elif deed == "due":
             bench.box_writer.seal_due(now)
         else:
-            made = [fact for n in sorted(numbers) for fact in bench.facts([f"{session}{n}"], ["abcd"[n % 4]], n)]
+            made = [
+                fact
+                for n in sorted(numbers)
+                for fact in bench.facts([f"{session}{n}"], ["abcd"[n % 4]], n)
+            ]
             bench.box_writer.add(session, None, [(made, now)], now)
             told |= {(session, fact.id) for fact in made}
     bench.box_writer.flush(NOON + timedelta(minutes=minutes))
-    stems = {(session, Path(bench.index.fact(fact).path).stem) for session, fact in told}
-    listed = Counter((box.keys["session"], stem) for box in bench.read() for stem in links(box.body))
+    stems = {
+        (session, Path(bench.index.fact(fact).path).stem) for session, fact in told
+    }
+    listed = Counter(
+        (box.keys["session"], stem) for box in bench.read() for stem in links(box.body)
+    )
     assert listed == Counter(stems)
     assert {stem for one in bench.read("traces") for stem in links(one.body)} == {
         path.stem for path in bench.notes("boxes")
@@ -555,4 +647,7 @@ def test_a_private_box_and_another_ones_are_on_two_traces(bench):
     assert {trace.keys.get("persona") for trace in traces} == {*personas}
     bench.box_writer.save()
     held = bench.settings.vault / "state" / "traces.json"
-    assert forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone)) == held.read_bytes()
+    assert (
+        forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone))
+        == held.read_bytes()
+    )

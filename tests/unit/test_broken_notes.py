@@ -1,4 +1,6 @@
-"""A note whose front matter broke: its words as they stand, under its last good keys, or for the owner alone."""
+"""A note whose front matter broke: its words as they stand, under its last good keys,
+or for the owner alone.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ GOOD = (
 BREAKS = {
     "a tab": ("status: active", "\tstatus: active", "bad-yaml"),
     "an open bracket": ("status: active", "status: [active", "bad-yaml"),
-    "a key twice": ("status: active", "status: active\nstatus: active", "duplicate-key"),
+    "a key twice": (
+        "status: active",
+        "status: active\nstatus: active",
+        "duplicate-key",
+    ),
     "no closing fence": ("luna\n---\n", "luna\n", "no-fence-end"),
     "no opening fence": ("---\nid:", "id:", "no-fence"),
     "no fence": None,
@@ -27,10 +33,18 @@ BREAKS = {
     "typographic dashes": ("---\nid:", "—\nid:", "no-fence"),
     "blanks behind the fence": ("---\nid:", "--- \nid:", "fence"),
     "too long": ("status: active", f"mine: {'x' * 70_000}\nstatus: active", "too-long"),
-    "too deep": ("status: active", f"mine: {'[' * 20}{']' * 20}\nstatus: active", "too-deep"),
+    "too deep": (
+        "status: active",
+        f"mine: {'[' * 20}{']' * 20}\nstatus: active",
+        "too-deep",
+    ),
     "a tag": ("status: active", "status: !!str active", "tag"),
     "an alias": ("status: active", "status: &a active", "alias"),
-    "a merge": ("status: active", "<<<<<<< HEAD\nstatus: active\n=======\nstatus: archived\n>>>>>>> other", "conflict"),
+    "a merge": (
+        "status: active",
+        "<<<<<<< HEAD\nstatus: active\n=======\nstatus: archived\n>>>>>>> other",
+        "conflict",
+    ),
     "letters of another encoding": ("Anna", "Ren\udce9", "not-utf-8"),
 }
 
@@ -41,7 +55,9 @@ def broken(name):
         return GOOD.replace("---\n", "").replace("tea", "milk").encode(), "no-fence"
     old, new, code = BREAKS[name]
     assert old in GOOD
-    return GOOD.replace(old, new, 1).replace("tea", "milk").encode("utf-8", "surrogateescape"), code
+    return GOOD.replace(old, new, 1).replace("tea", "milk").encode(
+        "utf-8", "surrogateescape"
+    ), code
 
 
 @pytest.fixture
@@ -58,12 +74,20 @@ def told(memory, query="what does Anna drink, milk or tea?", standing="chat", **
 
 def log(memory):
     path = memory.settings.vault / "state" / "memory-actions.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(memory, settings, note, name):
-    """It keeps id, persona and category; it is mended without a trace but the change of its words."""
+def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(
+    memory, settings, note, name
+):
+    """It keeps id, persona and category; it is mended without a trace but the change of
+    its words.
+    """
     memory.rescan(None)
     raw, code = broken(name)
     note.write_bytes(raw)
@@ -73,11 +97,20 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(memory, s
         assert hit["text"].endswith("drinks milk.")
         assert hit["category"] == "preference"
         assert "shown with its last good keys" in hit["fault"]
-        assert hit["fault"] in memory.call("recall", {"query": "Anna drinks", "persona": "luna"})["text"]
+        assert (
+            hit["fault"]
+            in memory.call("recall", {"query": "Anna drinks", "persona": "luna"})[
+                "text"
+            ]
+        )
         assert told(memory) == []
         assert told(memory, standing=trust.OWNER) == []
         memory.rescan(None)
-    assert [one["code"] for one in memory.call("doctor", {})["findings"] if one["code"] != "merge-markers"] == [code]
+    assert [
+        one["code"]
+        for one in memory.call("doctor", {})["findings"]
+        if one["code"] != "merge-markers"
+    ] == [code]
     for cadence in ("light", "nightly", "weekly"):
         assert memory.call("consolidate", {"cadence": cadence})["failures"] == {}
     assert note.read_bytes() == raw
@@ -87,11 +120,14 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(memory, s
     assert (hit["key"], hit["text"], hit["fault"]) == (ID, "Anna drinks milk.", "")
     assert memory.vault.tombstones() == set()
     edits = [row["action"] for row in log(memory) if row["memory"] == ID]
-    assert edits == ["edit"] * (2 if name == "letters of another encoding" else 1)  # there the name changed too
+    # there the name changed too
+    assert edits == ["edit"] * (2 if name == "letters of another encoding" else 1)
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_without_last_good_keys_a_broken_note_is_the_owners(opened, settings, note, name):
+def test_without_last_good_keys_a_broken_note_is_the_owners(
+    opened, settings, note, name
+):
     """A vault read for the first time: nobody knows whose the note is."""
     raw, _ = broken(name)
     note.write_bytes(raw)
@@ -115,7 +151,9 @@ def test_without_last_good_keys_a_broken_note_is_the_owners(opened, settings, no
     assert log(memory) == []
 
 
-def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(memory, note):
+def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(
+    memory, note
+):
     """They stand in the catalogue, which is derived; usage goes by the id and is kept."""
     memory.rescan(None)
     told(memory, persona="luna")
@@ -129,7 +167,8 @@ def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(m
     memory.rescan(None)
     assert memory.call("show", {"id": ID})["usage"]["access"] == used
     assert memory.vault.tombstones() == set()
-    assert [row["action"] for row in log(memory)] == ["edit"]  # of the time before the rebuild: tea became milk
+    # of the time before the rebuild: tea became milk
+    assert [row["action"] for row in log(memory)] == ["edit"]
 
 
 def test_a_broken_note_may_be_moved_and_deleted(memory, settings, note):
@@ -141,11 +180,15 @@ def test_a_broken_note_may_be_moved_and_deleted(memory, settings, note):
     moved.parent.mkdir()
     note.rename(moved)
     memory.rescan(None)
-    assert [(hit["key"], hit["path"]) for hit in told(memory, persona="luna")] == [(ID, "facts/2026-11-02/mine.md")]
+    assert [(hit["key"], hit["path"]) for hit in told(memory, persona="luna")] == [
+        (ID, "facts/2026-11-02/mine.md")
+    ]
     assert memory.vault.tombstones() == set()
 
 
-def test_a_forgotten_statement_is_not_told_because_its_note_broke(opened, memory, settings, note):
+def test_a_forgotten_statement_is_not_told_because_its_note_broke(
+    opened, memory, settings, note
+):
     """With its keys its status is lost; the tombstone is not."""
     note.write_text(GOOD.replace("persona: luna\n", ""))
     memory.rescan(None)
@@ -157,9 +200,13 @@ def test_a_forgotten_statement_is_not_told_because_its_note_broke(opened, memory
     assert told(memory, standing=trust.OWNER) == []
 
 
-@pytest.mark.parametrize("raw", [b"", b"\0" * 300, GOOD.encode() + b"\0", b"---\nid: x\n---\n"])
+@pytest.mark.parametrize(
+    "raw", [b"", b"\0" * 300, GOOD.encode() + b"\0", b"---\nid: x\n---\n"]
+)
 def test_a_file_without_text_says_nothing_and_is_mended_whole(memory, note, raw):
-    """Emptied, full of zeros, without a statement: the old sentence is not told, nor is the memory lost."""
+    """Emptied, full of zeros, without a statement: the old sentence is not told, nor is
+    the memory lost.
+    """
     memory.rescan(None)
     note.write_bytes(raw)
     for _ in range(2):
@@ -173,10 +220,24 @@ def test_a_file_without_text_says_nothing_and_is_mended_whole(memory, note, raw)
     assert log(memory) == []
 
 
-def test_a_session_file_keeps_its_persona_and_says_its_turns_as_they_stand(memory, settings):
-    """A broken conversation stays its persona's; without last good keys it is the owner's."""
+def test_a_session_file_keeps_its_persona_and_says_its_turns_as_they_stand(
+    memory, settings
+):
+    """A broken conversation stays its persona's; without last good keys it is the
+    owner's.
+    """
     memory.call(
-        "observe", {"turns": [{"text": "The lighthouse is red.", "session": "s", "persona": "luna", "id": "a"}]}
+        "observe",
+        {
+            "turns": [
+                {
+                    "text": "The lighthouse is red.",
+                    "session": "s",
+                    "persona": "luna",
+                    "id": "a",
+                }
+            ]
+        },
     )
     memory.call("flush", {})
     (path,) = settings.vault.glob("sessions/*/*.md")
@@ -190,9 +251,10 @@ def test_a_session_file_keeps_its_persona_and_says_its_turns_as_they_stand(memor
         memory.rescan(None)
     path.write_text(good)
     memory.rescan(None)
-    assert [hit["text"] for hit in told(memory, "lighthouse", persona="luna", kinds=["turn"])] == [
-        "The lighthouse is red."
-    ]
+    assert [
+        hit["text"]
+        for hit in told(memory, "lighthouse", persona="luna", kinds=["turn"])
+    ] == ["The lighthouse is red."]
     path.write_text(good.replace("session:", "\tsession:"))
     memory.call("reindex", {})
     assert told(memory, "lighthouse", persona="luna", kinds=["turn", "note"]) == []
@@ -200,10 +262,17 @@ def test_a_session_file_keeps_its_persona_and_says_its_turns_as_they_stand(memor
     assert "only the owner sees it" in hit["fault"]
 
 
-def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(memory, settings, clock):
+def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
+    memory, settings, clock
+):
     """No summary, no turn; once it is mended, the conversation goes on in it."""
     for number in range(6):
-        turn = {"text": f"The lighthouse has {number} steps.", "session": "s", "persona": "luna", "id": f"a{number}"}
+        turn = {
+            "text": f"The lighthouse has {number} steps.",
+            "session": "s",
+            "persona": "luna",
+            "id": f"a{number}",
+        }
         memory.call("observe", {"turns": [turn]})
     memory.call("flush", {})
     (path,) = settings.vault.glob("sessions/*/*.md")
@@ -211,35 +280,58 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(m
     path.write_text(good.replace("session:", "\tsession:"))
     memory.rescan(None)
     held = path.read_bytes()
-    memory.call("observe", {"turns": [{"text": "The harbour is wide.", "session": "s", "persona": "luna", "id": "b"}]})
+    memory.call(
+        "observe",
+        {
+            "turns": [
+                {
+                    "text": "The harbour is wide.",
+                    "session": "s",
+                    "persona": "luna",
+                    "id": "b",
+                }
+            ]
+        },
+    )
     memory.call("flush", {})
     clock.advance(hours=2)
     for cadence in ("light", "nightly", "weekly"):
         assert memory.call("consolidate", {"cadence": cadence})["failures"] == {}
     assert path.read_bytes() == held
-    assert "The harbour is wide." in [hit["text"] for hit in told(memory, "harbour", persona="luna")]
+    assert "The harbour is wide." in [
+        hit["text"] for hit in told(memory, "harbour", persona="luna")
+    ]
     path.write_text(good)
     memory.rescan(None)
     memory.call("flush", {})
-    assert "The harbour is wide." in "".join(one.read_text() for one in settings.vault.glob("sessions/*/*.md"))
+    assert "The harbour is wide." in "".join(
+        one.read_text() for one in settings.vault.glob("sessions/*/*.md")
+    )
     assert memory.call("status", {})["parked_turns"] == 0
 
 
 def test_crlf_and_a_byte_order_mark_break_nothing(memory, note):
     """Windows editors; and with them a broken key is broken all the same."""
     memory.rescan(None)
-    note.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("tea", "milk").replace("\n", "\r\n").encode())
+    note.write_bytes(
+        b"\xef\xbb\xbf" + GOOD.replace("tea", "milk").replace("\n", "\r\n").encode()
+    )
     memory.rescan(None)
     (hit,) = told(memory, persona="luna")
     assert (hit["text"], hit["fault"]) == ("Anna drinks milk.", "")
-    note.write_bytes(b"\xef\xbb\xbf" + broken("a tab")[0].replace(b"\n", b"\r\n").replace(b"milk", b"juice"))
+    note.write_bytes(
+        b"\xef\xbb\xbf"
+        + broken("a tab")[0].replace(b"\n", b"\r\n").replace(b"milk", b"juice")
+    )
     memory.rescan(None)
     (hit,) = told(memory, persona="luna")
     assert hit["text"] == "Anna drinks juice."
     assert hit["fault"]
 
 
-def test_what_a_person_asks_for_on_a_broken_note_is_refused_with_what_to_do(memory, note):
+def test_what_a_person_asks_for_on_a_broken_note_is_refused_with_what_to_do(
+    memory, note
+):
     """Not half done, and not written into a file that nobody understands."""
     note.write_text(GOOD.replace("persona: luna\n", ""))
     memory.rescan(None)
@@ -253,7 +345,11 @@ def test_what_a_person_asks_for_on_a_broken_note_is_refused_with_what_to_do(memo
 
 def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note):
     """The statement is known; that its note cannot be written holds no batch up."""
-    note.write_text(GOOD.replace("persona: luna\n", "").replace("Anna drinks tea.", "My sister Anna drinks green tea."))
+    note.write_text(
+        GOOD.replace("persona: luna\n", "").replace(
+            "Anna drinks tea.", "My sister Anna drinks green tea."
+        )
+    )
     memory.rescan(None)
     note.write_bytes(note.read_bytes().replace(b"status:", b"\tstatus:"))
     memory.rescan(None)
@@ -269,21 +365,32 @@ def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note)
         memory.call("flush", {})
     assert memory.call("status", {})["parked_turns"] == 0
     assert memory.faults == {}
-    assert all(one["code"] == "bad-yaml" for one in memory.call("doctor", {})["findings"])
+    assert all(
+        one["code"] == "bad-yaml" for one in memory.call("doctor", {})["findings"]
+    )
 
 
 def test_what_somebody_asks_to_keep_is_kept_though_its_note_broke(memory):
-    """The statement is known and the note stays as it is, which the answer tells; a pin is refused."""
-    memory.call("observe", {"turns": [{"text": "I decided to buy the boat Amastone.", "session": "s"}]})
+    """The statement is known and the note stays as it is, which the answer tells; a pin
+    is refused.
+    """
+    memory.call(
+        "observe",
+        {"turns": [{"text": "I decided to buy the boat Amastone.", "session": "s"}]},
+    )
     memory.call("flush", {})
-    ((known, path),) = {(hit["id"], hit["path"]) for hit in told(memory, "which boat?", kinds=["fact"])}
+    ((known, path),) = {
+        (hit["id"], hit["path"]) for hit in told(memory, "which boat?", kinds=["fact"])
+    }
     note = memory.settings.vault / path
     raw = note.read_bytes().replace(b"status:", b"\tstatus:")
     note.write_bytes(raw)
     statement = memory.index.find(known).text
     answer = memory.call("remember", {"text": statement})
     assert (answer["id"], answer["verdict"]) == (known, "confirmed")
-    assert f"{path} was not changed: the front matter is not valid YAML" in answer["why"]
+    assert (
+        f"{path} was not changed: the front matter is not valid YAML" in answer["why"]
+    )
     assert note.read_bytes() == raw
     with pytest.raises(ConflictError, match="YAML"):
         memory.call("remember", {"text": statement, "pinned": True})
@@ -291,7 +398,9 @@ def test_what_somebody_asks_to_keep_is_kept_though_its_note_broke(memory):
 
 # row: X8
 @pytest.mark.parametrize("looked", [False, True])
-def test_a_broken_note_that_says_the_same_does_not_hold_up_what_is_restored(memory, clock, looked):
+def test_a_broken_note_that_says_the_same_does_not_hold_up_what_is_restored(
+    memory, clock, looked
+):
     """The memory comes back itself beside the broken note, which is left as it stands."""
     first = memory.call("remember", {"text": "Anna drinks tea."})
     memory.call("forget", {"id": first["id"]})
@@ -302,8 +411,13 @@ def test_a_broken_note_that_says_the_same_does_not_hold_up_what_is_restored(memo
     path.write_bytes(raw)
     if looked:
         memory.rescan(None)
-    assert memory.call("update", {"id": first["id"], "status": "active"})["id"] == first["id"]
-    assert first["id"] in {hit["id"] for hit in told(memory, "what does Anna drink?", kinds=["fact"])}
+    assert (
+        memory.call("update", {"id": first["id"], "status": "active"})["id"]
+        == first["id"]
+    )
+    assert first["id"] in {
+        hit["id"] for hit in told(memory, "what does Anna drink?", kinds=["fact"])
+    }
     assert memory.call("consolidate", {"cadence": "nightly"})["failures"] == {}
     assert path.read_bytes() == raw
 

@@ -15,10 +15,15 @@ POLICY = BufferPolicy()
 
 
 def waiting(*levels, minutes=0.0):
-    """Turns with these signals; the first has waited so long, the others have just come."""
+    """Turns with these signals; the first has waited so long, the others have just
+    come.
+    """
     turn = FiledTurn(Turn("1", "s", "user", "words", NOW), "note", "t1")
     ages = [minutes, *[0.0] * len(levels)]
-    return [Waiting(n, turn, level, NOW - timedelta(minutes=ages[n])) for n, level in enumerate(levels)]
+    return [
+        Waiting(n, turn, level, NOW - timedelta(minutes=ages[n]))
+        for n, level in enumerate(levels)
+    ]
 
 
 # row: C2

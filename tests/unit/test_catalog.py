@@ -40,10 +40,17 @@ class Clock:
 
 
 class World:
-    """A vault, its catalogue and a clock; files written here are old enough to be trusted."""
+    """A vault, its catalogue and a clock; files written here are old enough to be
+    trusted.
+    """
 
     def __init__(self, folder, policy=POLICY):
-        self.root, self.cache, self.policy, self.clock = folder / "vault", folder / "cache", policy, Clock()
+        self.root, self.cache, self.policy, self.clock = (
+            folder / "vault",
+            folder / "cache",
+            policy,
+            Clock(),
+        )
         self.root.mkdir()
         self.catalog = self.open()
         self.written = 0
@@ -62,9 +69,16 @@ class World:
 
     def fact(self, text, path=None, **keys):
         when = keys.pop("when", WHEN)
-        fact = Fact(id=keys.pop("id", ulid(when, text)), text=text, created=when, **keys)
-        path = path or f"facts/{when:%Y-%m-%d}/{fact.category}-{slug(text)}-{content_hash(text)[:8]}.md"
-        self.put(path, frontmatter.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text)))
+        fact = Fact(
+            id=keys.pop("id", ulid(when, text)), text=text, created=when, **keys
+        )
+        path = (
+            path
+            or f"facts/{when:%Y-%m-%d}/{fact.category}-{slug(text)}-{content_hash(text)[:8]}.md"
+        )
+        self.put(
+            path, frontmatter.emit(facts.fact_keys(fact, ZONE), facts.fact_body(text))
+        )
         return replace(fact, path=path)
 
     def second_look(self, paths=None):
@@ -88,7 +102,13 @@ def turns(count=3, when=WHEN, stem="2026-11-20-s1"):
     """The first turns of the conversation s1, in their places."""
     return [
         FiledTurn(
-            Turn(f"u{n}", "s1", "assistant" if n % 2 else "user", f"words {n}", when + timedelta(minutes=n)),
+            Turn(
+                f"u{n}",
+                "s1",
+                "assistant" if n % 2 else "user",
+                f"words {n}",
+                when + timedelta(minutes=n),
+            ),
             stem,
             f"t{n + 1}",
         )
@@ -97,9 +117,16 @@ def turns(count=3, when=WHEN, stem="2026-11-20-s1"):
 
 
 def snapshot(catalog):
-    """Everything that can be asked of a catalogue, without the numbers that its own history leaves."""
+    """Everything that can be asked of a catalogue, without the numbers that its own
+    history leaves.
+    """
     units = sorted(catalog.since("").added, key=key_of)
-    return units, catalog.counts(), catalog.problems(), sorted(catalog.hashes().values())
+    return (
+        units,
+        catalog.counts(),
+        catalog.problems(),
+        sorted(catalog.hashes().values()),
+    )
 
 
 def rebuilt(world):
@@ -119,15 +146,27 @@ def rebuilt(world):
 def test_a_scan_finds_facts_turns_and_own_notes(world):
     """One look brings in the three kinds of unit."""
     fact = world.fact("Anna prefers oat milk.", about=("Anna",))
-    world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
+    world.put(
+        "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
+    )
     world.put("notes/garden.md", "# Garden\n\nBeans need water.\n")
     diff = world.catalog.scan()
-    assert sorted(diff.added) == [fact.path, "notes/garden.md", "sessions/2026-11-20/2026-11-20-s1.md"]
+    assert sorted(diff.added) == [
+        fact.path,
+        "notes/garden.md",
+        "sessions/2026-11-20/2026-11-20-s1.md",
+    ]
     assert world.catalog.fact(fact.id).text == "Anna prefers oat milk."
     assert world.catalog.turn_by("s1", "u1") == world.catalog.unit("2026-11-20-s1#^t2")
     assert world.catalog.unit("notes/garden.md").text.startswith("# Garden")
     counts = world.catalog.counts()
-    assert (counts["facts"], counts["facts.active"], counts["turns"], counts["notes"], counts["files"]) == (
+    assert (
+        counts["facts"],
+        counts["facts.active"],
+        counts["turns"],
+        counts["notes"],
+        counts["files"],
+    ) == (
         1,
         1,
         3,
@@ -166,7 +205,12 @@ def test_a_scan_of_an_unchanged_vault_finds_nothing(world):
     target = world.root / fact.path
     before = target.stat().st_atime_ns
     diff = world.catalog.scan()
-    assert (diff.added, diff.changed, diff.removed, diff.pending) == ((), (), (), frozenset())
+    assert (diff.added, diff.changed, diff.removed, diff.pending) == (
+        (),
+        (),
+        (),
+        frozenset(),
+    )
     assert target.stat().st_atime_ns == before
 
 
@@ -181,7 +225,9 @@ def test_touched_bytes_are_no_change(world):
 
 
 def test_a_change_within_one_tick_of_the_clock_is_found(world):
-    """A file written twice in the same instant with the same size differs in nothing a stat shows."""
+    """A file written twice in the same instant with the same size differs in nothing a
+    stat shows.
+    """
     target = world.put("notes/a.md", "one")
     now = time.time_ns()
     os.utime(target, ns=(now, now))
@@ -200,26 +246,38 @@ def test_only_the_asked_places_are_looked_at(world):
     world.put("notes/a/1.md", "one more")
     world.put("notes/b/2.md", "two more")
     assert world.catalog.scan([world.root / "notes" / "a"]).changed == ("notes/a/1.md",)
-    assert world.catalog.scan([world.root / "notes" / "b" / "2.md"]).changed == ("notes/b/2.md",)
+    assert world.catalog.scan([world.root / "notes" / "b" / "2.md"]).changed == (
+        "notes/b/2.md",
+    )
 
 
 def test_a_path_outside_the_vault_is_nothing_to_us(world, tmp_path):
     """A scan cannot be talked into reading elsewhere."""
     (tmp_path / "other.md").write_text("secret")
     world.catalog.scan()
-    assert world.catalog.scan([tmp_path / "other.md", "../other.md", "notes/../../other.md"]).added == ()
+    assert (
+        world.catalog.scan(
+            [tmp_path / "other.md", "../other.md", "notes/../../other.md"]
+        ).added
+        == ()
+    )
 
 
 # -------------------------------------------------------------------------------------- what people do
 
 
 def test_an_edit_is_told_with_the_fact_before_and_after(world):
-    """A person changed the body: both versions are at hand, the text and its hash follow."""
+    """A person changed the body: both versions are at hand, the text and its hash
+    follow.
+    """
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
     (edit,) = world.catalog.scan().edited
-    assert (edit.before.text, edit.after.text) == ("Anna prefers tea.", "Anna prefers coffee.")
+    assert (edit.before.text, edit.after.text) == (
+        "Anna prefers tea.",
+        "Anna prefers coffee.",
+    )
     assert world.catalog.active(content_hash("anna prefers coffee")) == (fact.id,)
     assert world.catalog.active(content_hash("Anna prefers tea.")) == ()
 
@@ -236,14 +294,18 @@ def test_a_status_set_by_hand_is_told_and_obeyed(world):
 
 
 def test_a_move_keeps_the_memory(world):
-    """A file moved to archive/ is the same fact in another place, neither added nor deleted."""
+    """A file moved to archive/ is the same fact in another place, neither added nor
+    deleted.
+    """
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     to = f"archive/2026-11-21/{Path(fact.path).name}"
     (world.root / to).parent.mkdir(parents=True)
     (world.root / fact.path).rename(world.root / to)
     diff = world.catalog.scan()
-    assert [(moved.claim, moved.path, moved.to) for moved in diff.moved] == [(fact.id, fact.path, to)]
+    assert [(moved.claim, moved.path, moved.to) for moved in diff.moved] == [
+        (fact.id, fact.path, to)
+    ]
     assert (diff.added, diff.deleted, diff.removed) == ((), (), ())
     assert diff.edited[0].after.status == "archived"
     assert world.catalog.fact(to).id == fact.id
@@ -258,7 +320,10 @@ def test_a_move_is_seen_even_when_only_one_end_is_looked_at(world):
     (world.root / fact.path).rename(world.root / "facts/x.md")
     (world.root / "notes/a.md").rename(world.root / "notes/b.md")
     diff = world.catalog.scan(["facts/x.md", "notes/b.md"])
-    assert {(moved.path, moved.to) for moved in diff.moved} == {(fact.path, "facts/x.md"), ("notes/a.md", "notes/b.md")}
+    assert {(moved.path, moved.to) for moved in diff.moved} == {
+        (fact.path, "facts/x.md"),
+        ("notes/a.md", "notes/b.md"),
+    }
     assert world.catalog.unit("notes/a.md") is None
     assert world.catalog.unit("notes/b.md").text == "mine"
 
@@ -270,7 +335,9 @@ def test_a_deleted_fact_is_told_with_its_text(world):
     world.catalog.scan()
     (world.root / fact.path).unlink()
     diff = world.gone()
-    assert [(found.id, found.text) for found in diff.deleted] == [(fact.id, "Anna prefers tea.")]
+    assert [(found.id, found.text) for found in diff.deleted] == [
+        (fact.id, "Anna prefers tea.")
+    ]
     with pytest.raises(NotFoundError):
         world.catalog.fact(fact.id)
 
@@ -381,15 +448,17 @@ def test_a_symlink_inside_the_vault_is_no_second_note(world):
 
 # row: X3
 def test_of_two_notes_with_one_id_the_older_path_keeps_it(world):
-    """A copied note is named as a duplicate; when the first goes, the copy takes its place."""
+    """A copied note is named as a duplicate; when the first goes, the copy takes its
+    place.
+    """
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     copy = "facts/2026-11-20/a copy.md"
     world.put(copy, (world.root / fact.path).read_bytes() + b"\nMore.\n")
     diff = world.catalog.scan()
-    assert [(conflict.path, conflict.why, conflict.other) for conflict in diff.conflicts] == [
-        (copy, "duplicate-id", fact.path)
-    ]
+    assert [
+        (conflict.path, conflict.why, conflict.other) for conflict in diff.conflicts
+    ] == [(copy, "duplicate-id", fact.path)]
     assert world.catalog.fact(fact.id).path == fact.path
     assert snapshot(world.catalog) == rebuilt(world)
     (world.root / fact.path).unlink()
@@ -399,7 +468,9 @@ def test_of_two_notes_with_one_id_the_older_path_keeps_it(world):
 
 
 def test_a_copy_of_a_conversation_is_not_heard_twice(world):
-    """The same conversation under another name adds no turns, however the first one grows."""
+    """The same conversation under another name adds no turns, however the first one
+    grows.
+    """
     path = "sessions/2026-11-20/2026-11-20-s1.md"
     raw = sessions.new_session(turns(), ZONE)
     world.put(path, raw)
@@ -430,20 +501,29 @@ def test_a_sync_conflict_copy_goes_to_review_not_to_facts(world, name):
     path = f"facts/2026-11-20/{name}"
     world.put(path, (world.root / fact.path).read_bytes().replace(b"tea", b"coffee"))
     diff = world.catalog.scan()
-    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [(path, "sync-conflict")]
+    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [
+        (path, "sync-conflict")
+    ]
     assert world.catalog.counts()["facts"] == 1
     assert world.catalog.fact(fact.id).text == "Anna prefers tea."
     assert (world.root / path).exists()
 
 
 def test_an_unfinished_merge_is_the_same_memory_and_waits_for_a_person(world):
-    """Git's marks in a fact are for a person; until then it says what stands there, for the old words do not."""
+    """Git's marks in a fact are for a person; until then it says what stands there, for
+    the old words do not.
+    """
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     world.put(fact.path, "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other\n")
     diff = world.catalog.scan()
-    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [(fact.path, "merge-markers")]
-    assert world.catalog.fact(fact.id).text == "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other"
+    assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [
+        (fact.path, "merge-markers")
+    ]
+    assert (
+        world.catalog.fact(fact.id).text
+        == "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other"
+    )
 
 
 # row: X3
@@ -469,8 +549,12 @@ def test_a_note_of_fifty_megabytes_is_a_problem_and_is_left_alone(world):
         (b"---\nid: x\n", "no-fence-end", None),
     ],
 )
-def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(world, content, code, text):
-    """No key in such a file is believed, nothing of it is lost, its old words are not told, and mending it helps."""
+def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(
+    world, content, code, text
+):
+    """No key in such a file is believed, nothing of it is lost, its old words are not
+    told, and mending it helps.
+    """
     fact = world.fact("Anna prefers tea.")
     world.catalog.scan()
     good = (world.root / fact.path).read_bytes()
@@ -479,7 +563,9 @@ def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(world, content,
     assert (problem.path, problem.code) == (fact.path, code)
     held = world.catalog.fact(fact.id)
     assert (held.category, held.text) == (fact.category, text or fact.text)
-    assert (world.catalog.verify(*world.catalog.place(fact.id)) is not None) == (text is not None)
+    assert (world.catalog.verify(*world.catalog.place(fact.id)) is not None) == (
+        text is not None
+    )
     assert (world.root / fact.path).read_bytes() == content
     world.put(fact.path, good)
     world.catalog.scan()
@@ -501,7 +587,9 @@ def test_a_file_that_cannot_be_read_is_a_problem_until_it_can(world):
 def test_a_name_that_is_no_utf8_is_a_problem(world):
     """Such a file cannot be linked to or shown; it is left alone."""
     (world.root / "notes").mkdir()
-    Path(os.fsdecode(os.fsencode(world.root) + b"/notes/caf\xe9.md")).write_text("words")
+    Path(os.fsdecode(os.fsencode(world.root) + b"/notes/caf\xe9.md")).write_text(
+        "words"
+    )
     diff = world.catalog.scan()
     assert ([problem.code for problem in diff.problems], diff.added) == (["name"], ())
 
@@ -560,7 +648,12 @@ def test_appended_turns_are_the_only_news_of_a_conversation(world):
     assert [unit.turn.id for unit in delta.added] == ["u3", "u4"]
     assert (delta.removed, delta.fresh) == ((), False)
     (file,) = world.catalog.sessions("s1")
-    assert (file.path, file.turns, file.last_block, file.started) == (path, 5, 5, turns()[0].turn.occurred_at)
+    assert (file.path, file.turns, file.last_block, file.started) == (
+        path,
+        5,
+        5,
+        turns()[0].turn.occurred_at,
+    )
 
 
 # row: X19
@@ -598,7 +691,9 @@ def test_an_index_follows_by_marks(world):
                 mirror.pop(key, None)
             mirror.update({key_of(unit): unit for unit in delta.added})
             mark = delta.mark
-            assert mirror == {key_of(unit): unit for unit in world.catalog.since("").added}
+            assert mirror == {
+                key_of(unit): unit for unit in world.catalog.since("").added
+            }
 
 
 def test_a_record_is_read_back_as_it_was_written(world):
@@ -617,10 +712,14 @@ def test_a_record_is_read_back_as_it_was_written(world):
         end_reason="because",
     )
     world.put("notes/a.md", "one")
-    world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
+    world.put(
+        "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
+    )
     world.catalog.scan()
     raw = (world.root / fact.path).read_bytes()
-    parsed, _ = facts.fact_from(frontmatter.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE)
+    parsed, _ = facts.fact_from(
+        frontmatter.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE
+    )
     assert world.catalog.fact(fact.id) == parsed
     assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
     assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]
@@ -687,16 +786,22 @@ def test_readers_are_not_disturbed_by_a_writer(world):
 
 # row: X20
 def test_a_wiped_catalogue_is_rebuilt_identical(world):
-    """After adding, editing, moving and deleting, the grown catalogue equals one made from the vault alone."""
+    """After adding, editing, moving and deleting, the grown catalogue equals one made
+    from the vault alone.
+    """
     known = [world.fact(f"fact number {n}") for n in range(10)]
     world.put("notes/a.md", "mine")
-    world.put("sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE))
+    world.put(
+        "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
+    )
     world.put("facts/2026-11-20/plain.md", "Just a sentence.\n")
     world.catalog.scan()
     world.fact("fact number 0, changed", path=known[0].path, id=known[0].id)
     (world.root / known[1].path).unlink()
     (world.root / "archive").mkdir()
-    (world.root / known[2].path).rename(world.root / "archive" / Path(known[2].path).name)
+    (world.root / known[2].path).rename(
+        world.root / "archive" / Path(known[2].path).name
+    )
     (world.root / "notes/a.md").rename(world.root / "notes/b.md")
     world.put("facts/2026-11-20/z copy.md", (world.root / known[3].path).read_bytes())
     world.put("facts/2026-11-20/broken.md", "---\nid: [\n---\n")
@@ -733,12 +838,18 @@ def test_a_damaged_catalogue_is_rebuilt(world, damage):
 
 
 def test_a_catalogue_of_another_zone_or_version_is_not_believed(world):
-    """Dates without a zone mean something else now: it starts empty and is complete after one scan."""
+    """Dates without a zone mean something else now: it starts empty and is complete
+    after one scan.
+    """
     world.put("notes/a.md", "one")
     world.catalog.scan()
     mark = world.catalog.mark
     other = Catalog(world.root, world.cache, UTC, world.policy, world.clock)
-    assert (other.complete, other.counts()["files"], other.since(mark).fresh) == (False, 0, True)
+    assert (other.complete, other.counts()["files"], other.since(mark).fresh) == (
+        False,
+        0,
+        True,
+    )
     other.scan(["notes"])
     assert (other.complete, other.counts()["files"]) == (True, 1)
     other.close()
@@ -769,7 +880,9 @@ def test_starting_over_forgets_and_a_scan_brings_back(world):
 
 
 # row: X20
-def test_starting_over_that_is_refused_once_the_file_is_gone_begins_an_empty_one(world, monkeypatch):
+def test_starting_over_that_is_refused_once_the_file_is_gone_begins_an_empty_one(
+    world, monkeypatch
+):
     """The fault is told, and questions have an answer."""
 
     class Failing(syscalls.Syscalls):

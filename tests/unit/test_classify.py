@@ -18,7 +18,13 @@ EXTRACTION = ExtractionPolicy()
 @pytest.mark.parametrize(
     ("text", "category", "tags", "kind", "reason"),
     [
-        ("Anna prefers tea since yesterday", "preference", (), "episode", "says 'yesterday'"),
+        (
+            "Anna prefers tea since yesterday",
+            "preference",
+            (),
+            "episode",
+            "says 'yesterday'",
+        ),
         ("She deployed it last Tuesday", "fact", (), "episode", "says 'last tuesday'"),
         ("They meet on Friday", "principle", (), "episode", "says 'on friday'"),
         ("Anna likes tea", "preference", (), "note", "category preference"),
@@ -27,12 +33,26 @@ EXTRACTION = ExtractionPolicy()
         ("The build broke", "fact", ("habit", "bug"), "note", "tag habit"),
         ("It is slow", "fact", ("bug/ui",), "episode", "tag bug"),
         ("The job failed and must run again", "fact", (), "episode", "says 'failed'"),
-        ("The requirements are long", "fact", (), "note", "nothing in it says that it passes"),
-        ("She must always ask first", "fact", (), "note", "nothing in it says that it passes"),
+        (
+            "The requirements are long",
+            "fact",
+            (),
+            "note",
+            "nothing in it says that it passes",
+        ),
+        (
+            "She must always ask first",
+            "fact",
+            (),
+            "note",
+            "nothing in it says that it passes",
+        ),
         ("The sky is blue", "fact", (), "note", "nothing in it says that it passes"),
     ],
 )
-def test_the_first_rule_that_speaks_decides_the_kind(text, category, tags, kind, reason):
+def test_the_first_rule_that_speaks_decides_the_kind(
+    text, category, tags, kind, reason
+):
     """Time, category, tags, verbs, note words, in this order; else an episode."""
     assert kind_of(text, category, tags) == (kind, reason)
 
@@ -75,7 +95,12 @@ def test_a_tier_begins_at_its_cut(confidence, tier):
         ("the shop opens late", "unheard-of", (), 0.50),
         ("x" * 20 + " " + "y" * 229, "fact", (), 0.55),
         ("x" * 20 + " " + "y" * 2000, "fact", (), 0.60),
-        ("my deadline is critical, I must never miss it on 3 May", "correction", ("urgent", "goal", "health"), 1.0),
+        (
+            "my deadline is critical, I must never miss it on 3 May",
+            "correction",
+            ("urgent", "goal", "health"),
+            1.0,
+        ),
     ],
 )
 def test_importance_follows_the_formula(text, category, tags, score):
@@ -145,13 +170,22 @@ def test_importance_is_a_share(text, category, tags):
     ],
 )
 def test_small_talk_is_trivial(text):
-    """Greetings, thanks, assent, laughter and up to ten characters, in several languages."""
+    """Greetings, thanks, assent, laughter and up to ten characters, in several
+    languages.
+    """
     assert is_trivial(text, IMPORTANCE)
 
 
 # row: X13
 @pytest.mark.parametrize(
-    "text", ["我对花生过敏", "私は東京に住んでいます", "12345678901", "I eat no meat", "I am vegan now"]
+    "text",
+    [
+        "我对花生过敏",
+        "私は東京に住んでいます",
+        "12345678901",
+        "I eat no meat",
+        "I am vegan now",
+    ],
 )
 def test_a_short_statement_is_not_trivial(text):
     """A CJK sign says as much as four letters."""

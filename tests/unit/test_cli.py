@@ -1,4 +1,6 @@
-"""The command line: the short way and the tree mean the same, faults in words, codes, the vault's choice."""
+"""The command line: the short way and the tree mean the same, faults in words, codes,
+the vault's choice.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engram import __version__
-from engram.errors import BadRequestError, BusyError, ConfigError, NotFoundError, UnavailableError
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ConfigError,
+    NotFoundError,
+    UnavailableError,
+)
 from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve import cli, commands, observe
 from engram.serve.output import fault_shown, shown
@@ -56,10 +64,12 @@ def engram(*argv, env=None, stdin=b""):
     """The command in a process of its own."""
     command = [sys.executable, "-P", "-m", "engram", *map(str, argv)]
     whole = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    return subprocess.run(command, env=whole, input=stdin, capture_output=True, check=False)
+    return subprocess.run(
+        command, env=whole, input=stdin, capture_output=True, check=False
+    )
 
 
-# -- the short way ------------------------------------------------------------------------------------
+# -- the short way ---------------------------------------------------------------------
 
 
 def through_tree(argv, answers):
@@ -69,7 +79,9 @@ def through_tree(argv, answers):
     return answers.calls[0] if answers.calls else None
 
 
-OPTIONS = "--budget --session --persona --as-of --now --explain --json --category --pinned -k"
+OPTIONS = (
+    "--budget --session --persona --as-of --now --explain --json --category --pinned -k"
+)
 OTHERS = [
     "recall",
     "remember",
@@ -91,14 +103,36 @@ WORDS = st.sampled_from(OPTIONS.split() + OTHERS)
 
 
 @given(st.sampled_from(["recall", "remember"]), st.lists(WORDS, max_size=6))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@example("recall", ["q", "-k", "3", "--explain", "--session", "s1", "--as-of", "2026-01-01"])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@example(
+    "recall", ["q", "-k", "3", "--explain", "--session", "s1", "--as-of", "2026-01-01"]
+)
 @example("remember", ["--pinned", "x", "--category", "fact", "--persona", "p"])
-@example("recall", ["-k", "3", "q", "--budget", "5", "--now", "2026-01-01", "--json", "--persona", "p"])
+@example(
+    "recall",
+    [
+        "-k",
+        "3",
+        "q",
+        "--budget",
+        "5",
+        "--now",
+        "2026-01-01",
+        "--json",
+        "--persona",
+        "p",
+    ],
+)
 @example("recall", ["q", "-k", "1", "-k", "2"])
 @example("recall", ["", "-k", "0"])
 def test_the_short_way_sends_what_the_tree_sends(answers, capsys, verb, rest):
-    """Whatever the short way takes on, the tree would have understood in exactly the same way."""
+    """Whatever the short way takes on, the tree would have understood in exactly the
+    same way.
+    """
     asked = cli.plain([verb, *rest])
     if asked is None:
         return
@@ -108,7 +142,9 @@ def test_the_short_way_sends_what_the_tree_sends(answers, capsys, verb, rest):
 
 def test_the_short_way_takes_on_the_plain_forms():
     """Otherwise the test above would hold for a way that nothing ever goes."""
-    asked = cli.plain(["recall", "q", "-k", "3", "--explain", "--json", "--vault", "/v"])
+    asked = cli.plain(
+        ["recall", "q", "-k", "3", "--explain", "--json", "--vault", "/v"]
+    )
     assert (asked.name, asked.params, asked.vault, asked.as_json) == (
         "recall",
         {"query": "q", "k": 3, "explain": True},
@@ -131,10 +167,18 @@ def test_the_short_way_takes_on_the_plain_forms():
 
 def test_the_short_ways_options_are_those_of_the_table():
     for verb, options in cli.WORDS.items():
-        params = {param.name: param.kind for param in BY_NAME[verb].params if not param.positional}
+        params = {
+            param.name: param.kind
+            for param in BY_NAME[verb].params
+            if not param.positional
+        }
         for name, kind in options.values():
-            assert {"text": str, "time": str, "int": int, "bool": bool}[params[name]] is kind
-    assert {name for name, _ in cli.WORDS["recall"].values()} == {p.name for p in BY_NAME["recall"].params} - {
+            assert {"text": str, "time": str, "int": int, "bool": bool}[
+                params[name]
+            ] is kind
+    assert {name for name, _ in cli.WORDS["recall"].values()} == {
+        p.name for p in BY_NAME["recall"].params
+    } - {
         "query",
         "kinds",
     }
@@ -156,7 +200,7 @@ HIT = {
 }  # fmt: skip
 
 
-# -- what is printed ----------------------------------------------------------------------------------
+# -- what is printed -------------------------------------------------------------------
 
 
 def test_recall_shows_the_evidence_and_explain_the_score(capsys):
@@ -165,10 +209,16 @@ def test_recall_shows_the_evidence_and_explain_the_score(capsys):
     assert "Anna drinks oat milk.\n    Since October." in plain
     assert plain.endswith("“I switched to oat milk” (s#^t12)")
     edited = shown("recall", result | {"hits": [HIT | {"reworded": True}]})
-    assert edited.endswith("“I switched to oat milk” (s#^t12), before it was put in these words")
+    assert edited.endswith(
+        "“I switched to oat milk” (s#^t12), before it was put in these words"
+    )
     assert "lexical" not in plain
     explained = shown("recall", result, explain=True)
-    for words in ("score 0.750 = lexical +0.500 window +0.250", "7 tokens, facts/a.md", "filtered: persona (2)"):
+    for words in (
+        "score 0.750 = lexical +0.500 window +0.250",
+        "7 tokens, facts/a.md",
+        "filtered: persona (2)",
+    ):
         assert words in explained
 
 
@@ -183,16 +233,30 @@ def test_a_long_hit_is_cut_for_a_person_and_whole_for_a_program():
 
 def test_no_words_steer_a_terminal():
     """Whoever said them; a program gets them as they are."""
-    result = RECALLED | {"hits": [HIT | {"text": "a\x1b]52;c;aGk=\x07b\rc\x9bd\te\x7f", "quote": "\x1b[2J"}]}
+    result = RECALLED | {
+        "hits": [
+            HIT | {"text": "a\x1b]52;c;aGk=\x07b\rc\x9bd\te\x7f", "quote": "\x1b[2J"}
+        ]
+    }
     assert not set(shown("recall", result)) & set("\x1b\x07\r\x9b\x7f")
     assert json.loads(shown("recall", result, as_json=True)) == result
-    assert "\x1b" not in fault_shown(NotFoundError("there is no such memory", where="\x1b[2J"))
+    assert "\x1b" not in fault_shown(
+        NotFoundError("there is no such memory", where="\x1b[2J")
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("forecast", {"days": 9, "coming": [{"at": "2026-11-20", "what": "stale", "why": "old", "path": "p"}]}),
+        (
+            "forecast",
+            {
+                "days": 9,
+                "coming": [
+                    {"at": "2026-11-20", "what": "stale", "why": "old", "path": "p"}
+                ],
+            },
+        ),
         ("todos", {"todos": [{"id": "1", "stage": "open", "due": None}]}),
     ],
 )
@@ -208,7 +272,10 @@ def test_a_statement_in_a_list_has_one_line(name, rows):
     ("answer", "words"),
     [
         ({}, "there are no memories about this"),
-        ({"filtered": {"forgotten": 1, "persona": 3}}, "filtered by forgotten (1), persona (3)"),
+        (
+            {"filtered": {"forgotten": 1, "persona": 3}},
+            "filtered by forgotten (1), persona (3)",
+        ),
         ({"complete": False}, "the index is not ready yet"),
         ({"note": "the vault is empty"}, "the vault is empty"),
     ],
@@ -247,11 +314,20 @@ def test_a_fault_ends_with_its_exit_code_and_nothing_on_standard_output(answers,
     assert (done.returncode, done.stdout) == (66, b"")
     assert b"to do: Try recall." in done.stderr
     assert b"Traceback" not in done.stderr
-    assert json.loads(engram(verb, "x", "--json").stderr)["error"]["code"] == "not-found"
+    assert (
+        json.loads(engram(verb, "x", "--json").stderr)["error"]["code"] == "not-found"
+    )
 
 
 @pytest.mark.parametrize(
-    "argv", [["recal"], ["recall"], ["recall", "q", "--bad"], ["recall", "q", "-k", "many"], ["show"]]
+    "argv",
+    [
+        ["recal"],
+        ["recall"],
+        ["recall", "q", "--bad"],
+        ["recall", "q", "-k", "many"],
+        ["show"],
+    ],
 )
 def test_a_wrong_command_line_is_a_bad_request(answers, capsys, argv):
     assert commands.run(argv) == BadRequestError.exit_code
@@ -262,7 +338,9 @@ def test_a_wrong_command_line_is_a_bad_request(answers, capsys, argv):
 
 def test_a_broken_configuration_has_its_own_code(place, tmp_path):
     (tmp_path / "engram.toml").write_text("zone = 5\n")
-    done = engram("stats", "--vault", tmp_path, env={"ENGRAM_HOME": str(tmp_path / "home")})
+    done = engram(
+        "stats", "--vault", tmp_path, env={"ENGRAM_HOME": str(tmp_path / "home")}
+    )
     assert done.returncode == 78
     assert b"zone" in done.stderr
 
@@ -276,7 +354,11 @@ def test_a_fault_of_the_program_shows_its_trace_only_with_debug():
     for extra, traced in (([], False), (["--debug"], True)):
         command = [sys.executable, "-c", script, "boom", *extra]
         done = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+            command,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 1
         assert ("Traceback" in done.stderr) is traced
@@ -291,7 +373,7 @@ def test_output_has_no_colour(answers):
         assert b"\x1b" not in done.stdout + done.stderr
 
 
-# -- the tree -----------------------------------------------------------------------------------------
+# -- the tree --------------------------------------------------------------------------
 
 
 def leaves(group=commands.tree, path=()):
@@ -303,7 +385,9 @@ def leaves(group=commands.tree, path=()):
 
 
 @pytest.mark.parametrize(
-    ("path", "command"), list(leaves()), ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
+    ("path", "command"),
+    list(leaves()),
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
 )
 def test_every_command_takes_the_common_options_and_says_what_it_does(path, command):
     names = {name for param in command.params for name in param.opts}
@@ -312,10 +396,10 @@ def test_every_command_takes_the_common_options_and_says_what_it_does(path, comm
 
 
 def test_every_operation_has_a_command():
-    assert {operation.name for operation in OPERATIONS} - {"update", "decide"} <= set(commands.tree.commands)
-    wanted = (
-        "init daemon up down status observe import flush remember recall show why forget restore pin unpin reindex "
+    assert {operation.name for operation in OPERATIONS} - {"update", "decide"} <= set(
+        commands.tree.commands
     )
+    wanted = "init daemon up down status observe import flush remember recall show why forget restore pin unpin reindex "
     wanted += "doctor stats policy config completion review correct confirm dispute"
     assert set(wanted.split()) <= set(commands.tree.commands)
 
@@ -327,22 +411,39 @@ def test_every_operation_has_a_command():
         (["pin", "01K"], ("update", {"id": "01K", "pinned": True})),
         (["unpin", "01K"], ("update", {"id": "01K", "pinned": False})),
         (["restore", "01K"], ("update", {"id": "01K", "status": "active"})),
-        (["forget", "01K", "--reason", "wrong"], ("forget", {"id": "01K", "reason": "wrong"})),
-        (["recall", "q", "--kinds", "fact", "--kinds", "turn"], ("recall", {"query": "q", "kinds": ["fact", "turn"]})),
+        (
+            ["forget", "01K", "--reason", "wrong"],
+            ("forget", {"id": "01K", "reason": "wrong"}),
+        ),
+        (
+            ["recall", "q", "--kinds", "fact", "--kinds", "turn"],
+            ("recall", {"query": "q", "kinds": ["fact", "turn"]}),
+        ),
         (
             ["remember", "x", "--tags", "a", "--importance", "0"],
             ("remember", {"text": "x", "tags": ["a"], "importance": 0.0}),
         ),
         (["flush", "--session", "s"], ("flush", {"session": "s"})),
         (["status"], ("status", {})),
-        (["correct", "01K", "Mira lives in Porto."], ("correct", {"id": "01K", "text": "Mira lives in Porto."})),
+        (
+            ["correct", "01K", "Mira lives in Porto."],
+            ("correct", {"id": "01K", "text": "Mira lives in Porto."}),
+        ),
         (["confirm", "01K"], ("confirm", {"id": "01K"})),
         (["dispute", "01K"], ("dispute", {"id": "01K"})),
         (["review"], ("review", {})),
         (["review", "diff", "01K"], ("review", {"id": "01K"})),
         *(
             (["review", answer, "01K"], ("decide", {"id": "01K", "decision": answer}))
-            for answer in ("approve", "reject", "keep", "drop", "newer", "both", "older")
+            for answer in (
+                "approve",
+                "reject",
+                "keep",
+                "drop",
+                "newer",
+                "both",
+                "older",
+            )
         ),
     ],
 )
@@ -383,7 +484,11 @@ CASE = {
 # row: X9
 def test_review_lists_what_waits_and_the_answers(answers, capsys):
     """Both sides with date and place; a diff also with the words they came from."""
-    doubt = CASE | {"statements": CASE["statements"][1:], "choices": ["keep", "drop"], "problem": "two ticks"}
+    doubt = CASE | {
+        "statements": CASE["statements"][1:],
+        "choices": ["keep", "drop"],
+        "problem": "two ticks",
+    }
     file = CASE | {"statements": [], "choices": [], "text": "- a\n+ b"}
     answers.results |= {"review": {"cases": [CASE, doubt, file]}}
     assert commands.run(["review"]) == 0
@@ -421,23 +526,48 @@ def test_review_explains_itself(answers, capsys):
     """Every answer stands in the help."""
     assert commands.run(["review", "--help"]) == 0
     shown_help = capsys.readouterr().out
-    assert all(word in shown_help for word in ("approve", "reject", "diff", "newer", "older", "both", "keep", "drop"))
+    assert all(
+        word in shown_help
+        for word in (
+            "approve",
+            "reject",
+            "diff",
+            "newer",
+            "older",
+            "both",
+            "keep",
+            "drop",
+        )
+    )
 
 
 def test_a_doctor_says_what_it_looked_at(answers, capsys):
     answers.results |= {"doctor": {"healthy": True, "findings": []}}
     assert commands.run(["doctor"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said == ["healthy: yes", "checked:", *(f"  {name}: {count}" for name, count in COUNTS.items())]
+    assert said == [
+        "healthy: yes",
+        "checked:",
+        *(f"  {name}: {count}" for name, count in COUNTS.items()),
+    ]
 
 
 def test_flush_says_why_turns_stay_parked(answers, capsys):
-    answers.results |= {"flush": {"flushed": 2, "parked_turns": 2}, "status": {"faults": {"model": "no answer."}}}
+    answers.results |= {
+        "flush": {"flushed": 2, "parked_turns": 2},
+        "status": {"faults": {"model": "no answer."}},
+    }
     assert commands.run(["flush"]) == 0
-    assert capsys.readouterr().out.splitlines() == ["flushed: 2", "parked_turns: 2", "why_parked: no answer."]
+    assert capsys.readouterr().out.splitlines() == [
+        "flushed: 2",
+        "parked_turns: 2",
+        "why_parked: no answer.",
+    ]
 
 
-def test_a_daemon_is_asked_and_ended_under_a_broken_configuration(answers, place, monkeypatch, capsys):
+def test_a_daemon_is_asked_and_ended_under_a_broken_configuration(
+    answers, place, monkeypatch, capsys
+):
     """Its socket follows from the vault and the environment alone."""
     home = place[0]
     (home / "config.toml").write_text("[model\n")
@@ -448,7 +578,8 @@ def test_a_daemon_is_asked_and_ended_under_a_broken_configuration(answers, place
     monkeypatch.setattr("engram.serve.units.STOP_SECONDS", 0)
     try:
         assert commands.run(["status"]) == 0
-        assert commands.run(["down"]) == UnavailableError.exit_code  # the fake one stays
+        # the fake one stays
+        assert commands.run(["down"]) == UnavailableError.exit_code
         assert commands.run(["stats"]) == ConfigError.exit_code
     finally:
         (home / "config.toml").unlink()
@@ -469,7 +600,11 @@ def test_every_number_is_listed_with_unit_range_and_source(answers, capsys):
     listed = json.loads(capsys.readouterr().out)["policy"]
     assert [row["name"] for row in listed] == [row.name for row in rows(Policy())]
     assert all(
-        row["unit"] and row["source"] and row["meaning"] and row["low"] <= row["value"] <= row["high"] for row in listed
+        row["unit"]
+        and row["source"]
+        and row["meaning"]
+        and row["low"] <= row["value"] <= row["high"]
+        for row in listed
     )
     assert commands.run(["policy"]) == 0
     assert "buffer.turns (key buffer.turns) = 5 turns" in capsys.readouterr().out
@@ -505,7 +640,11 @@ def test_completion_is_printed(capsys, shell):
 
 
 def test_completion_answers_the_shell(answers):
-    env = {"_ENGRAM_COMPLETE": "zsh_complete", "COMP_WORDS": "engram rec", "COMP_CWORD": "1"}
+    env = {
+        "_ENGRAM_COMPLETE": "zsh_complete",
+        "COMP_WORDS": "engram rec",
+        "COMP_CWORD": "1",
+    }
     assert b"recall" in engram("recall", "x", env=env).stdout
 
 
@@ -523,24 +662,35 @@ def test_the_version_is_that_of_the_package():
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
 
 
-# -- turns on their way in ------------------------------------------------------------------------------
+# -- turns on their way in -------------------------------------------------------------
 
 
 def test_observe_streams_lines_and_tells_which_were_refused(answers):
     deep = b"[" * 100_000
-    stdin = b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n' + deep + b'\n{"text": "three"}'
+    stdin = (
+        b'{"text": "one"}\n\n{"text": "two", "id": "2"}\nnot json\n[1]\n'
+        + deep
+        + b'\n{"text": "three"}'
+    )
     done = engram("observe", "--json", stdin=stdin)
     sent = [turn["text"] for _, params in answers.calls for turn in params["turns"]]
     assert sent == ["one", "two", "three"]
     result = json.loads(done.stdout)
     assert result["stored"] == len(answers.calls)
-    assert [line.partition(":")[0] for line in result["refused"]] == ["line 4", "line 5", "line 6"]
+    assert [line.partition(":")[0] for line in result["refused"]] == [
+        "line 4",
+        "line 5",
+        "line 6",
+    ]
     assert done.returncode == 65  # EX_DATAERR: the command line was right
 
 
 def test_a_refused_turn_is_told_with_its_line(tmp_path):
     """By the vault itself: who has to mend it has a file of lines before them."""
-    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": str(tmp_path / "vault")}
+    env = {
+        "ENGRAM_HOME": str(tmp_path / "home"),
+        "ENGRAM_VAULT": str(tmp_path / "vault"),
+    }
     engram("init", env=env)
     stdin = b'{"text": "one"}\n\n{"text": " "}\n{"text": "two", "role": "boss"}\n{"text": "three"}\n'
     done = engram("observe", "--json", env=env, stdin=stdin)
@@ -556,7 +706,9 @@ def test_turns_are_sent_while_the_stream_is_open(answers):
     """A conversation piped in is stored as it goes on, not when it ends."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-P", "-m", "engram", "observe"]
-    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         process.stdin.write(b'{"text": "one"}\n')
         process.stdin.flush()
         for _ in range(500):
@@ -570,7 +722,9 @@ def test_turns_are_sent_while_the_stream_is_open(answers):
 
 @pytest.fixture
 def interruptible():
-    """What runs in the background of a shell ignores this signal, and so would every process it starts."""
+    """What runs in the background of a shell ignores this signal, and so would every
+    process it starts.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -583,7 +737,9 @@ def test_breaking_off_tells_what_is_stored(answers, more):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-P", "-m", "engram", "observe", *more]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen(
+        command, env=env, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as process:
         process.stdin.write(b'{"text": "one"}\n')
         process.stdin.flush()
         for _ in range(500):
@@ -612,19 +768,28 @@ def test_breaking_off_tells_of_the_turns_that_were_on_their_way(capsys):
     with pytest.raises(SystemExit) as end, sink.interruptible():
         sink.send([{"id": "3"}, {"id": "4"}])
     assert end.value.code == 130
-    assert "turns stored already: 2, and perhaps the 2 that were on their way." in capsys.readouterr().err
+    assert (
+        "turns stored already: 2, and perhaps the 2 that were on their way."
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("before", ["", "--json"])
 def test_what_is_closed_or_full_is_no_fault_of_the_program(answers, before):
-    """Through the short way and through the tree: no trace, and a word where something can be done."""
+    """Through the short way and through the tree: no trace, and a word where something
+    can be done.
+    """
 
     def shell(words):
         line = f"{sys.executable} -P -m engram {before} {words}"
         env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
-        return subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["sh", "-c", line], env=env, capture_output=True, text=True, check=False
+        )
 
-    answers.results["recall"] = RECALLED | {"hits": [HIT | {"text": "Zoë " * 100}] * 1000}
+    answers.results["recall"] = RECALLED | {
+        "hits": [HIT | {"text": "Zoë " * 100}] * 1000
+    }
     assert (shell("recall q >&-").returncode, shell("recall q >&-").stderr) == (0, "")
     assert "Zo? Zo?" in shell("recall q").stdout
     cut = shell("recall q --json 2>&1 | head -1; :")
@@ -633,7 +798,10 @@ def test_what_is_closed_or_full_is_no_fault_of_the_program(answers, before):
     assert (full.returncode, "Traceback" in full.stderr) == (74, False)
     assert "No space left on device" in full.stderr
     closed = shell("observe <&-")
-    assert (closed.returncode, "standard input is closed" in closed.stderr) == (64, True)
+    assert (closed.returncode, "standard input is closed" in closed.stderr) == (
+        64,
+        True,
+    )
     assert shell("recall q -k 0 2>&-").returncode == 64
 
 
@@ -649,7 +817,9 @@ def test_a_fault_of_the_short_way_is_told_in_words(answers):
 def test_an_id_of_foreign_bytes_is_not_found(answers):
     """It arrives, with a sign in place of what is no letter."""
     answers.results["show"] = NotFoundError("there is no memory")
-    assert engram("show", b"caf\xe9".decode("utf-8", "surrogateescape")).returncode == 66
+    assert (
+        engram("show", b"caf\xe9".decode("utf-8", "surrogateescape")).returncode == 66
+    )
     assert answers.calls == [("show", {"id": "caf?"})]
 
 
@@ -659,14 +829,24 @@ def test_turns_that_wait_for_the_model_are_told_with_the_reason(tmp_path):
     env = {"ENGRAM_HOME": str(home), "ENGRAM_VAULT": str(vault)}
     engram("init", vault, env=env)
     home.mkdir(exist_ok=True)
-    (home / "config.toml").write_text('[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
-    done = engram("observe", "--json", env=env, stdin=json.dumps({"text": "I moved to Lisbon in May. " * 20}).encode())
+    (home / "config.toml").write_text(
+        '[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    done = engram(
+        "observe",
+        "--json",
+        env=env,
+        stdin=json.dumps({"text": "I moved to Lisbon in May. " * 20}).encode(),
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert (result["stored"], result["parked"]) == (1, 1)
     assert "model" in result["why"]
     (found,) = json.loads(engram("doctor", "--json", env=env).stdout)["findings"]
-    assert (found["code"], found["what"]) == ("parked", "1 turn: Cannot connect to the model")
+    assert (found["code"], found["what"]) == (
+        "parked",
+        "1 turn: Cannot connect to the model",
+    )
 
 
 class Store:
@@ -687,10 +867,14 @@ class Store:
         return {"stored": len(params["turns"]), "duplicates": 0}
 
 
-@given(st.lists(st.sampled_from(["good", "bad", "fine"]), max_size=40), st.integers(0, 3))
+@given(
+    st.lists(st.sampled_from(["good", "bad", "fine"]), max_size=40), st.integers(0, 3)
+)
 @settings(max_examples=50, deadline=None)
 def test_a_bad_turn_stays_behind_alone(texts, busy):
-    """Whatever the batch, the good turns arrive once and in order, the bad ones are told."""
+    """Whatever the batch, the good turns arrive once and in order, the bad ones are
+    told.
+    """
     store = Store(busy)
     sink = observe.TurnSender(store)
     sink.send([{"text": text} for text in texts])
@@ -702,18 +886,35 @@ def test_a_bad_turn_stays_behind_alone(texts, busy):
     }
 
 
-def test_import_sends_what_the_reader_found_marked_as_imported(answers, tmp_path, capsys):
+def test_import_sends_what_the_reader_found_marked_as_imported(
+    answers, tmp_path, capsys
+):
     file = tmp_path / "turns.jsonl"
     lines = [
-        {"id": str(n), "session": "s", "role": "user", "text": f"turn {n}", "occurred_at": "2026-03-04T10:00"}
+        {
+            "id": str(n),
+            "session": "s",
+            "role": "user",
+            "text": f"turn {n}",
+            "occurred_at": "2026-03-04T10:00",
+        }
         for n in range(3)
     ]
     file.write_text("\n".join(map(json.dumps, lines)))
     assert commands.run(["import", str(file), "--dry-run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"turns": 3, "sessions": 1, "refused": []}
+    assert json.loads(capsys.readouterr().out) == {
+        "turns": 3,
+        "sessions": 1,
+        "refused": [],
+    }
     assert answers.calls == []
     assert commands.run(["import", str(file)]) == 0
-    turns = [turn for name, params in answers.calls if name == "observe" for turn in params["turns"]]
+    turns = [
+        turn
+        for name, params in answers.calls
+        if name == "observe"
+        for turn in params["turns"]
+    ]
     assert [turn["text"] for turn in turns] == ["turn 0", "turn 1", "turn 2"]
     assert {turn["origin"] for turn in turns} == {"import"}
     assert commands.run(["import", str(tmp_path / "none")]) == NotFoundError.exit_code
@@ -723,36 +924,55 @@ def test_an_import_that_finds_nothing_says_so(answers, tmp_path, capsys):
     """As where the kind that was named is another."""
     (tmp_path / "a.md").write_text("Notes about Anna.")
     for more in ([], ["--dry-run"]):
-        assert commands.run(["import", "--kind", "chatgpt", str(tmp_path), *more]) == NotFoundError.exit_code
+        assert (
+            commands.run(["import", "--kind", "chatgpt", str(tmp_path), *more])
+            == NotFoundError.exit_code
+        )
         assert "no turn is in it" in capsys.readouterr().err
 
 
-# -- init ----------------------------------------------------------------------------------------------
+# -- init ------------------------------------------------------------------------------
 
 
 def test_init_makes_a_vault_and_changes_nothing_the_second_time(tmp_path):
     """Folders are 0700 and files 0600; a second run writes nothing."""
-    vault, env = tmp_path / "new" / "vault", {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
-    planned = json.loads(engram("init", vault, "--dry-run", "--json", env=env).stdout)["would_write"]
+    vault, env = (
+        tmp_path / "new" / "vault",
+        {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""},
+    )
+    planned = json.loads(engram("init", vault, "--dry-run", "--json", env=env).stdout)[
+        "would_write"
+    ]
     assert not vault.exists()
     written = json.loads(engram("init", vault, "--json", env=env).stdout)["written"]
     assert written == planned
-    assert re.fullmatch(r'id = "[0-9A-HJKMNP-TV-Z]{26}"', (vault / "engram.toml").read_text().splitlines()[0])
+    assert re.fullmatch(
+        r'id = "[0-9A-HJKMNP-TV-Z]{26}"',
+        (vault / "engram.toml").read_text().splitlines()[0],
+    )
     for path in [vault, *vault.rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
     before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
     assert json.loads(engram("init", vault, "--json", env=env).stdout)["written"] == []
-    assert {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in vault.rglob("*") if path.is_file()
+    } == before
 
 
 def test_init_leaves_what_a_person_has(tmp_path):
     """An existing folder of notes keeps every byte, its own engram.toml too."""
     vault = tmp_path / "notes"
     (vault / "facts").mkdir(parents=True)
-    mine = {vault / "engram.toml": 'zone = "UTC"\n', vault / "mine.md": "words", vault / "Home.md": "my own home"}
+    mine = {
+        vault / "engram.toml": 'zone = "UTC"\n',
+        vault / "mine.md": "words",
+        vault / "Home.md": "my own home",
+    }
     for path, text in mine.items():
         path.write_text(text)
-    done = engram("init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""})
+    done = engram(
+        "init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    )
     assert done.returncode == 0, done.stderr
     assert {path: path.read_text() for path in mine} == mine
 
@@ -762,14 +982,19 @@ def test_init_follows_no_link_out_of_the_vault(tmp_path):
     vault.mkdir()
     outside.mkdir()
     (vault / "facts").symlink_to(outside)
-    done = engram("init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""})
+    done = engram(
+        "init", vault, env={"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    )
     assert done.returncode == 77
     assert list(outside.iterdir()) == []
 
 
 def test_a_file_in_place_of_a_vault_is_named_with_what_to_do(tmp_path):
     """By whatever is asked of it, and nothing is written."""
-    file, env = tmp_path / "notes.py", {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
+    file, env = (
+        tmp_path / "notes.py",
+        {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""},
+    )
     file.write_text("x")
     for argv, code in (
         (("init", file), 64),
@@ -780,7 +1005,11 @@ def test_a_file_in_place_of_a_vault_is_named_with_what_to_do(tmp_path):
     ):
         done = engram(*argv, env=env)
         said = done.stderr.decode()
-        assert (done.returncode, "this is a file" in said, "engram init FOLDER" in said) == (code, True, True)
+        assert (
+            done.returncode,
+            "this is a file" in said,
+            "engram init FOLDER" in said,
+        ) == (code, True, True)
         assert f"where: {file}\n" in said
     assert list(tmp_path.iterdir()) == [file]
 
@@ -790,7 +1019,10 @@ def test_without_a_vault_every_command_says_how_to_begin(tmp_path, command):
     """In words that can be typed."""
     env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": ""}
     done = engram("--vault", tmp_path / "my notes", command, env=env)
-    assert (done.returncode, f"`engram init '{tmp_path / 'my notes'}'`" in done.stderr.decode()) == (66, True)
+    assert (
+        done.returncode,
+        f"`engram init '{tmp_path / 'my notes'}'`" in done.stderr.decode(),
+    ) == (66, True)
 
 
 def test_a_folder_that_is_gone_is_a_place_to_stand_in(tmp_path):
@@ -799,19 +1031,34 @@ def test_a_folder_that_is_gone_is_a_place_to_stand_in(tmp_path):
     line = f"mkdir {gone}; cd {gone}; rmdir {gone}; {sys.executable} -P -m engram"
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     for more, code in (("stats", 66), ("stats --vault here", 78)):
-        done = subprocess.run(["sh", "-c", f"{line} {more}"], env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["sh", "-c", f"{line} {more}"],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, "unexpected" in done.stderr) == (code, False)
 
 
 def test_a_path_meets_the_same_fault_wherever_it_is_named():
     """What may not be read is told by who reads it, not by the command library."""
-    paths = [param.type for _, command in leaves() for param in command.params if isinstance(param.type, click.Path)]
+    paths = [
+        param.type
+        for _, command in leaves()
+        for param in command.params
+        if isinstance(param.type, click.Path)
+    ]
     assert paths
     assert not any(path.readable for path in paths)
 
 
 def test_init_makes_a_repository_only_when_told(tmp_path):
-    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": "", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    env = {
+        "ENGRAM_HOME": str(tmp_path / "home"),
+        "ENGRAM_VAULT": "",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+    }
     engram("init", tmp_path / "a", env=env)
     assert not (tmp_path / "a" / ".git").exists()
     assert engram("init", tmp_path / "b", "--git", env=env).returncode == 0
@@ -819,18 +1066,31 @@ def test_init_makes_a_repository_only_when_told(tmp_path):
 
 
 def test_what_init_writes_into_a_repository_is_a_commit(tmp_path):
-    """Nothing of it is left for the person to commit; a second time there is nothing to do."""
-    env = {"ENGRAM_HOME": str(tmp_path / "home"), "ENGRAM_VAULT": "", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    """Nothing of it is left for the person to commit; a second time there is nothing to
+    do.
+    """
+    env = {
+        "ENGRAM_HOME": str(tmp_path / "home"),
+        "ENGRAM_VAULT": "",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+    }
     vault = tmp_path / "vault"
     for _ in range(2):
         assert engram("init", vault, "--git", env=env).returncode == 0
     git = ["git", "-C", str(vault)]
-    log = subprocess.run([*git, "log", "--format=%an %s"], capture_output=True, text=True, check=True)
+    log = subprocess.run(
+        [*git, "log", "--format=%an %s"], capture_output=True, text=True, check=True
+    )
     assert log.stdout == "engram engram: make a vault\n"
-    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True).stdout == b""
+    assert (
+        subprocess.run(
+            [*git, "status", "--porcelain"], capture_output=True, check=True
+        ).stdout
+        == b""
+    )
 
 
-# -- what it costs ---------------------------------------------------------------------------------------
+# -- what it costs ---------------------------------------------------------------------
 
 
 def cpu_seconds(command, env, runs=9):
@@ -840,7 +1100,9 @@ def cpu_seconds(command, env, runs=9):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        spent.append(
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        )
     return sorted(spent)[runs // 2]
 
 
@@ -848,4 +1110,7 @@ def test_help_is_cheap():
     """Below 150 ms of processor time."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
-    assert cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5) < 0.150
+    assert (
+        cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5)
+        < 0.150
+    )

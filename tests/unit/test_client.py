@@ -1,4 +1,6 @@
-"""The client against a real server on loopback: forms, headers, budget, addresses, words."""
+"""The client against a real server on loopback: forms, headers, budget, addresses,
+words.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,44 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import ModelPolicy
 from engram.errors import BudgetSpentError, ConfigError, ModelError
-from engram.llm.api_forms import LADDER, ModelRequest, bare, next_form, read, request, said
+from engram.llm.api_forms import (
+    LADDER,
+    ModelRequest,
+    bare,
+    next_form,
+    read,
+    request,
+    said,
+)
 from engram.llm.budget import Budget, DailySpend
 from engram.llm.client import Model
 from engram.llm.endpoint import DEFAULT_URL, RateLimitedError
-from tests.fakes.openai_server import FakeServer, Reply, fenced, redirect, shape, status, truncated
+from tests.fakes.openai_server import (
+    FakeServer,
+    Reply,
+    fenced,
+    redirect,
+    shape,
+    status,
+    truncated,
+)
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
-SCHEMA = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"], "additionalProperties": False}
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "number"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
 OPEN = SCHEMA | {"required": []}
 POLICY = replace(ModelPolicy(), timeout_seconds=5)
 KEY = "sk-canary-0123456789"
 
 
 def model(fake, *, api="auto", key=KEY, policy=POLICY, spend=None, clock=lambda: NOW):
-    return Model(ModelSettings("fake", fake.url, key, api), policy, spend or Budget(), clock)
+    return Model(
+        ModelSettings("fake", fake.url, key, api), policy, spend or Budget(), clock
+    )
 
 
 def ask(one, system="be brief", user="how many?"):
@@ -53,7 +78,10 @@ def test_a_local_server_is_asked_by_chat_with_a_strict_schema(fake):
     assert fake.requests[0].body == {
         "model": "fake",
         "temperature": 0.3,
-        "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "how many?"}],
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "how many?"},
+        ],
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "count", "strict": True, "schema": SCHEMA},
@@ -70,7 +98,14 @@ def test_the_responses_form_is_asked_not_to_store(fake):
         "temperature": 0.3,
         "instructions": "be brief",
         "input": "how many?",
-        "text": {"format": {"type": "json_schema", "name": "count", "strict": True, "schema": SCHEMA}},
+        "text": {
+            "format": {
+                "type": "json_schema",
+                "name": "count",
+                "strict": True,
+                "schema": SCHEMA,
+            }
+        },
         "store": False,
     }
 
@@ -79,7 +114,11 @@ def test_the_default_address_starts_with_responses_and_any_other_with_chat():
     """`api` overrides the choice."""
     local = "http://127.0.0.1:1/v1"
     starts = {
-        (base, api): str(Model(ModelSettings("m", base, KEY, api), POLICY, Budget(), lambda: NOW).form)
+        (base, api): str(
+            Model(
+                ModelSettings("m", base, KEY, api), POLICY, Budget(), lambda: NOW
+            ).form
+        )
         for base in (None, DEFAULT_URL + "/", local)
         for api in ("auto", "responses", "chat")
     }
@@ -105,8 +144,12 @@ def test_the_default_address_starts_with_responses_and_any_other_with_chat():
         ({"json_schema"}, "chat/object", 3),
     ],
 )
-def test_a_form_the_server_lacks_steps_down_and_the_one_that_worked_is_remembered(lacks, form, asked):
-    """Each rung is asked once; the second question goes straight to the form that worked."""
+def test_a_form_the_server_lacks_steps_down_and_the_one_that_worked_is_remembered(
+    lacks, form, asked
+):
+    """Each rung is asked once; the second question goes straight to the form that
+    worked.
+    """
     with FakeServer(lacks=lacks) as fake:
         fake.script('{"a": 1}')
         one = model(fake, api="responses")
@@ -164,18 +207,30 @@ def test_the_last_rung_has_no_next():
 
 
 def test_only_our_own_headers_are_sent(fake, monkeypatch):
-    """Neither the library's telemetry nor keys and headers of the environment reach the endpoint."""
+    """Neither the library's telemetry nor keys and headers of the environment reach the
+    endpoint.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
     monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-environment")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-environment")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Tracked: yes\nAuthorization: Bearer sk-custom")
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Tracked: yes\nAuthorization: Bearer sk-custom"
+    )
     ask(model(fake))
     headers = dict(fake.requests[0].headers)
     assert headers.pop("authorization") == f"Bearer {KEY}"
     assert set(headers) == {
-        *("host", "connection", "content-type", "content-length", "accept", "accept-encoding", "user-agent")
+        *(
+            "host",
+            "connection",
+            "content-type",
+            "content-length",
+            "accept",
+            "accept-encoding",
+            "user-agent",
+        )
     }
     assert "environment" not in str(headers)
 
@@ -272,10 +327,14 @@ def test_an_address_that_must_not_be_used_is_refused_at_once(address):
 )
 def test_loopback_and_https_are_allowed(address, host):
     """With or without a key."""
-    assert Model(ModelSettings("m", address), POLICY, Budget(), lambda: NOW).host == host
+    assert (
+        Model(ModelSettings("m", address), POLICY, Budget(), lambda: NOW).host == host
+    )
 
 
-@pytest.mark.parametrize("key", [None, "", "sk with blank", "sk\nX-Header: 1", "schlüssel"])
+@pytest.mark.parametrize(
+    "key", [None, "", "sk with blank", "sk\nX-Header: 1", "schlüssel"]
+)
 def test_a_key_that_cannot_work_is_refused_without_being_shown(key):
     """The default address needs a key, and a key has no blanks, line ends or umlauts."""
     with pytest.raises(ConfigError) as caught:
@@ -319,8 +378,12 @@ def test_an_error_says_what_where_and_what_to_do(fake):
 
 def test_a_server_that_is_not_there_is_named():
     """Connection refused asks whether it runs."""
-    one = Model(ModelSettings("m", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW)
-    with pytest.raises(ModelError, match=r"Cannot connect.*127\.0\.0\.1:1.*running\?") as caught:
+    one = Model(
+        ModelSettings("m", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW
+    )
+    with pytest.raises(
+        ModelError, match=r"Cannot connect.*127\.0\.0\.1:1.*running\?"
+    ) as caught:
         ask(one)
     assert caught.value.retryable
     assert one.spent == DailySpend("2026-03-04", calls=1, failures=1)
@@ -328,7 +391,10 @@ def test_a_server_that_is_not_there_is_named():
 
 def test_the_servers_words_are_cut_and_cleaned():
     """Terminal escapes, line ends and novels stay out of our messages."""
-    words = said(json.dumps({"error": {"message": "\x1b[31mred\nline " + "x" * 999}}).encode(), None)
+    words = said(
+        json.dumps({"error": {"message": "\x1b[31mred\nline " + "x" * 999}}).encode(),
+        None,
+    )
     assert words.startswith("[31mred line xxx")
     assert len(words) == 200
     assert said(b"\xff\xfe plain", None).endswith("plain")
@@ -364,14 +430,25 @@ def test_fences_thoughts_and_talk_are_taken_off(text, json_text):
 
 def test_a_reply_in_several_parts_is_joined(fake):
     """The Responses API may split the text."""
-    parts = [{"type": "output_text", "text": '{"a"'}, {"type": "output_text", "text": ": 1}"}]
+    parts = [
+        {"type": "output_text", "text": '{"a"'},
+        {"type": "output_text", "text": ": 1}"},
+    ]
     fake.script(shape({"output": [{"type": "message", "content": parts}]}))
     assert ask(model(fake, api="responses")) == '{"a": 1}'
 
 
 @pytest.mark.parametrize("form", LADDER[:2])
 @pytest.mark.parametrize(
-    "body", [b"[]", b"null", b"{}", b'{"choices": {}, "output": 3}', b'{"choices": [7]}', b"[" * 99999]
+    "body",
+    [
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"choices": {}, "output": 3}',
+        b'{"choices": [7]}',
+        b"[" * 99999,
+    ],
 )
 def test_a_reply_of_another_shape_is_a_model_error(form, body):
     """Never another exception."""
@@ -393,8 +470,12 @@ def test_a_request_carries_the_schema_in_one_of_two_ways():
     question = ModelRequest("count", "s", "u", SCHEMA, 0.3)
     for form in LADDER:
         body = request(form, question, "m", warm=True)
-        in_prompt = json.dumps(SCHEMA) in json.dumps(body.get("messages", "")).replace('\\"', '"')
-        in_parameter = "additionalProperties" in json.dumps([body.get("text"), body.get("response_format")])
+        in_prompt = json.dumps(SCHEMA) in json.dumps(body.get("messages", "")).replace(
+            '\\"', '"'
+        )
+        in_parameter = "additionalProperties" in json.dumps(
+            [body.get("text"), body.get("response_format")]
+        )
         assert in_prompt != in_parameter
 
 
@@ -402,7 +483,9 @@ def test_a_request_carries_the_schema_in_one_of_two_ways():
 
 
 def test_the_fake_embeds_the_same_text_the_same_way(fake):
-    """Unit vectors that depend on the text alone; their dimension may change under way, and faults be scripted."""
+    """Unit vectors that depend on the text alone; their dimension may change under way,
+    and faults be scripted.
+    """
     with openai.OpenAI(api_key="none", base_url=fake.url, max_retries=0) as client:
 
         def embed(*texts):
@@ -411,7 +494,10 @@ def test_the_fake_embeds_the_same_text_the_same_way(fake):
 
         first, second = embed("tea", "coffee")
         assert embed("tea") == [first] != [second]
-        assert (len(first), round(sum(number * number for number in first), 4)) == (64, 1.0)
+        assert (len(first), round(sum(number * number for number in first), 4)) == (
+            64,
+            1.0,
+        )
         fake.dimension = 8
         assert len(embed("tea")[0]) == 8
         fake.script_embeddings(status(503))
@@ -429,8 +515,18 @@ def test_the_fake_embeds_the_same_text_the_same_way(fake):
         {"messages": [{"role": "oracle", "content": "x"}]},
         {"messages": [{"role": "user", "content": None}]},
         {"response_format": {"type": "xml"}},
-        {"response_format": {"type": "json_schema", "json_schema": {"name": "a b", "schema": SCHEMA}}},
-        {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": OPEN}}},
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "a b", "schema": SCHEMA},
+            }
+        },
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "a", "strict": True, "schema": OPEN},
+            }
+        },
     ],
 )
 def test_the_fake_refuses_what_the_real_service_would(fake, wrong):
@@ -468,7 +564,10 @@ def test_a_prompt_that_passes_the_token_budget_is_not_sent(fake):
     """The estimate counts before, the server's figure after."""
     one = model(fake, policy=replace(POLICY, tokens_per_day=500))
     ask(one)
-    assert (one.spent.tokens_in, one.spent.tokens_out) == (len("be brief\nhow many?") // 4, len('{"a": 1}') // 4)
+    assert (one.spent.tokens_in, one.spent.tokens_out) == (
+        len("be brief\nhow many?") // 4,
+        len('{"a": 1}') // 4,
+    )
     with pytest.raises(BudgetSpentError, match="model tokens"):
         ask(one, user="x" * 2000)
     assert len(fake.asked) == 1
@@ -510,9 +609,28 @@ def test_the_ledger_is_saved_after_each_change_and_read_at_the_start(fake):
         {},
         {"date": "2026-03-04"},
         {"date": 5, "calls": 1, "tokens_in": 1, "tokens_out": 1, "failures": 1},
-        {"date": "2026-03-04", "calls": "9", "tokens_in": 1, "tokens_out": 1, "failures": 1},
-        {"date": "2026-03-04", "calls": -9, "tokens_in": 1, "tokens_out": 1, "failures": 1},
-        {"date": "2026-03-04", "calls": 9, "tokens_in": 1, "tokens_out": 1, "failures": 1, "more": 1},
+        {
+            "date": "2026-03-04",
+            "calls": "9",
+            "tokens_in": 1,
+            "tokens_out": 1,
+            "failures": 1,
+        },
+        {
+            "date": "2026-03-04",
+            "calls": -9,
+            "tokens_in": 1,
+            "tokens_out": 1,
+            "failures": 1,
+        },
+        {
+            "date": "2026-03-04",
+            "calls": 9,
+            "tokens_in": 1,
+            "tokens_out": 1,
+            "failures": 1,
+            "more": 1,
+        },
     ],
 )
 def test_a_ledger_that_cannot_be_read_counts_as_empty(saved):

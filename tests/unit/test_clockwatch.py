@@ -37,7 +37,9 @@ def minutes(watch, clock, count):
 
 
 def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
-    """Set ahead by 400 days in a running memory, it puts nothing away; after ten minutes in step it is believed."""
+    """Set ahead by 400 days in a running memory, it puts nothing away; after ten
+    minutes in step it is believed.
+    """
     keeping = Keeping(memory)
     keeping.order.frozen = memory.frozen
     keeping.fact("Anna saw a red car.", importance=0.2, confidence=0.9)
@@ -47,10 +49,14 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     clock.jump(days=400)
     report = keeping.run()
     assert report.deeds == ()
-    assert report.frozen.startswith("the clock jumped by +9600.0 hours; nothing is believed to have aged")
+    assert report.frozen.startswith(
+        "the clock jumped by +9600.0 hours; nothing is believed to have aged"
+    )
     assert keeping.everything() == before
     assert memory.call("status", {})["faults"]["clock"] == report.frozen
-    assert {"level": "error", "code": "clock", "what": report.frozen} in memory.call("doctor", {})["findings"]
+    assert {"level": "error", "code": "clock", "what": report.frozen} in memory.call(
+        "doctor", {}
+    )["findings"]
     minutes(memory.clock_guard, clock, int(AGREED))
     assert keeping.run().frozen
     clock.advance(minutes=1)
@@ -94,7 +100,9 @@ def test_after_a_restart_of_the_machine_the_clock_has_to_keep_step_first(watch, 
     assert one.doubt() is None
 
 
-def test_a_look_is_taken_once_a_minute_and_those_of_a_day_are_kept(watch, clock, settings):
+def test_a_look_is_taken_once_a_minute_and_those_of_a_day_are_kept(
+    watch, clock, settings
+):
     """Also in the file, which does not grow for ever."""
     few = replace(settings.policy, lifecycle=replace(LIMITS, clock_readings=10))
     one = watch(policy=few)
@@ -107,15 +115,28 @@ def test_a_look_is_taken_once_a_minute_and_those_of_a_day_are_kept(watch, clock,
         minutes(one, clock, 1)
         sizes.append(len(path.read_text().splitlines()))
     assert max(sizes) == 20
-    assert json.loads(path.read_text().splitlines()[-1]) == [clock().isoformat(), clock.steady()]
+    assert json.loads(path.read_text().splitlines()[-1]) == [
+        clock().isoformat(),
+        clock.steady(),
+    ]
     clock.jump(hours=2)
     assert watch(policy=few).doubt()
 
 
 def test_a_damaged_file_is_no_doubt(watch, clock, settings):
-    """What is no reading is passed over, and the next line does not stick to a torn one."""
+    """What is no reading is passed over, and the next line does not stick to a torn
+    one.
+    """
     whole = json.dumps([(clock() - timedelta(days=2)).isoformat(), clock.steady() - 60])
-    lines = ["[", "{}", '["2026-11-20T20:00:00", 1]', '["x", 1]', '["2026-11-20T20:00:00+00:00", NaN]', "[1, 1]", "\0"]
+    lines = [
+        "[",
+        "{}",
+        '["2026-11-20T20:00:00", 1]',
+        '["x", 1]',
+        '["2026-11-20T20:00:00+00:00", NaN]',
+        "[1, 1]",
+        "\0",
+    ]
     path = settings.state / READINGS
     path.write_text("\n".join(lines) + "\n" + '["2026-')
     assert watch().doubt() is None
@@ -148,7 +169,8 @@ def test_the_writer_looks_between_its_jobs_and_while_it_has_none(settings):
     """Its beat is that of a clock nobody sets, so a jump holds no look back."""
     looks = []
     writer = WriterThread(
-        replace(settings.policy.serve, beat_seconds=0.01), between=lambda: looks.append(datetime.now(UTC))
+        replace(settings.policy.serve, beat_seconds=0.01),
+        between=lambda: looks.append(datetime.now(UTC)),
     )
     writer.start()
     last = time.monotonic() + 20

@@ -1,4 +1,6 @@
-"""A vault in git: each operation is a commit of its own, whatever the person is in the middle of."""
+"""A vault in git: each operation is a commit of its own, whatever the person is in the
+middle of.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from engram.vault import facts, reviews
 from engram.vault.git import ADDED, Git
 from tests.fakes.repository import Repository
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed"
+)
 
 MILK = "Anna prefers oat milk in her coffee."
 
@@ -31,7 +35,9 @@ def kept(repository, opened):
 
 
 def op(repository):
-    return repository("log", "-1", "--format=%(trailers:key=Engram-Op,valueonly)").strip()
+    return repository(
+        "log", "-1", "--format=%(trailers:key=Engram-Op,valueonly)"
+    ).strip()
 
 
 def changed(repository):
@@ -70,10 +76,21 @@ def test_each_deed_is_one_commit_with_its_trailer(repository, kept):
 
 
 def test_a_decision_is_a_commit(repository, kept):
-    fact = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", "Anna moved to Porto.", created=kept.clock(), status="review")
-    path = facts.fact_path(fact, kept.settings.zone, folder="review", taken=kept.vault.exists)
-    body = facts.fact_body(fact.text, "", reviews.section("no evidence in the turn", ""))
-    kept.note_writer.write([Create(path, facts.fact_keys(fact, kept.settings.zone), body, "doubt")], [])
+    fact = Fact(
+        "01KBH2Q0M6T4W2Y0B7C5D9E1FX",
+        "Anna moved to Porto.",
+        created=kept.clock(),
+        status="review",
+    )
+    path = facts.fact_path(
+        fact, kept.settings.zone, folder="review", taken=kept.vault.exists
+    )
+    body = facts.fact_body(
+        fact.text, "", reviews.section("no evidence in the turn", "")
+    )
+    kept.note_writer.write(
+        [Create(path, facts.fact_keys(fact, kept.settings.zone), body, "doubt")], []
+    )
     kept.call("decide", {"id": fact.id, "decision": "keep"})
     assert op(repository) == "decide"
     assert f"facts/2026-11-20/{PurePosixPath(path).name}" in changed(repository)
@@ -84,7 +101,9 @@ def test_a_batch_is_one_commit_with_its_session_file(repository, kept):
     """Many small writes: turns, facts, box, hashes and log."""
     before = len(repository.subjects())
     say(kept, "I am allergic to peanuts and I live in Berlin.")
-    assert len(repository.subjects()) == before + 1 + ("close boxes" in repository.subjects()[0])
+    assert len(repository.subjects()) == before + 1 + (
+        "close boxes" in repository.subjects()[0]
+    )
     log = repository("log", "--format=%s", "--name-only", "-2")
     assert "engram: extract " in log
     assert "sessions/2026-11-20/" in log
@@ -94,7 +113,13 @@ def test_a_batch_is_one_commit_with_its_session_file(repository, kept):
 
 def test_a_call_that_changes_nothing_is_no_commit(repository, kept):
     before = repository.subjects()
-    for name, params in (("recall", {"query": "Anna"}), ("status", {}), ("doctor", {}), ("flush", {}), ("stats", {})):
+    for name, params in (
+        ("recall", {"query": "Anna"}),
+        ("status", {}),
+        ("doctor", {}),
+        ("flush", {}),
+        ("stats", {}),
+    ):
         kept.call(name, params)
     assert repository.subjects() == before
 
@@ -117,11 +142,17 @@ def test_during_a_rebase_everything_waits_and_then_is_committed(repository, kept
     repository("add", "a.md")
     repository("commit", "--quiet", "-m", "one")
     repository("-c", "sequence.editor=sed -i s/pick/edit/", "rebase", "-i", "HEAD~1")
-    index, head = (repository.root / ".git/index").read_bytes(), repository("rev-parse", "HEAD")
+    index, head = (
+        (repository.root / ".git/index").read_bytes(),
+        repository("rev-parse", "HEAD"),
+    )
     known = kept.call("remember", {"text": MILK})
     kept.call("update", {"id": known["id"], "pinned": True})
     assert "rebase-merge" in kept.call("status", {})["faults"]["git"]
-    assert (repository("rev-parse", "HEAD"), (repository.root / ".git/index").read_bytes()) == (head, index)
+    assert (
+        repository("rev-parse", "HEAD"),
+        (repository.root / ".git/index").read_bytes(),
+    ) == (head, index)
     repository("rebase", "--continue")
     kept.commits.settle()
     assert op(repository) == "", "it rests between two tries"
@@ -133,7 +164,9 @@ def test_during_a_rebase_everything_waits_and_then_is_committed(repository, kept
     assert "git" not in kept.call("status", {})["faults"]
 
 
-def test_what_waits_is_committed_with_the_next_operation_after_a_restart(repository, opened):
+def test_what_waits_is_committed_with_the_next_operation_after_a_restart(
+    repository, opened
+):
     repository.merging()
     path = opened().call("remember", {"text": MILK})["path"]
     again = opened()
@@ -199,11 +232,15 @@ def test_without_a_repository_or_when_switched_off_nothing_is_done(settings, ope
     assert repository.subjects() == ["ann@x: mine"]
 
 
-def test_a_git_that_hangs_holds_nothing_up_for_long(repository, kept, monkeypatch, tmp_path):
+def test_a_git_that_hangs_holds_nothing_up_for_long(
+    repository, kept, monkeypatch, tmp_path
+):
     """It is asked to end, and then left alone for a while; nothing is lost."""
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text(f'#!/bin/sh\ncase "$*" in *status*) exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n')
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *status*) exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n'
+    )
     slow.chmod(0o755)
     kept.commits.git.seconds = 0.5
     with monkeypatch.context() as patch:
@@ -233,11 +270,15 @@ def test_the_answer_does_not_wait_for_git(repository, opened):
     for name, params in (("update", {"pinned": True}), ("confirm", {})):
         memory.call(name, {"id": path, **params})
         memory.between()
-    ops = repository("log", "-3", "--format=%(trailers:key=Engram-Op,valueonly)").split()
+    ops = repository(
+        "log", "-3", "--format=%(trailers:key=Engram-Op,valueonly)"
+    ).split()
     assert ops == ["confirm", "update", "remember"]
 
 
-def test_a_process_that_ends_between_add_and_commit_is_finished_by_the_next(repository, tmp_path):
+def test_a_process_that_ends_between_add_and_commit_is_finished_by_the_next(
+    repository, tmp_path
+):
     """What we had put into the index is ours, though it is staged."""
     git = Git.of(repository.root, tmp_path / "waiting")
     repository.write("facts/a.md", "1\n")
@@ -251,13 +292,17 @@ def test_a_process_that_ends_between_add_and_commit_is_finished_by_the_next(repo
     repository("add", "facts/b.md")
     assert git.commit(["facts/b.md"], "theirs", "extract") == ""
     assert repository.status() == ["A  facts/b.md"]
-    assert [json.loads(line) for line in git.waiting.read_text().splitlines()] == [["due", "facts/b.md"]]
+    assert [json.loads(line) for line in git.waiting.read_text().splitlines()] == [
+        ["due", "facts/b.md"]
+    ]
 
 
 def test_a_waiting_list_of_any_content_is_understood(repository, tmp_path):
     git = Git.of(repository.root, tmp_path / "waiting")
     repository.write("facts/a.md", "1\n")
-    git.waiting.write_text('[]\n{}\n["due"]\n["due", 1]\n\0\n["due", "facts/a.md"]\n["due", "fac')
+    git.waiting.write_text(
+        '[]\n{}\n["due"]\n["due", 1]\n\0\n["due", "facts/a.md"]\n["due", "fac'
+    )
     assert git.commit((), "late", "extract")
     assert repository.status() == []
     assert not git.waits()

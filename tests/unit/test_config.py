@@ -19,7 +19,9 @@ def world(tmp_path):
         vault = tmp_path / "vault"
 
         def load(self, **more):
-            return config.load(self.vault, {"HOME": str(self.home), "TZ": "UTC", **more})
+            return config.load(
+                self.vault, {"HOME": str(self.home), "TZ": "UTC", **more}
+            )
 
         def of_user(self, text):
             path = self.home / ".config" / "engram" / "config.toml"
@@ -42,7 +44,11 @@ def world(tmp_path):
 def test_no_file_is_needed(world):
     """Every key has a default: no model, no port, redaction on."""
     settings = world.load()
-    assert (settings.model, settings.tcp_port, settings.redact) == (None, None, "redact")
+    assert (settings.model, settings.tcp_port, settings.redact) == (
+        None,
+        None,
+        "redact",
+    )
     assert settings.policy.buffer.turns == 5
 
 
@@ -51,7 +57,14 @@ def test_every_problem_in_every_place_is_named_at_once(world):
     world.of_vault('zone = "Mars/Olympus"\nbuffer.turns = 0\nredcat = "off"\n')
     world.of_user("[model]\napi = 'soap'\ntimeout = true\n")
     words = world.refused(ENGRAM_PORT="many")
-    for part in ("Mars/Olympus", "buffer.turns", "'redcat'", "model.api", "model.timeout", "ENGRAM_PORT"):
+    for part in (
+        "Mars/Olympus",
+        "buffer.turns",
+        "'redcat'",
+        "model.api",
+        "model.timeout",
+        "ENGRAM_PORT",
+    ):
         assert part in words
 
 
@@ -62,7 +75,13 @@ def test_an_unknown_key_comes_with_the_nearest_known_one(world):
 
 
 @pytest.mark.parametrize(
-    "line", ["tcp_port = 8080", 'vault = "/"', 'model.base_url = "http://evil"', 'model.name = "m"']
+    "line",
+    [
+        "tcp_port = 8080",
+        'vault = "/"',
+        'model.base_url = "http://evil"',
+        'model.name = "m"',
+    ],
 )
 def test_a_vault_cannot_say_where_words_go(world, line):
     """What names a place or a server is refused in a file that travels."""
@@ -125,7 +144,9 @@ def test_a_vault_names_the_curve_of_forgetting(world, mode):
     assert policy.decay.curve == CURVES[mode]
     assert (policy == Policy()) is (mode == "huber")
     world.of_vault('retention = "linear"\n')
-    assert "retention must be one of l2, huber, elastic, not 'linear'" in world.refused()
+    assert (
+        "retention must be one of l2, huber, elastic, not 'linear'" in world.refused()
+    )
 
 
 def test_whole_numbers_may_be_written_with_a_point(world):
@@ -133,15 +154,24 @@ def test_whole_numbers_may_be_written_with_a_point(world):
     world.of_vault("buffer.turns = 7.0\nbuffer.minutes = 2\n")
     world.of_user("tcp_port = 8080.0\n")
     settings = world.load()
-    assert (repr(settings.policy.buffer.turns), repr(settings.policy.buffer.minutes)) == ("7", "2.0")
+    assert (
+        repr(settings.policy.buffer.turns),
+        repr(settings.policy.buffer.minutes),
+    ) == ("7", "2.0")
     assert repr(settings.tcp_port) == "8080"
 
 
 def test_the_environment_goes_before_the_users_file(world, tmp_path):
     """For one call, without an edit."""
     world.of_user(f'vault = "{tmp_path}"\ntcp_port = 1\n[model]\nname = "a"\n')
-    settings = world.load(ENGRAM_PORT="2", ENGRAM_MODEL="b", ENGRAM_BASE_URL="http://127.0.0.1:1/v1")
-    assert (settings.tcp_port, settings.model.name, settings.model.base_url) == (2, "b", "http://127.0.0.1:1/v1")
+    settings = world.load(
+        ENGRAM_PORT="2", ENGRAM_MODEL="b", ENGRAM_BASE_URL="http://127.0.0.1:1/v1"
+    )
+    assert (settings.tcp_port, settings.model.name, settings.model.base_url) == (
+        2,
+        "b",
+        "http://127.0.0.1:1/v1",
+    )
 
 
 def test_the_vault_is_chosen_in_a_fixed_order(world, tmp_path, monkeypatch):
@@ -153,8 +183,14 @@ def test_the_vault_is_chosen_in_a_fixed_order(world, tmp_path, monkeypatch):
     assert config.load(None, env).vault == tmp_path
     world.of_user(f'vault = "{tmp_path}/named"\n')
     assert config.load(None, env).vault == tmp_path / "named"
-    assert config.load(None, env | {"ENGRAM_VAULT": f"{tmp_path}/env"}).vault == tmp_path / "env"
-    assert config.load(world.vault, env | {"ENGRAM_VAULT": f"{tmp_path}/env"}).vault == world.vault
+    assert (
+        config.load(None, env | {"ENGRAM_VAULT": f"{tmp_path}/env"}).vault
+        == tmp_path / "env"
+    )
+    assert (
+        config.load(world.vault, env | {"ENGRAM_VAULT": f"{tmp_path}/env"}).vault
+        == world.vault
+    )
 
 
 @pytest.mark.parametrize("name", ["~nobody-of-that-name/vault", "a\\u0000b"])
@@ -171,21 +207,39 @@ def test_one_folder_may_hold_everything(world, tmp_path):
     own.mkdir()
     (own / "config.toml").write_text("tcp_port = 3\n")
     world.of_vault('id = "abc"\n')
-    settings = world.load(ENGRAM_HOME=str(own), XDG_STATE_HOME="/nowhere", XDG_RUNTIME_DIR="/nowhere")
-    assert (settings.state, settings.cache) == (own / "state" / "abc", own / "cache" / "abc")
-    assert (settings.socket, settings.tcp_port) == (own / "run" / "abc" / "engram.sock", 3)
+    settings = world.load(
+        ENGRAM_HOME=str(own), XDG_STATE_HOME="/nowhere", XDG_RUNTIME_DIR="/nowhere"
+    )
+    assert (settings.state, settings.cache) == (
+        own / "state" / "abc",
+        own / "cache" / "abc",
+    )
+    assert (settings.socket, settings.tcp_port) == (
+        own / "run" / "abc" / "engram.sock",
+        3,
+    )
 
 
 def test_the_folders_follow_xdg(world, tmp_path):
-    """State, cache and runtime have each their own; without a runtime folder the socket stands in the state."""
+    """State, cache and runtime have each their own; without a runtime folder the socket
+    stands in the state.
+    """
     world.of_vault('id = "abc"\n')
     plain = world.load()
     assert plain.state == world.home / ".local/state/engram/abc"
     assert plain.cache == world.home / ".cache/engram/abc"
     assert plain.runtime == world.home / ".local/state/engram/run/abc"
-    set_ = world.load(**{f"XDG_{name}": str(tmp_path / name) for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")})
+    set_ = world.load(
+        **{
+            f"XDG_{name}": str(tmp_path / name)
+            for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+        }
+    )
     folders = [set_.state, set_.cache, set_.runtime]
-    assert folders == [tmp_path / name / "engram" / "abc" for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")]
+    assert folders == [
+        tmp_path / name / "engram" / "abc"
+        for name in ("STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+    ]
 
 
 def test_two_vaults_without_an_id_share_no_folder(world, tmp_path):
@@ -194,7 +248,9 @@ def test_two_vaults_without_an_id_share_no_folder(world, tmp_path):
     assert world.load().state == world.load().state != other.state
 
 
-def test_the_key_comes_from_its_file_then_the_credential_then_the_environment(world, tmp_path):
+def test_the_key_comes_from_its_file_then_the_credential_then_the_environment(
+    world, tmp_path
+):
     """And never shows in a repr."""
     (tmp_path / "key").write_text("of-the-file\n")
     (tmp_path / "api_key").write_text("of-systemd\n")
@@ -255,29 +311,51 @@ def test_every_key_has_a_meaning_and_a_home():
 
 def test_an_embedding_model_shares_the_server_and_key_of_the_language_model(world):
     """Only its name need be said; without a name there is none."""
-    world.of_user('[model]\nbase_url = "http://127.0.0.1:1/v1"\n[embeddings]\nname = "e"\n')
+    world.of_user(
+        '[model]\nbase_url = "http://127.0.0.1:1/v1"\n[embeddings]\nname = "e"\n'
+    )
     embeddings = world.load(ENGRAM_API_KEY="shared").embeddings
-    assert (embeddings.name, embeddings.base_url, embeddings.api_key) == ("e", "http://127.0.0.1:1/v1", "shared")
+    assert (embeddings.name, embeddings.base_url, embeddings.api_key) == (
+        "e",
+        "http://127.0.0.1:1/v1",
+        "shared",
+    )
     assert "shared" not in repr(embeddings)
     world.of_user("")
     assert world.load(OPENAI_API_KEY="k").embeddings is None
-    assert world.load(ENGRAM_EMBEDDINGS_MODEL="e", OPENAI_API_KEY="k").embeddings.api_key == "k"
+    assert (
+        world.load(ENGRAM_EMBEDDINGS_MODEL="e", OPENAI_API_KEY="k").embeddings.api_key
+        == "k"
+    )
 
 
 def test_the_language_models_key_goes_to_no_other_server(world, tmp_path):
     """An embedding server of its own has a key of its own, or none."""
-    own = {"ENGRAM_EMBEDDINGS_MODEL": "e", "ENGRAM_EMBEDDINGS_BASE_URL": "https://other.example/v1"}
+    own = {
+        "ENGRAM_EMBEDDINGS_MODEL": "e",
+        "ENGRAM_EMBEDDINGS_BASE_URL": "https://other.example/v1",
+    }
     secrets = {"ENGRAM_API_KEY": "shared", "OPENAI_API_KEY": "shared"}
     assert world.load(**own, **secrets).embeddings.api_key is None
-    assert world.load(**own, **secrets, ENGRAM_EMBEDDINGS_API_KEY="own").embeddings.api_key == "own"
+    assert (
+        world.load(**own, **secrets, ENGRAM_EMBEDDINGS_API_KEY="own").embeddings.api_key
+        == "own"
+    )
     (tmp_path / "embeddings_api_key").write_text("of-systemd\n")
     (tmp_path / "api_key").write_text("shared\n")
-    assert world.load(**own, **secrets, CREDENTIALS_DIRECTORY=str(tmp_path)).embeddings.api_key == "of-systemd"
+    assert (
+        world.load(
+            **own, **secrets, CREDENTIALS_DIRECTORY=str(tmp_path)
+        ).embeddings.api_key
+        == "of-systemd"
+    )
     world.of_user('[embeddings]\napi_key_file = "/nowhere"\n')
     assert "embeddings.api_key_file: /nowhere cannot be read" in world.refused(**own)
 
 
-@pytest.mark.parametrize("line", ['name = "e"', 'base_url = "http://evil"', 'api_key_file = "/etc/shadow"'])
+@pytest.mark.parametrize(
+    "line", ['name = "e"', 'base_url = "http://evil"', 'api_key_file = "/etc/shadow"']
+)
 def test_a_vault_cannot_say_where_its_words_are_embedded(world, line):
     """What names a server or a key is refused in a file that travels."""
     world.of_vault(f"[embeddings]\n{line}\n")

@@ -1,4 +1,6 @@
-"""Files that would have become a second memory: what a person is shown, and that one of them holds nothing up."""
+"""Files that would have become a second memory: what a person is shown, and that one of
+them holds nothing up.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def held(memory):
 
 
 def pair(memory, ours, theirs):
-    """Two files of the vault that hold the same id, as the catalogue would tell of them."""
+    """Two files of the vault that hold the same id, as the catalogue would tell of
+    them.
+    """
     folder = memory.settings.vault / "facts"
     folder.mkdir(exist_ok=True)
     for name, text in (("a.md", ours), ("b.md", theirs)):
@@ -39,7 +43,9 @@ def asked(memory, *conflicts):
 
 # row: X9
 def test_nothing_of_a_foreign_file_runs_in_the_note_that_asks(held):
-    """A fence that the file closes, a template tag, an embed, a query: all of it is shown, none of it acts."""
+    """A fence that the file closes, a template tag, an embed, a query: all of it is
+    shown, none of it acts.
+    """
     theirs = "One\n~~~\n```dataviewjs\nrun()\n```\n<% tp.file.delete() %>\n![[secret]]\n`= this.x`\n"
     (note,) = asked(held, pair(held, "One\n~~~\nTwo\n", theirs))
     text = note.read_text()
@@ -67,7 +73,9 @@ def test_a_file_that_cannot_be_read_holds_no_other_question_up(held, broken):
 # row: X9
 def test_two_long_files_are_compared_in_part(held):
     """The worst two for a comparison, and no more lines than a person reads."""
-    ours, theirs = ("\n".join(Random(seed).choices(WORDS, k=100_000)) for seed in (1, 2))
+    ours, theirs = (
+        "\n".join(Random(seed).choices(WORDS, k=100_000)) for seed in (1, 2)
+    )
     conflict = pair(held, ours, theirs)
     began = time.monotonic()
     (note,) = asked(held, conflict)

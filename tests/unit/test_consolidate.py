@@ -1,4 +1,6 @@
-"""The runner: planned whole, checked, kept, applied, told; and what it leaves to people."""
+"""The runner: planned whole, checked, kept, applied, told; and what it leaves to
+people.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,18 @@ FADING = {"importance": 0.2, "confidence": 0.9}
 
 def rows(keeping, name="memory-actions"):
     path = keeping.root / "state" / f"{name}.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 def deeds(report):
     return [(one.name, one.memory) for one in report.deeds]
 
 
-# -- a run ---------------------------------------------------------------------------------------------
+# -- a run -----------------------------------------------------------------------------
 
 
 # row: D9
@@ -42,30 +48,92 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """The curve of forgetting first, the old logs last."""
     names = [one.__name__ for one in NIGHTLY]
     assert names[:4] == ["promote", "expire", "archive", "revive"]
-    assert names[4:12] == ["tier", "precision", "merge", "contradict", "cluster", "fold", "principles", "integrate"]
-    assert names[12:19] == ["unite", "retire", "subjects", "describe", "relate", "cards", "bridges"]
-    assert names[19:25] == ["probe", "drift", "storylines", "profile", "identity", "cleanup"]
+    assert names[4:12] == [
+        "tier",
+        "precision",
+        "merge",
+        "contradict",
+        "cluster",
+        "fold",
+        "principles",
+        "integrate",
+    ]
+    assert names[12:19] == [
+        "unite",
+        "retire",
+        "subjects",
+        "describe",
+        "relate",
+        "cards",
+        "bridges",
+    ]
+    assert names[19:25] == [
+        "probe",
+        "drift",
+        "storylines",
+        "profile",
+        "identity",
+        "cleanup",
+    ]
     assert names[25:] == ["topics", "logs"]
-    light = ["merge", "compare", "unite", "retire", "describe", "relate", "profile", "cleanup", "expire", "topics"]
+    light = [
+        "merge",
+        "compare",
+        "unite",
+        "retire",
+        "describe",
+        "relate",
+        "profile",
+        "cleanup",
+        "expire",
+        "topics",
+    ]
     assert [one.__name__ for one in LIGHT] == [*light, "guidelines"]
-    assert [one.__name__ for one in WEEKLY] == ["macros", "cleanup", "guidelines", "edges"]
+    assert [one.__name__ for one in WEEKLY] == [
+        "macros",
+        "cleanup",
+        "guidelines",
+        "edges",
+    ]
 
 
 # row: C18
 # row: X6
 def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
-    """In the note, in the report, in the action log and in the list of runs; recall finds the others first."""
-    old, new = keeping.fact("Anna saw a red car.", days=100, **FADING), keeping.fact("Anna bought a piano.")
+    """In the note, in the report, in the action log and in the list of runs; recall
+    finds the others first.
+    """
+    old, new = (
+        keeping.fact("Anna saw a red car.", days=100, **FADING),
+        keeping.fact("Anna bought a piano."),
+    )
     report = keeping.run()
     assert ("archive", old) in deeds(report)
-    assert keeping.seen(old).path == "archive/2026-11-20/" + keeping.seen(old).path.rpartition("/")[2]
+    assert (
+        keeping.seen(old).path
+        == "archive/2026-11-20/" + keeping.seen(old).path.rpartition("/")[2]
+    )
     assert keeping.seen(old).status == "archived"
     assert keeping.seen(old).end_reason == "a moment, old, unimportant, unused, faded"
-    row = next(row for row in rows(keeping) if row["memory"] == old and row["action"] == "archive")
-    assert (row["run"], row["reason"], row["by"]) == (report.run, "a moment, old, unimportant, unused, faded", "engram")
+    row = next(
+        row
+        for row in rows(keeping)
+        if row["memory"] == old and row["action"] == "archive"
+    )
+    assert (row["run"], row["reason"], row["by"]) == (
+        report.run,
+        "a moment, old, unimportant, unused, faded",
+        "engram",
+    )
     (run,) = rows(keeping, "runs")
-    assert (run["id"], run["cadence"], run["counts"]["archive"]) == (report.run, "nightly", 1)
-    hits = keeping.memory.call("recall", {"query": "Anna", "kinds": ["fact"], "k": 1})["hits"]
+    assert (run["id"], run["cadence"], run["counts"]["archive"]) == (
+        report.run,
+        "nightly",
+        1,
+    )
+    hits = keeping.memory.call("recall", {"query": "Anna", "kinds": ["fact"], "k": 1})[
+        "hits"
+    ]
     assert [hit["key"] for hit in hits] == [new]
 
 
@@ -87,7 +155,11 @@ def test_a_dry_run_says_what_a_run_does_and_changes_no_byte(keeping):
     told = keeping.run(dry_run=True)
     assert keeping.everything() == before
     done = keeping.run()
-    assert (told.deeds, told.put_off, told.left) == (done.deeds, done.put_off, done.left)
+    assert (told.deeds, told.put_off, told.left) == (
+        done.deeds,
+        done.put_off,
+        done.left,
+    )
     assert told.dry_run
     assert told.plain()["counts"] == done.plain()["counts"]
 
@@ -108,17 +180,26 @@ def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
 
 # row: X6
 # row: X22
-def test_a_pass_may_make_a_note_once_and_it_is_taken_back_with_the_run(keeping, monkeypatch):
+def test_a_pass_may_make_a_note_once_and_it_is_taken_back_with_the_run(
+    keeping, monkeypatch
+):
     """The same note again in the next round is the same note; another pass lets it be."""
     made = keeping.made("Anna likes music.", kind="note", origin="synthesized")
     path, zone = f"facts/2026-11-20/{made.id}.md", keeping.memory.settings.zone
-    create = Create(path, facts.fact_keys(made, zone), facts.fact_body(made.text), "said in three notes")
+    create = Create(
+        path,
+        facts.fact_keys(made, zone),
+        facts.fact_body(made.text),
+        "said in three notes",
+    )
 
     def merge(view, _now):
         return [] if made.id in view.memories else [create]
 
     def also(view, _now):
-        return [] if made.id in view.memories else [replace(create, body="Otherwise.\n")]
+        return (
+            [] if made.id in view.memories else [replace(create, body="Otherwise.\n")]
+        )
 
     monkeypatch.setitem(PASSES, "nightly", (merge, also, lifecycle.topics))
     before = keeping.tree()
@@ -131,7 +212,9 @@ def test_a_pass_may_make_a_note_once_and_it_is_taken_back_with_the_run(keeping, 
     assert keeping.tree() == before
 
 
-def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(keeping, monkeypatch):
+def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(
+    keeping, monkeypatch
+):
     """The log of use, the list of runs, and git."""
 
     def refuse(*_args):
@@ -165,19 +248,31 @@ def test_one_pass_can_be_run_alone(keeping):
 
 def test_several_changes_to_a_note_are_one_write(keeping):
     """What is promoted, and then archived because its day is over."""
-    name = keeping.fact("Anna plays the violin.", importance=0.8, expires=keeping.clock())
+    name = keeping.fact(
+        "Anna plays the violin.", importance=0.8, expires=keeping.clock()
+    )
     keeping.used(name, access=6)
     assert deeds(keeping.run(only=None))[:2] == [("promote", name), ("expire", name)]
-    assert (keeping.seen(name).status, keeping.seen(name).layer) == ("archived", "semantic")
+    assert (keeping.seen(name).status, keeping.seen(name).layer) == (
+        "archived",
+        "semantic",
+    )
     stem = keeping.seen(name).path.rpartition("/")[2]
-    moved = [step for step in keeping.order.history.load(keeping.order.history.runs()[0]).steps if stem in step.after]
+    moved = [
+        step
+        for step in keeping.order.history.load(keeping.order.history.runs()[0]).steps
+        if stem in step.after
+    ]
     assert [step.after for step in moved] == [keeping.seen(name).path]
 
 
 # row: D7
 def test_a_disk_that_refuses_is_told_and_the_next_run_goes_on(keeping, monkeypatch):
     """What was planned for other notes is done; nothing is half done."""
-    names = [keeping.fact(f"Anna saw a red car near house {n}.", days=100, **FADING) for n in range(3)]
+    names = [
+        keeping.fact(f"Anna saw a red car near house {n}.", days=100, **FADING)
+        for n in range(3)
+    ]
     bad = keeping.seen(names[1]).path.rpartition("/")[2]
 
     class Refusing(syscalls.Syscalls):
@@ -188,7 +283,11 @@ def test_a_disk_that_refuses_is_told_and_the_next_run_goes_on(keeping, monkeypat
 
     monkeypatch.setattr(syscalls, "SYS", Refusing())
     report = keeping.run()
-    assert [keeping.seen(name).status for name in names] == ["archived", "active", "archived"]
+    assert [keeping.seen(name).status for name in names] == [
+        "archived",
+        "active",
+        "archived",
+    ]
     assert list(report.failures) == [keeping.seen(names[1]).path]
     monkeypatch.undo()
     keeping.run()
@@ -213,10 +312,18 @@ def test_more_than_can_be_taken_back_waits_for_the_next_run(opened, settings):
     policy = replace(settings.policy.consolidation, history_bytes=65536)
     keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
     keeping.order.holds.ask = False
-    keeping.plant(*(keeping.made(f"Anna saw car number {n}.", days=100, **FADING) for n in range(120)))
+    keeping.plant(
+        *(
+            keeping.made(f"Anna saw car number {n}.", days=100, **FADING)
+            for n in range(120)
+        )
+    )
     first = keeping.run()
     assert set(first.put_off.values()) == {"too much for one run"}
-    assert len([one for one in first.deeds if one.name == "archive"]) + len(first.put_off) == 120
+    assert (
+        len([one for one in first.deeds if one.name == "archive"]) + len(first.put_off)
+        == 120
+    )
     assert {name for name, _ in deeds(keeping.run())} >= {"archive"}
 
 
@@ -226,7 +333,9 @@ def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
     policy = replace(settings.policy.consolidation, history_bytes=65536)
     keeping = Keeping(opened(policy=replace(settings.policy, consolidation=policy)))
     large = keeping.fact("Anna saw a red car. " * 4000, days=120, **FADING)
-    small = [keeping.fact(f"Anna saw car number {n}.", days=100, **FADING) for n in range(5)]
+    small = [
+        keeping.fact(f"Anna saw car number {n}.", days=100, **FADING) for n in range(5)
+    ]
     was = keeping.seen(large).path
     report = keeping.run(only="archive")
     assert report.put_off == {was: "too much for one run"}
@@ -248,16 +357,27 @@ def test_a_run_writes_down_first_what_was_seen_of_use(keeping):
 # row: C34
 def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
     edges, now = keeping.order.edges, keeping.clock()
-    edges.append([EdgeRow(Edge("A", "B", "similar", reinforced=now - timedelta(days=200)), owed=True)])
+    edges.append(
+        [
+            EdgeRow(
+                Edge("A", "B", "similar", reinforced=now - timedelta(days=200)),
+                owed=True,
+            )
+        ]
+    )
     report = keeping.run("weekly")
     assert [one.name for one in report.deeds] == ["edges"]
     edges.refresh()
     (line,) = edges.lines.values()
-    assert (line.edge.confidence, line.edge.reinforced, line.owed) == (0.8, now - timedelta(days=20), True)
+    assert (line.edge.confidence, line.edge.reinforced, line.owed) == (
+        0.8,
+        now - timedelta(days=20),
+        True,
+    )
     assert keeping.run("weekly").deeds == ()
 
 
-# -- people go first ----------------------------------------------------------------------------------------
+# -- people go first -------------------------------------------------------------------
 
 
 # row: X23
@@ -283,16 +403,29 @@ def test_what_a_person_asks_for_by_a_date_is_done(keeping):
     """Their own key says when it ends."""
     name = keeping.fact("Anna stays in Porto.", days=3)
     path = keeping.root / keeping.seen(name).path
-    path.write_text(path.read_text().replace("status: active", "status: active\nexpires: 2026-11-19"))
+    path.write_text(
+        path.read_text().replace(
+            "status: active", "status: active\nexpires: 2026-11-19"
+        )
+    )
     keeping.memory.rescan(None)
     keeping.run()
-    assert (keeping.seen(name).status, keeping.seen(name).end_reason) == ("archived", "expired")
+    assert (keeping.seen(name).status, keeping.seen(name).end_reason) == (
+        "archived",
+        "expired",
+    )
 
 
 # row: X23
 def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
     """As long as `files.quiet_seconds` after the last write; then it has its turn."""
-    keeping = Keeping(opened(policy=replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))))
+    keeping = Keeping(
+        opened(
+            policy=replace(
+                settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
+            )
+        )
+    )
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     path = keeping.root / keeping.seen(name).path
     os.utime(path, (clock().timestamp() - 59,) * 2)
@@ -306,18 +439,28 @@ def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
 # row: X23
 def test_what_engram_wrote_a_moment_ago_is_not_put_off(opened, settings, clock):
     """Nor after a restart, as one command comes after the other; a person's save is."""
-    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    policy = replace(
+        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
+    )
     clock.now = datetime.now(UTC)
     settings.cache.mkdir(parents=True)
-    (settings.cache / "own-writes.json").write_text("[1]")  # what is damaged there is made anew
+    # what is damaged there is made anew
+    (settings.cache / "own-writes.json").write_text("[1]")
     memory = opened(policy=policy)
-    path = memory.call("remember", {"text": "Anna saw a red car.", "expires": "2020-01-01"})["path"]
+    path = memory.call(
+        "remember", {"text": "Anna saw a red car.", "expires": "2020-01-01"}
+    )["path"]
     for _ in range(2):
         planned = memory.call("consolidate", {"dry_run": True})
-        assert (planned["put_off"], path in [deed["path"] for deed in planned["deeds"]]) == ({}, True)
+        assert (
+            planned["put_off"],
+            path in [deed["path"] for deed in planned["deeds"]],
+        ) == ({}, True)
         memory = opened(policy=policy)
     os.utime(settings.vault / path, (clock().timestamp() - 1,) * 2)
-    assert memory.call("consolidate", {"dry_run": True})["put_off"] == {path: "somebody is at it"}
+    assert memory.call("consolidate", {"dry_run": True})["put_off"] == {
+        path: "somebody is at it"
+    }
 
 
 # row: X23
@@ -340,17 +483,27 @@ def test_a_note_without_front_matter_is_never_written(keeping):
     keeping.used(fact.id, access=3)
     report = keeping.run()
     assert path.read_text() == "Anna plays the violin.\n"
-    assert (report.put_off, [one for one in report.deeds if one.memory == fact.id]) == ({}, [])
+    assert (report.put_off, [one for one in report.deeds if one.memory == fact.id]) == (
+        {},
+        [],
+    )
 
 
 def test_a_name_that_is_taken_in_the_archive_waits_for_another_day(keeping, clock):
     """Nothing is overwritten and nothing renamed."""
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
-    there = keeping.root / "archive" / "2026-11-20" / keeping.seen(name).path.rpartition("/")[2]
+    there = (
+        keeping.root
+        / "archive"
+        / "2026-11-20"
+        / keeping.seen(name).path.rpartition("/")[2]
+    )
     there.parent.mkdir(parents=True)
     there.write_text("Mine.")
     keeping.memory.rescan(None)
-    assert list(keeping.run().put_off.values()) == ["another note has its name in archive/2026-11-20"]
+    assert list(keeping.run().put_off.values()) == [
+        "another note has its name in archive/2026-11-20"
+    ]
     assert there.read_text() == "Mine."
     clock.advance(days=1)
     keeping.run()
@@ -367,13 +520,17 @@ def test_a_frozen_vault_is_left_alone_and_says_why(keeping):
     assert keeping.everything() == before
 
 
-# -- what was cut short ----------------------------------------------------------------------------------
+# -- what was cut short ----------------------------------------------------------------
 
 
 # row: X6
 @pytest.mark.parametrize("cut", [1, 2])
-def test_a_run_that_was_cut_short_is_not_taken_for_a_persons_doing(keeping, monkeypatch, cut):
-    """Wherever the process ends among the renames: no tombstone, no edit is believed, and the next run finishes."""
+def test_a_run_that_was_cut_short_is_not_taken_for_a_persons_doing(
+    keeping, monkeypatch, cut
+):
+    """Wherever the process ends among the renames: no tombstone, no edit is believed,
+    and the next run finishes.
+    """
     speculation = {"confidence": 0.3, "expires": keeping.clock() - timedelta(days=70)}
     names = [
         keeping.fact("Anna saw a red car.", days=100, **FADING),
@@ -404,7 +561,9 @@ def test_a_run_that_was_cut_short_is_not_taken_for_a_persons_doing(keeping, monk
 
 
 def restarted(memory):
-    """The memory after a restart that finishes what was cut short before it compares the vault."""
+    """The memory after a restart that finishes what was cut short before it compares
+    the vault.
+    """
     memory.close()
     fresh = type(memory)(memory.settings, clock=memory.clock)
     fresh.start()
@@ -435,23 +594,30 @@ def test_a_folder_that_leads_out_of_the_vault_is_not_used(keeping, tmp_path):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-# -- looking ahead ---------------------------------------------------------------------------------------
+# -- looking ahead ---------------------------------------------------------------------
 
 
 # row: X10
 def test_the_forecast_tells_what_a_night_will_do(keeping, clock):
-    """The day, what, and why; on that day the run does just that, and the day before it does not."""
+    """The day, what, and why; on that day the run does just that, and the day before it
+    does not.
+    """
     name = keeping.fact("Anna saw a red car.", days=70, **FADING)
     pinned = keeping.fact("Anna saw a blue car.", days=70, pinned=True, **FADING)
     told = [row for row in keeping.order.forecast(60) if row["what"] == "archive"]
-    assert [(row["id"], row["why"]) for row in told] == [(name, "a moment, old, unimportant, unused, faded")]
+    assert [(row["id"], row["why"]) for row in told] == [
+        (name, "a moment, old, unimportant, unused, faded")
+    ]
     day = datetime.fromisoformat(told[0]["at"])
     clock.now = day - timedelta(days=1)
     keeping.run()
     assert keeping.seen(name).status == "active"
     clock.now = day
     keeping.run()
-    assert (keeping.seen(name).status, keeping.seen(pinned).status) == ("archived", "active")
+    assert (keeping.seen(name).status, keeping.seen(pinned).status) == (
+        "archived",
+        "active",
+    )
 
 
 # row: X10
@@ -462,7 +628,7 @@ def test_the_forecast_knows_what_is_a_persons(keeping):
     assert keeping.order.forecast(3000) == []
 
 
-# -- when ------------------------------------------------------------------------------------------------
+# -- when ------------------------------------------------------------------------------
 
 
 def at(text):
@@ -486,7 +652,9 @@ def at(text):
     ],
 )
 def test_a_night_is_due_once_after_three_local_time(last, now, is_due):
-    """Also where the clocks change, after a sleep of days, and where the last run was dated by a wrong clock."""
+    """Also where the clocks change, after a sleep of days, and where the last run was
+    dated by a wrong clock.
+    """
     assert bool(due(at(last), at(now), "nightly", BERLIN, 0, POLICY)) is is_due
 
 
@@ -512,7 +680,13 @@ def test_events_make_a_run_too():
     last, now = at("2026-11-20T03:00"), at("2026-11-20T12:00")
     told = {
         (cadence, events): due(last, now, cadence, BERLIN, events, POLICY)
-        for cadence, events in (("light", 2), ("light", 3), ("nightly", 24), ("nightly", 25), ("weekly", 999))
+        for cadence, events in (
+            ("light", 2),
+            ("light", 3),
+            ("nightly", 24),
+            ("nightly", 25),
+            ("weekly", 999),
+        )
     }
     assert {key for key, why in told.items() if why} == {("light", 3), ("nightly", 25)}
     assert told["nightly", 25] == "25 memories since the last"
@@ -520,14 +694,22 @@ def test_events_make_a_run_too():
 
 def test_the_next_turn_is_told_in_advance():
     """From an instant on, and across a clock change."""
-    assert following(at("2026-03-28T03:00"), "nightly", BERLIN, POLICY) == at("2026-03-29T03:00")
-    assert following(at("2026-03-28T02:59"), "nightly", BERLIN, POLICY) == at("2026-03-28T03:00")
-    assert following(at("2026-11-20T12:00"), "weekly", BERLIN, POLICY) == at("2026-11-22T02:00")
+    assert following(at("2026-03-28T03:00"), "nightly", BERLIN, POLICY) == at(
+        "2026-03-29T03:00"
+    )
+    assert following(at("2026-03-28T02:59"), "nightly", BERLIN, POLICY) == at(
+        "2026-03-28T03:00"
+    )
+    assert following(at("2026-11-20T12:00"), "weekly", BERLIN, POLICY) == at(
+        "2026-11-22T02:00"
+    )
     assert following(at("2026-11-20T12:00"), "light", BERLIN, POLICY) is None
 
 
 def test_what_is_due_is_known_after_a_restart(tmp_path):
-    """Nights that were slept through are one run; a file that is damaged costs a run too many, no more."""
+    """Nights that were slept through are one run; a file that is damaged costs a run
+    too many, no more.
+    """
     path, now = tmp_path / "state" / "consolidation.json", at("2026-11-20T12:00")
     schedule = Schedule(path, BERLIN, POLICY)
     assert [cadence for cadence, _ in schedule.due(now)] == ["nightly", "weekly"]
@@ -540,7 +722,13 @@ def test_what_is_due_is_known_after_a_restart(tmp_path):
     assert again.due(now) == [("light", "3 batches since the last")]
     assert again.next(now) == at("2026-11-21T03:00")
     again.ran("light", now)
-    assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == ["nightly", "weekly"]
+    assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == [
+        "nightly",
+        "weekly",
+    ]
     for damage in ("{", '{"last": {"nightly": "2026-01-01"}, "events": {}}', "[]"):
         path.write_text(damage)
-        assert [cadence for cadence, _ in Schedule(path, BERLIN, POLICY).due(now)] == ["nightly", "weekly"]
+        assert [cadence for cadence, _ in Schedule(path, BERLIN, POLICY).due(now)] == [
+            "nightly",
+            "weekly",
+        ]

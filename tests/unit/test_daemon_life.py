@@ -1,4 +1,6 @@
-"""The daemon in this process: what it does when its own work fails, when it is crowded and when it stops."""
+"""The daemon in this process: what it does when its own work fails, when it is crowded
+and when it stops.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ READY = "GET /readyz HTTP/1.1\nHost: engram"
 
 @pytest.fixture
 def begin(tmp_path):
-    """Make and start a daemon with a short stop and quick retries; `prepare` may break its memory before."""
+    """Make and start a daemon with a short stop and quick retries; `prepare` may break
+    its memory before.
+    """
     with sockets.Listeners() as listeners:
         begun = []
 
@@ -38,7 +42,12 @@ def begin(tmp_path):
             policy = replace(
                 settings.policy,
                 model=replace(settings.policy.model, retry_seconds=0.1),
-                serve=replace(settings.policy.serve, stop_seconds=stop_seconds, workers=workers, **serve),
+                serve=replace(
+                    settings.policy.serve,
+                    stop_seconds=stop_seconds,
+                    workers=workers,
+                    **serve,
+                ),
                 files=replace(settings.policy.files, quiet_seconds=0),
             )
             memory = Memory(replace(settings, policy=policy))
@@ -76,14 +85,20 @@ def test_an_outcome_that_cannot_be_filed_is_kept_whatever_the_fault(begin):
 
     daemon = begin(prepare)
     daemon.memory.call("observe", {"turns": SAID})
-    until(lambda: daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults)
+    until(
+        lambda: (
+            daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults
+        )
+    )
 
 
 def test_a_rescan_that_failed_is_done_again(begin):
     """Its paths are not forgotten, and until then the daemon is not ready."""
     daemon = begin()
     path = str(daemon.settings.socket)
-    daemon.memory.index.refresh = failing_once(daemon.memory.index.refresh, StorageError("the disk is full"))
+    daemon.memory.index.refresh = failing_once(
+        daemon.memory.index.refresh, StorageError("the disk is full")
+    )
     (daemon.settings.vault / "note.md").write_text("The wifi word is Xylophon.\n")
     until(lambda: ask(path, READY)[0] == 503)
     until(lambda: socket_client.call(path, "recall", {"query": "Xylophon"})["hits"])
@@ -101,11 +116,15 @@ def test_a_warm_up_that_failed_is_done_again_soon(begin):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_slow_git_holds_up_no_turn_and_no_answer(begin, tmp_path, monkeypatch):
-    """The writer commits when the answer is given; a batch is one commit, with what it was made of."""
+    """The writer commits when the answer is given; a batch is one commit, with what it
+    was made of.
+    """
     repository = Repository(settings_in(tmp_path / "home", tmp_path / "vault").vault)
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text(f'#!/bin/sh\ncase "$*" in *commit*) sleep 2;; esac\nexec {shutil.which("git")} "$@"\n')
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *commit*) sleep 2;; esac\nexec {shutil.which("git")} "$@"\n'
+    )
     slow.chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
@@ -114,12 +133,35 @@ def test_a_slow_git_holds_up_no_turn_and_no_answer(begin, tmp_path, monkeypatch)
         known = socket_client.call(path, "remember", {"text": "Anna prefers oat milk."})
         socket_client.call(path, "observe", {"turns": SAID})
         assert time.monotonic() - began < 1.5
-        until(lambda: len(repository("log", "--format=%s", "--grep=^Engram-Op: extract").splitlines()) == 1)
+        until(
+            lambda: (
+                len(
+                    repository(
+                        "log", "--format=%s", "--grep=^Engram-Op: extract"
+                    ).splitlines()
+                )
+                == 1
+            )
+        )
     subjects = repository("log", "--format=%s").splitlines()
-    done = [one.split()[1] for one in subjects if one.startswith("engram: ")]  # runs have commits too
-    assert sorted([one for one in done if not one.endswith(",")][:2]) == ["extract", "remember"]
-    assert known["path"] in repository("ls-tree", "-r", "--name-only", "HEAD").splitlines()
-    until(lambda: not [line for line in repository.status() if line[3:].startswith(("facts/", "sessions/"))])
+    # runs have commits too
+    done = [one.split()[1] for one in subjects if one.startswith("engram: ")]
+    assert sorted([one for one in done if not one.endswith(",")][:2]) == [
+        "extract",
+        "remember",
+    ]
+    assert (
+        known["path"] in repository("ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    )
+    until(
+        lambda: (
+            not [
+                line
+                for line in repository.status()
+                if line[3:].startswith(("facts/", "sessions/"))
+            ]
+        )
+    )
 
 
 def test_an_edit_just_after_the_vault_was_read_is_found(begin):
@@ -139,7 +181,9 @@ def test_an_edit_just_after_the_vault_was_read_is_found(begin):
 
 
 def test_a_vault_that_was_moved_away_is_told(begin):
-    """Not ready, degraded, and recall does not claim to be complete; all is well once it is back."""
+    """Not ready, degraded, and recall does not claim to be complete; all is well once
+    it is back.
+    """
     daemon = begin()
     vault = daemon.settings.vault
     vault.rename(vault.with_name("moved"))
@@ -154,7 +198,9 @@ def test_a_vault_that_was_moved_away_is_told(begin):
 
 
 def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
-    """Alive, ready and recall answer while more flushes wait than there are threads; a stop ends in time."""
+    """Alive, ready and recall answer while more flushes wait than there are threads; a
+    stop ends in time.
+    """
     done = threading.Event()
 
     def prepare(memory):
@@ -172,7 +218,9 @@ def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
         crowd = [socket_client.connect(path) for _ in range(60)]
         for line in crowd:
             line.sendall(f"POST /v1/flush HTTP/1.1\r\nHost: engram\r\n{body}".encode())
-        assert socket_client.call(path, "recall", {"query": "Berlin"}, timeout=5)["hits"]
+        assert socket_client.call(path, "recall", {"query": "Berlin"}, timeout=5)[
+            "hits"
+        ]
         assert ask(path, "GET /healthz HTTP/1.1\nHost: engram")[0] == 200
         assert ask(path, READY)[0] == 200
         began = time.monotonic()
@@ -186,7 +234,9 @@ def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
 
 # row: E15
 def test_distilling_holds_nobody_up(begin):
-    """Turns are taken and recalled, and notes written, while a batch is read for as long as it likes."""
+    """Turns are taken and recalled, and notes written, while a batch is read for as
+    long as it likes.
+    """
     done = threading.Event()
 
     def prepare(memory):
@@ -202,10 +252,18 @@ def test_distilling_holds_nobody_up(begin):
         socket_client.call(path, "flush", {"background": True})
         began = time.monotonic()
         socket_client.call(
-            path, "observe", {"turns": [SAID[0] | {"id": "late", "text": "The heron nests."}]}, timeout=5
+            path,
+            "observe",
+            {"turns": [SAID[0] | {"id": "late", "text": "The heron nests."}]},
+            timeout=5,
         )
         assert socket_client.call(path, "recall", {"query": "heron"}, timeout=5)["hits"]
-        assert socket_client.call(path, "remember", {"text": "The kettle is red."}, timeout=5)["verdict"] == "created"
+        assert (
+            socket_client.call(
+                path, "remember", {"text": "The kettle is red."}, timeout=5
+            )["verdict"]
+            == "created"
+        )
         assert time.monotonic() - began < 5
         assert socket_client.call(path, "stats", {})["distilling_turns"]
     finally:
@@ -236,7 +294,9 @@ def test_no_batch_is_begun_after_a_stop(begin):
 def test_what_was_due_days_ago_is_looked_at(begin):
     """After a long sleep of the machine a date that passed counts as come."""
     daemon, come = begin(), threading.Event()
-    daemon._scheduler.add_job(come.set, "date", run_date=datetime.now(UTC) - timedelta(days=3))
+    daemon._scheduler.add_job(
+        come.set, "date", run_date=datetime.now(UTC) - timedelta(days=3)
+    )
     assert come.wait(5)
 
 
@@ -251,9 +311,13 @@ def test_a_request_that_was_given_up_is_not_carried_out():
     assert done == ["kept"]
 
 
-@pytest.mark.parametrize("pieces", [[b""], [b"GET /heal", b"thz HTTP/1.1\r\n", b"Host: engram\r\n"]])
+@pytest.mark.parametrize(
+    "pieces", [[b""], [b"GET /heal", b"thz HTTP/1.1\r\n", b"Host: engram\r\n"]]
+)
 def test_a_head_that_does_not_end_is_not_waited_for(begin, pieces):
-    """Neither silence nor a drip of bytes holds a connection for longer than a head may take."""
+    """Neither silence nor a drip of bytes holds a connection for longer than a head may
+    take.
+    """
     daemon = begin(head_seconds=0.3)
     with socket_client.connect(str(daemon.settings.socket), 5) as line:
         for piece in pieces:
@@ -277,7 +341,9 @@ def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
     """The batches it had in hand are not lost."""
 
     def prepare(memory):
-        memory.note_writer.file_turns = failing_once(memory.note_writer.file_turns, ValueError("x"))
+        memory.note_writer.file_turns = failing_once(
+            memory.note_writer.file_turns, ValueError("x")
+        )
         memory.due = seen(memory.due)
 
     told = []
@@ -293,7 +359,11 @@ def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
     daemon = begin(prepare)
     begun.append(daemon)
     daemon.memory.call("observe", {"turns": SAID})
-    until(lambda: daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults)
+    until(
+        lambda: (
+            daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults
+        )
+    )
     assert any("look" in faults for faults in told)
 
 
@@ -307,7 +377,9 @@ def test_a_catalogue_found_damaged_is_read_again_without_anybody_asking(begin):
     until(lambda: daemon.memory.call("stats", {})["facts"] == 1)
     daemon._watch.stop()
     scan, may = daemon.memory.index.catalog.scan, threading.Event()
-    daemon.memory.index.catalog.scan = lambda *args, **more: may.wait(20) and scan(*args, **more)
+    daemon.memory.index.catalog.scan = lambda *args, **more: (
+        may.wait(20) and scan(*args, **more)
+    )
     daemon.memory.index.catalog.rows.start_over()
     assert ask(path, READY)[0] == 503
     assert socket_client.call(path, "recall", {"query": "Berlin"})["complete"] is False
@@ -325,7 +397,17 @@ def test_a_conversation_is_told_in_short_without_anybody_asking(begin):
     """At the fourth turn, before any of them is filed."""
     daemon = begin()
     for number in range(4):
-        daemon.call("observe", {"turns": [{"session": "porto", "text": f"The tram in Porto was number {number}."}]})
+        daemon.call(
+            "observe",
+            {
+                "turns": [
+                    {
+                        "session": "porto",
+                        "text": f"The tram in Porto was number {number}.",
+                    }
+                ]
+            },
+        )
     state = daemon.settings.vault / "state/sessions.json"
     until(state.exists)
     assert "The tram in Porto was number 0." in state.read_text()

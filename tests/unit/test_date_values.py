@@ -1,4 +1,6 @@
-"""Dates at the edges of the calendar: what names no day is left alone, what leans on the sentence follows it."""
+"""Dates at the edges of the calendar: what names no day is left alone, what leans on
+the sentence follows it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ WEDNESDAY = datetime(2026, 11, 18, 21, 14, tzinfo=ZONE)
 
 
 def starts(text, when=SATURDAY):
-    return [f"{found.start:%Y-%m-%dT%H} {found.granularity}" for found in resolve(text, when)]
+    return [
+        f"{found.start:%Y-%m-%dT%H} {found.granularity}"
+        for found in resolve(text, when)
+    ]
 
 
 # row: X14
@@ -83,5 +88,10 @@ def test_this_last_and_next_follow_the_day_and_the_sentence(text, when, found):
     ],
 )
 def test_a_time_is_said_in_english_words(granularity, words, said):
-    """A season keeps its name where English has it, since its months depend on where one lives."""
-    assert in_words(Interval(SATURDAY, SATURDAY + timedelta(days=2), granularity, words)) == said
+    """A season keeps its name where English has it, since its months depend on where
+    one lives.
+    """
+    assert (
+        in_words(Interval(SATURDAY, SATURDAY + timedelta(days=2), granularity, words))
+        == said
+    )

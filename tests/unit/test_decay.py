@@ -1,4 +1,6 @@
-"""What a memory is worth, by every worked example of the four seeds, and what use makes of it."""
+"""What a memory is worth, by every worked example of the four seeds, and what use makes
+of it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,13 @@ DAY = timedelta(days=1)
 POLICY = Policy()
 UNUSED = Usage()
 EPISODE = Fact(
-    "F", "Anna sang.", kind="episode", created=THEN, confidence=0.6, source="2026-01-01-talk#^t1", origin="rules"
+    "F",
+    "Anna sang.",
+    kind="episode",
+    created=THEN,
+    confidence=0.6,
+    source="2026-01-01-talk#^t1",
+    origin="rules",
 )
 NOTE = replace(EPISODE, kind="note", text="Anna lives in Oslo.")
 SKILL, CODE = replace(NOTE, category="skill"), replace(NOTE, layer="codebase")
@@ -50,7 +58,14 @@ def in_mode(mode):
 
 def used(access, gradient=1.0, salience=0.5, **more):
     """As of `THEN`, recalled so often."""
-    return Usage(access=access, last_access=THEN, salience=salience, salience_at=THEN, gradient=gradient, **more)
+    return Usage(
+        access=access,
+        last_access=THEN,
+        salience=salience,
+        salience_at=THEN,
+        gradient=gradient,
+        **more,
+    )
 
 
 def by_salience(fact, usage, now):
@@ -60,10 +75,12 @@ def by_salience(fact, usage, now):
 
 def first_day(below, value_on):
     """The first whole day after `THEN` on which the value is below the limit."""
-    return next((day for day in range(2000) if value_on(THEN + day * DAY) < below), None)
+    return next(
+        (day for day in range(2000) if value_on(THEN + day * DAY) < below), None
+    )
 
 
-# -- seed A: confidence -------------------------------------------------------------------------------
+# -- seed A: confidence ----------------------------------------------------------------
 
 
 # row: A25
@@ -72,14 +89,19 @@ def test_confidence_halves_in_thirty_days_times_stability(stability, days):
     """A's table; .6 is .3 after 30 days at stability 1."""
     usage = Usage(stability=stability)
     assert half_life("confidence", NOTE, usage, 1.0, POLICY) == days
-    assert effective_confidence(NOTE, usage, THEN + days * DAY, POLICY) == pytest.approx(0.3, abs=1e-15)
+    assert effective_confidence(
+        NOTE, usage, THEN + days * DAY, POLICY
+    ) == pytest.approx(0.3, abs=1e-15)
 
 
 # row: A25
 @pytest.mark.parametrize(("below", "days"), [(0.10, 77.5), (0.05, 107.5)])
 def test_a_belief_left_alone_is_stale_and_prunable_when_the_seed_says(below, days):
     """.6 passes .10 after 77.5 days and .05 after 107.5."""
-    before, after = (effective_confidence(NOTE, UNUSED, THEN + (days + slack) * DAY, POLICY) for slack in (-0.1, 0.1))
+    before, after = (
+        effective_confidence(NOTE, UNUSED, THEN + (days + slack) * DAY, POLICY)
+        for slack in (-0.1, 0.1)
+    )
     assert after < below < before
 
 
@@ -87,7 +109,10 @@ def test_a_belief_left_alone_is_stale_and_prunable_when_the_seed_says(below, day
 # row: A24
 def test_the_faded_confidence_is_what_a_person_prunes_by():
     """On day 108, not on day 107, by the rule of the lifecycle."""
-    found = [pruned(EPISODE, vitals(EPISODE, UNUSED, THEN + day * DAY, 1.0, POLICY), 0.05) for day in (107, 108)]
+    found = [
+        pruned(EPISODE, vitals(EPISODE, UNUSED, THEN + day * DAY, 1.0, POLICY), 0.05)
+        for day in (107, 108)
+    ]
     assert found == [None, "confidence below 0.05"]
 
 
@@ -98,14 +123,20 @@ def test_forty_recalls_reach_the_greatest_stability():
     for number in range(1, 42):
         usage = recalled(NOTE, usage, THEN + number * DAY, 0.0, POLICY)
         assert usage.stability == pytest.approx(min(5.0, 1 + number / 10), abs=1e-9)
-    assert (usage.access, usage.stability, usage.last_access) == (41, 5.0, THEN + 41 * DAY)
+    assert (usage.access, usage.stability, usage.last_access) == (
+        41,
+        5.0,
+        THEN + 41 * DAY,
+    )
 
 
 # row: A25
 def test_new_evidence_starts_the_clock_of_confidence_again():
     """Reinforced, said again or edited, and never set back by what is older."""
     late = attested(UNUSED, THEN + 60 * DAY)
-    assert effective_confidence(NOTE, late, THEN + 90 * DAY, POLICY) == pytest.approx(0.3, abs=1e-15)
+    assert effective_confidence(NOTE, late, THEN + 90 * DAY, POLICY) == pytest.approx(
+        0.3, abs=1e-15
+    )
     assert attested(late, THEN) == late
     assert effective_confidence(NOTE, attested(UNUSED, THEN - DAY), THEN, POLICY) == 0.6
     assert confirmed(UNUSED, THEN + 60 * DAY) == replace(late, confirmations=1)
@@ -113,9 +144,13 @@ def test_new_evidence_starts_the_clock_of_confidence_again():
 
 # row: A25
 def test_what_has_no_known_age_does_not_fade():
-    """A note without a date may be of today; from its first recall on its salience has an age."""
+    """A note without a date may be of today; from its first recall on its salience has
+    an age.
+    """
     undated = replace(EPISODE, created=None)
-    assert vitals(undated, UNUSED, THEN, 0.5, POLICY) == vitals(EPISODE, UNUSED, THEN, 0.5, POLICY)
+    assert vitals(undated, UNUSED, THEN, 0.5, POLICY) == vitals(
+        EPISODE, UNUSED, THEN, 0.5, POLICY
+    )
     usage = recalled(undated, UNUSED, THEN, 0.0, POLICY)
     assert salience(undated, usage, THEN + DAY, POLICY) < usage.salience
 
@@ -124,11 +159,13 @@ def test_what_has_no_known_age_does_not_fade():
 def test_recency_is_a_half_after_its_half_life():
     """A's own rate makes .5016 of it after 30 days; what is yet to come is recent."""
     assert recency(THEN, THEN + 14 * DAY, 14) == 0.5
-    assert recency(THEN, THEN + 30 * DAY, math.log(2) / 0.023) == pytest.approx(0.5016, abs=5e-5)
+    assert recency(THEN, THEN + 30 * DAY, math.log(2) / 0.023) == pytest.approx(
+        0.5016, abs=5e-5
+    )
     assert recency(THEN + DAY, THEN, 30) == 1.0
 
 
-# -- seed B: salience ---------------------------------------------------------------------------------
+# -- seed B: salience ------------------------------------------------------------------
 
 
 # row: B5
@@ -140,29 +177,40 @@ def test_a_new_memory_has_the_initial_values():
 
 # row: B9
 def test_the_plain_rate_halves_in_34_66_days():
-    """.02 a day; the seed rounds to 35, 70 and 105 days for a half, a quarter and an eighth."""
+    """.02 a day; the seed rounds to 35, 70 and 105 days for a half, a quarter and an
+    eighth.
+    """
     plain = DecayPolicy().salience_days
     assert plain == pytest.approx(34.66, abs=0.005)
-    assert [math.exp2(-days / plain) for days in (35, 70, 105)] == pytest.approx([0.5, 0.25, 0.125], abs=0.005)
+    assert [math.exp2(-days / plain) for days in (35, 70, 105)] == pytest.approx(
+        [0.5, 0.25, 0.125], abs=0.005
+    )
     assert half_life("salience", NOTE, used(1), 1.0, POLICY) == pytest.approx(2 * plain)
 
 
 # row: B9
 @pytest.mark.parametrize(
-    ("confidence", "rate"), [(0.5, 0.04), (0.4, 0.044), (0.7, 0.032), (0.0, 0.06), (0.75, 0.03), (0.8, 0.0)]
+    ("confidence", "rate"),
+    [(0.5, 0.04), (0.4, 0.044), (0.7, 0.032), (0.0, 0.06), (0.75, 0.03), (0.8, 0.0)],
 )
 def test_what_nobody_recalled_fades_by_its_confidence(confidence, rate):
     """The rates of the seed's examples; from .8 there is none."""
-    found = math.log(2) / half_life("salience", replace(NOTE, confidence=confidence), UNUSED, 1.0, POLICY)
+    found = math.log(2) / half_life(
+        "salience", replace(NOTE, confidence=confidence), UNUSED, 1.0, POLICY
+    )
     assert found == pytest.approx(rate, abs=1e-15)
 
 
 # row: B9
-@pytest.mark.parametrize(("days", "left", "told"), [(17, 0.507, 0.5), (35, 0.247, 0.25)])
+@pytest.mark.parametrize(
+    ("days", "left", "told"), [(17, 0.507, 0.5), (35, 0.247, 0.25)]
+)
 def test_half_a_confidence_halves_the_half_life(days, left, told):
     """At .5 the seed's rounded figures hold: a half after 17 days, a quarter after 35."""
     fact = replace(NOTE, confidence=0.5)
-    found = salience(fact, UNUSED, THEN + days * DAY, POLICY) / salience(fact, UNUSED, THEN, POLICY)
+    found = salience(fact, UNUSED, THEN + days * DAY, POLICY) / salience(
+        fact, UNUSED, THEN, POLICY
+    )
     assert found == pytest.approx(left, abs=5e-4)
     assert found == pytest.approx(told, abs=0.01)
 
@@ -170,16 +218,22 @@ def test_half_a_confidence_halves_the_half_life(days, left, told):
 # row: B9
 @pytest.mark.parametrize("confidence", [0.0, 0.4, 0.79, 0.8, 1.0])
 def test_nobody_fades_by_the_plain_rate(confidence):
-    """The seed has one active at .4, never recalled, halve in 35 days, and a one-off mention too.
+    """The seed has one active at .4, never recalled, halve in 35 days, and a one-off
+    mention too.
 
-    But never recalled is a candidate: faster than that or not at all; and one recall makes the rate .01.
+    But never recalled is a candidate: faster than that or not at all; and one recall
+    makes the rate .01.
     """
     plain = DecayPolicy().salience_days
     fact = replace(NOTE, confidence=confidence)
     unused = half_life("salience", fact, UNUSED, 1.0, POLICY)
     assert unused == math.inf if confidence >= 0.8 else unused < 0.71 * plain
-    assert math.log(2) / half_life("salience", fact, used(1), 1.0, POLICY) == pytest.approx(0.01)
-    assert salience(fact, used(1, salience=1.0), THEN + 35 * DAY, POLICY) == pytest.approx(0.705, abs=5e-4)
+    assert math.log(2) / half_life(
+        "salience", fact, used(1), 1.0, POLICY
+    ) == pytest.approx(0.01)
+    assert salience(
+        fact, used(1, salience=1.0), THEN + 35 * DAY, POLICY
+    ) == pytest.approx(0.705, abs=5e-4)
 
 
 # row: B9
@@ -188,7 +242,9 @@ def test_nobody_fades_by_the_plain_rate(confidence):
     [(35, 0.944, 0.95), (70, 0.891, 0.90)],
 )
 def test_five_recalls_at_gradient_one_and_a_half(days, left, told):
-    """Rate .001642. The seed tells .0015, ×.95 and ×.90, which its formula only comes near to."""
+    """Rate .001642. The seed tells .0015, ×.95 and ×.90, which its formula only comes
+    near to.
+    """
     usage = used(5, 1.5, salience=1.0)
     rate = math.log(2) / half_life("salience", NOTE, usage, 1.0, POLICY)
     assert rate == pytest.approx(0.001642, abs=5e-7)
@@ -200,10 +256,13 @@ def test_five_recalls_at_gradient_one_and_a_half(days, left, told):
 
 # row: B9
 @pytest.mark.parametrize(
-    ("confidence", "day", "told"), [(0.4, 89, 50), (0.5, 98, None), (0.75, 131, None), (0.8, None, None)]
+    ("confidence", "day", "told"),
+    [(0.4, 89, 50), (0.5, 98, None), (0.75, 131, None), (0.8, None, None)],
 )
 def test_the_day_on_which_a_candidate_is_gone(confidence, day, told):
-    """The seed tells about 50 days for .4; its formula takes 88.9. At .8 it is never gone."""
+    """The seed tells about 50 days for .4; its formula takes 88.9. At .8 it is never
+    gone.
+    """
     fact = replace(NOTE, confidence=confidence)
     assert first_day(0.01, lambda now: salience(fact, UNUSED, now, POLICY)) == day
     assert day != told or day is None
@@ -211,10 +270,14 @@ def test_the_day_on_which_a_candidate_is_gone(confidence, day, told):
 
 # row: B9
 def test_a_doubtful_memory_is_halved_before_the_day_the_seed_tells():
-    """At .4 salience .25 is reached after 15.8 days, not 17; the plain rate would reach .01 after 195.6, not 100."""
+    """At .4 salience .25 is reached after 15.8 days, not 17; the plain rate would reach
+    .01 after 195.6, not 100.
+    """
     halved = half_life("salience", replace(NOTE, confidence=0.4), UNUSED, 1.0, POLICY)
     assert halved == pytest.approx(15.75, abs=0.005)
-    assert DecayPolicy().salience_days * math.log2(0.5 / 0.01) == pytest.approx(195.6, abs=0.05)
+    assert DecayPolicy().salience_days * math.log2(0.5 / 0.01) == pytest.approx(
+        195.6, abs=0.05
+    )
 
 
 # row: B6
@@ -228,24 +291,33 @@ def test_confidence_counts_only_until_the_first_recall():
 
 # row: B10
 def test_a_missed_or_a_repeated_night_changes_nothing():
-    """Anchored anew for 30 nights it is what one reading makes of it; `*=` by the days since access would not be."""
+    """Anchored anew for 30 nights it is what one reading makes of it; `*=` by the days
+    since access would not be.
+    """
     nightly, compounded = UNUSED, 0.5
     for night in range(1, 31):
         now = THEN + night * DAY
         nightly = anchored(NOTE, nightly, now, POLICY)
         compounded *= math.exp(-0.02 * 1.8 * night)
     once = salience(NOTE, UNUSED, THEN + 30 * DAY, POLICY)
-    assert salience(NOTE, nightly, THEN + 30 * DAY, POLICY) == pytest.approx(once, abs=1e-9)
+    assert salience(NOTE, nightly, THEN + 30 * DAY, POLICY) == pytest.approx(
+        once, abs=1e-9
+    )
     assert compounded < 1e-7 < once
 
 
 # row: B2
-@pytest.mark.parametrize(("relevance", "gain"), [(0.0, 0.05), (0.5, 0.075), (1.0, 0.1), (7.0, 0.1), (-1.0, 0.05)])
+@pytest.mark.parametrize(
+    ("relevance", "gain"),
+    [(0.0, 0.05), (0.5, 0.075), (1.0, 0.1), (7.0, 0.1), (-1.0, 0.05)],
+)
 def test_a_recall_adds_what_its_relevance_is_worth(relevance, gain):
     """From .05 to .1, on top of what is left, and it is held from now on."""
     now = THEN + 10 * DAY
     usage = recalled(NOTE, UNUSED, now, relevance, POLICY)
-    assert usage.salience == pytest.approx(salience(NOTE, UNUSED, now, POLICY) + gain, abs=1e-15)
+    assert usage.salience == pytest.approx(
+        salience(NOTE, UNUSED, now, POLICY) + gain, abs=1e-15
+    )
     assert (usage.access, usage.last_access, usage.salience_at) == (1, now, now)
 
 
@@ -257,7 +329,8 @@ def test_salience_never_exceeds_one():
 
 # row: B7
 @pytest.mark.parametrize(
-    ("before", "gap", "gradient"), [(0.0, 3, 1.1), (3.0, 5, 1.1), (5.0, 3, 0.95), (3.0, 3, 1.0), (3.0, 0, 0.95)]
+    ("before", "gap", "gradient"),
+    [(0.0, 3, 1.1), (3.0, 5, 1.1), (5.0, 3, 0.95), (3.0, 3, 1.0), (3.0, 0, 0.95)],
 )
 def test_recalls_that_move_apart_slow_the_fading(before, gap, gradient):
     """Longer than the last gap + .1, shorter − .05, the same nothing; the gap is kept."""
@@ -273,10 +346,17 @@ def test_the_first_recall_has_no_gap():
 
 
 # row: B7
-@pytest.mark.parametrize(("gradient", "before", "kept"), [(3.0, 1.0, 3.0), (0.12, 9.0, 0.1), (0.1, 9.0, 0.1)])
+@pytest.mark.parametrize(
+    ("gradient", "before", "kept"), [(3.0, 1.0, 3.0), (0.12, 9.0, 0.1), (0.1, 9.0, 0.1)]
+)
 def test_the_gradient_stays_within_bounds(gradient, before, kept):
     """From .1 to 3: a negative one would turn the law round."""
-    assert recalled(NOTE, used(4, gradient, gap_days=before), THEN + 5 * DAY, 0.0, POLICY).gradient == kept
+    assert (
+        recalled(
+            NOTE, used(4, gradient, gap_days=before), THEN + 5 * DAY, 0.0, POLICY
+        ).gradient
+        == kept
+    )
 
 
 # row: B7
@@ -289,13 +369,18 @@ def test_a_gradient_out_of_bounds_is_read_as_the_nearest():
 
 # row: B3
 def test_a_recall_from_the_archive_begins_anew():
-    """What had faded to nothing starts from the initial .5, is active again, and does not go back the next night."""
+    """What had faded to nothing starts from the initial .5, is active again, and does
+    not go back the next night.
+    """
     old = replace(EPISODE, status="archived", end_reason="salience below 0.01")
     now = THEN + 300 * DAY
     usage = recalled(old, UNUSED, now, 1.0, POLICY)
     assert usage.salience == pytest.approx(0.6)
     worth = vitals(old, usage, now, 1.0, POLICY)
-    assert revived(old, attested(usage, now), replace(worth, confidence=0.6), now, POLICY) == "recalled again"
+    assert (
+        revived(old, attested(usage, now), replace(worth, confidence=0.6), now, POLICY)
+        == "recalled again"
+    )
     assert recalled(old, used(1, salience=0.7), THEN, 0.0, POLICY).salience == 0.75
     assert recalled(EPISODE, UNUSED, now, 1.0, POLICY).salience < 0.11
 
@@ -311,18 +396,22 @@ def test_what_is_kept_forever_has_full_salience():
     assert salience(EPISODE, let_go, now + 60 * DAY, POLICY) < 1.0
 
 
-# -- seed B's scenarios -------------------------------------------------------------------------------
+# -- seed B's scenarios ----------------------------------------------------------------
 
 
 # row: B20
 @pytest.mark.parametrize("relevance", [0.0, 0.5, 1.0])
 def test_a_topic_read_every_three_days_becomes_core(relevance):
-    """Its salience rises to 1 and stays there; it is active at the first recall and core at the tenth, in 30 days."""
+    """Its salience rises to 1 and stays there; it is active at the first recall and
+    core at the tenth, in 30 days.
+    """
     usage, stages, values = UNUSED, [], []
     for number in range(1, 41):
         now = THEN + 3 * number * DAY
         usage = recalled(NOTE, usage, now, relevance, POLICY)
-        stages.append(stage(NOTE, usage, vitals(NOTE, usage, now, 1.0, POLICY), POLICY)[0])
+        stages.append(
+            stage(NOTE, usage, vitals(NOTE, usage, now, 1.0, POLICY), POLICY)[0]
+        )
         values.append(usage.salience)
     assert stages == ["active"] * 9 + ["core"] * 31
     assert values == sorted(values)
@@ -346,7 +435,9 @@ def test_what_was_mentioned_once_is_put_away(confidence, day):
 
 # row: B20
 def test_a_topic_of_the_seasons_comes_and_goes():
-    """Two recalls every three months: for more than a year salience stays between .3 and .6, the memory active."""
+    """Two recalls every three months: for more than a year salience stays between .3
+    and .6, the memory active.
+    """
     sure, usage, now = replace(NOTE, confidence=0.9), UNUSED, THEN
     low, high, stages = [], [], []
     for _ in range(5):
@@ -371,28 +462,36 @@ def test_a_sure_candidate_waits_for_its_first_recall():
     assert salience(sure, UNUSED, years, POLICY) == 0.5
     usage = recalled(sure, UNUSED, years, 1.0, POLICY)
     assert usage.salience == pytest.approx(0.6)
-    assert salience(sure, usage, years + 2 * DecayPolicy().salience_days * DAY, POLICY) == pytest.approx(0.3)
+    assert salience(
+        sure, usage, years + 2 * DecayPolicy().salience_days * DAY, POLICY
+    ) == pytest.approx(0.3)
 
 
 # row: B20
 def test_what_is_said_again_is_no_candidate_for_the_archive():
-    """Nobody recalled it yet, but it is said every 80 days: its salience begins again with each evidence."""
+    """Nobody recalled it yet, but it is said every 80 days: its salience begins again
+    with each evidence.
+    """
     usage = UNUSED
     for number in range(1, 10):
         usage = confirmed(usage, THEN + 80 * number * DAY)
-    assert salience(replace(NOTE, confidence=0.4), usage, THEN + 730 * DAY, POLICY) > 0.3
+    assert (
+        salience(replace(NOTE, confidence=0.4), usage, THEN + 730 * DAY, POLICY) > 0.3
+    )
 
 
 # row: B6
 def test_a_law_that_changes_does_not_reach_back():
-    """Anchored before its confidence falls, a sure memory of long ago begins to fade now."""
+    """Anchored before its confidence falls, a sure memory of long ago begins to fade
+    now.
+    """
     sure, now = replace(NOTE, confidence=0.85), THEN + 400 * DAY
     held = anchored(sure, UNUSED, now, POLICY)
     assert salience(replace(sure, confidence=0.65), UNUSED, now, POLICY) < 0.01
     assert salience(replace(sure, confidence=0.65), held, now, POLICY) == 0.5
 
 
-# -- seed C: heat and decay ---------------------------------------------------------------------------
+# -- seed C: heat and decay ------------------------------------------------------------
 
 
 # row: C25
@@ -410,12 +509,19 @@ def test_a_law_that_changes_does_not_reach_back():
     ],
 )
 def test_what_heat_and_tier_are_made_of(change, usage, days, found):
-    """Confidence by tier, recalls, how lately it was touched, importance, feedback; a pin keeps them up."""
-    assert inputs(replace(NOTE, **change), usage, THEN + days * DAY, POLICY) == pytest.approx(found, abs=1e-12)
+    """Confidence by tier, recalls, how lately it was touched, importance, feedback; a
+    pin keeps them up.
+    """
+    assert inputs(
+        replace(NOTE, **change), usage, THEN + days * DAY, POLICY
+    ) == pytest.approx(found, abs=1e-12)
 
 
 # row: C25
-@pytest.mark.parametrize(("feedback", "part"), [(-1, 0.0), (0, 0.5), (0.5, 0.75), (1, 1.0), (-3, 0.0), (3, 1.0)])
+@pytest.mark.parametrize(
+    ("feedback", "part"),
+    [(-1, 0.0), (0, 0.5), (0.5, 0.75), (1, 1.0), (-3, 0.0), (3, 1.0)],
+)
 def test_feedback_is_neutral_at_a_half(feedback, part):
     """From −1 to 1 it counts for 0 to 1."""
     assert inputs(NOTE, UNUSED, THEN, POLICY, feedback)[4] == part
@@ -423,10 +529,14 @@ def test_feedback_is_neutral_at_a_half(feedback, part):
 
 # row: C26
 def test_heat_is_the_weighted_sum():
-    """.25·.6 + .20·1 + .15·.5 + .10·.5 of a new memory; a tenth of it more for praise, a fifth less for dispute."""
+    """.25·.6 + .20·1 + .15·.5 + .10·.5 of a new memory; a tenth of it more for praise,
+    a fifth less for dispute.
+    """
     assert heat(NOTE, UNUSED, THEN, POLICY) == pytest.approx(0.475)
     assert heat(NOTE, UNUSED, THEN, POLICY, 1.0) == pytest.approx(0.525)
-    assert heat(replace(NOTE, verification="disputed"), UNUSED, THEN, POLICY) == pytest.approx(0.275)
+    assert heat(
+        replace(NOTE, verification="disputed"), UNUSED, THEN, POLICY
+    ) == pytest.approx(0.275)
     coldest = replace(NOTE, confidence=0.1, importance=0.0, verification="disputed")
     assert heat(coldest, UNUSED, THEN + 90 * DAY, POLICY, -1.0) == 0.0
     hottest = replace(NOTE, confidence=1.0, importance=1.0)
@@ -436,16 +546,24 @@ def test_heat_is_the_weighted_sum():
 # row: C29
 def test_the_tier_weighs_the_same_inputs():
     """As they come; .24·.6 + .20·1 + .20·.5 + .10·.5 of a new memory."""
-    assert value(NOTE, inputs(NOTE, UNUSED, THEN, POLICY), POLICY) == pytest.approx(0.494)
+    assert value(NOTE, inputs(NOTE, UNUSED, THEN, POLICY), POLICY) == pytest.approx(
+        0.494
+    )
 
 
 # row: C26
-@pytest.mark.parametrize(("confidence", "told"), [(0.95, 0.694), (0.7, 0.741), (0.4, 0.789), (0.1, 0.848)])
+@pytest.mark.parametrize(
+    ("confidence", "told"), [(0.95, 0.694), (0.7, 0.741), (0.4, 0.789), (0.1, 0.848)]
+)
 def test_decay_goes_all_the_way(confidence, told):
-    """Seed C's own sum stops at `told`, so its .85 never archives; ours is what retention has lost."""
+    """Seed C's own sum stops at `told`, so its .85 never archives; ours is what
+    retention has lost.
+    """
     tier = inputs(replace(EPISODE, confidence=confidence), UNUSED, THEN, POLICY)[0]
     coldest = 0.25 * tier + 0.15 * 0.5 + 0.10 * 0.5
-    saturated = 0.30 + 0.25 + 0.20 * (1 - tier) + 0.10 * (1 - 0) / 2 + 0.15 * (1 - coldest)
+    saturated = (
+        0.30 + 0.25 + 0.20 * (1 - tier) + 0.10 * (1 - 0) / 2 + 0.15 * (1 - coldest)
+    )
     assert saturated == pytest.approx(told, abs=1e-3)
     fact = replace(EPISODE, confidence=confidence)
     assert decay(fact, UNUSED, THEN, 1.0, POLICY) == 0.0
@@ -454,17 +572,26 @@ def test_decay_goes_all_the_way(confidence, told):
 
 # row: C26
 def test_what_lasts_is_stale_by_its_stability():
-    """A note keeps all that it retains, but 46 days after the last touch it is stale, with stability 3 after 137."""
+    """A note keeps all that it retains, but 46 days after the last touch it is stale,
+    with stability 3 after 137.
+    """
 
     def stale_from(usage):
         days = range(400)
-        return next(day for day in days if decay(NOTE, usage, THEN + day * DAY, 1.0, POLICY) >= 0.65)
+        return next(
+            day
+            for day in days
+            if decay(NOTE, usage, THEN + day * DAY, 1.0, POLICY) >= 0.65
+        )
 
     assert retention(NOTE, UNUSED, THEN + 400 * DAY, 0.4, POLICY) == 1.0
     assert [stale_from(usage) for usage in (UNUSED, Usage(stability=3.0))] == [46, 137]
     assert stale_from(Usage(evidence_at=THEN + 10 * DAY)) == 56
     read = replace(used(1), last_access=THEN + 20 * DAY)
-    assert [stale_from(usage) for usage in (read, attested(read, THEN + 10 * DAY))] == [66, 66]
+    assert [stale_from(usage) for usage in (read, attested(read, THEN + 10 * DAY))] == [
+        66,
+        66,
+    ]
     assert stale_from(attested(read, THEN + 30 * DAY)) == 76
 
 
@@ -481,7 +608,7 @@ def test_vitals_are_all_readings_at_once():
     )
 
 
-# -- seed D: retention --------------------------------------------------------------------------------
+# -- seed D: retention -----------------------------------------------------------------
 
 
 # row: D1
@@ -499,7 +626,9 @@ def test_vitals_are_all_readings_at_once():
 def test_only_episodes_are_forgotten(fact, days):
     """Half-life 30 days; what is semantic, procedural or codebase stays."""
     assert half_life("retention", fact, UNUSED, 1.0, POLICY) == days
-    assert (retention(fact, UNUSED, THEN + 400 * DAY, 1.0, POLICY) == 1.0) is (days == math.inf)
+    assert (retention(fact, UNUSED, THEN + 400 * DAY, 1.0, POLICY) == 1.0) is (
+        days == math.inf
+    )
 
 
 # row: D4
@@ -519,31 +648,50 @@ def test_only_episodes_are_forgotten(fact, days):
     ],
 )
 def test_the_three_curves(kind, tau, left):
-    """A half after one half-life, but for huber, which has left the exponential by then."""
+    """A half after one half-life, but for huber, which has left the exponential by
+    then.
+    """
     assert curve(kind, tau) == pytest.approx(left, abs=5e-5)
     assert curve(kind, 0) == 1.0
 
 
 # row: D4
 def test_huber_forgets_what_is_old_faster():
-    """The seed calls it robust; a tangent lies below its curve, and 58 days leave nothing of an episode."""
+    """The seed calls it robust; a tangent lies below its curve, and 58 days leave
+    nothing of an episode.
+    """
     assert all(curve("huber", tau / 10) < curve("l2", tau / 10) for tau in range(6, 40))
     assert all(curve("huber", tau / 10) == curve("l2", tau / 10) for tau in range(6))
     zero = 0.5 + 1 / math.log(2)
     assert zero == pytest.approx(1.94, abs=0.005)
-    assert first_day(1e-9, lambda now: retention(EPISODE, UNUSED, now, 1.0, POLICY)) == math.ceil(30 * zero) == 59
-    assert first_day(1e-9, lambda now: retention(EPISODE, UNUSED, now, 1.0, in_mode("l2"))) is not None
+    assert (
+        first_day(1e-9, lambda now: retention(EPISODE, UNUSED, now, 1.0, POLICY))
+        == math.ceil(30 * zero)
+        == 59
+    )
+    assert (
+        first_day(1e-9, lambda now: retention(EPISODE, UNUSED, now, 1.0, in_mode("l2")))
+        is not None
+    )
 
 
 # row: D5
 def test_a_recall_begins_retention_anew():
-    """From the last access it counts, from creation or later evidence only before the first."""
+    """From the last access it counts, from creation or later evidence only before the
+    first.
+    """
     now = THEN + 40 * DAY
     read = replace(used(1), last_access=THEN + 30 * DAY)
     gain = 0.05 * math.log(2)
-    assert retention(EPISODE, read, now, 1.0, POLICY) == pytest.approx(curve("huber", 10 / 30) + gain)
-    assert retention(EPISODE, attested(read, now), now, 1.0, POLICY) == retention(EPISODE, read, now, 1.0, POLICY)
-    assert retention(EPISODE, attested(UNUSED, THEN + 30 * DAY), now, 1.0, POLICY) == curve("huber", 10 / 30)
+    assert retention(EPISODE, read, now, 1.0, POLICY) == pytest.approx(
+        curve("huber", 10 / 30) + gain
+    )
+    assert retention(EPISODE, attested(read, now), now, 1.0, POLICY) == retention(
+        EPISODE, read, now, 1.0, POLICY
+    )
+    assert retention(
+        EPISODE, attested(UNUSED, THEN + 30 * DAY), now, 1.0, POLICY
+    ) == curve("huber", 10 / 30)
 
 
 # row: D4
@@ -557,7 +705,8 @@ def test_a_mode_is_the_curve_of_that_name(mode):
 
 # row: D5
 @pytest.mark.parametrize(
-    ("access", "gain"), [(0, 0.0), (1, 0.0347), (20, 0.1522), (402, 0.2999), (403, 0.3), (10**9, 0.3)]
+    ("access", "gain"),
+    [(0, 0.0), (1, 0.0347), (20, 0.1522), (402, 0.2999), (403, 0.3), (10**9, 0.3)],
 )
 def test_recalls_hold_on_to_what_is_left(access, gain):
     """`.05·ln(1 + n)`, at most .3, in every mode, and never above 1."""
@@ -568,10 +717,17 @@ def test_recalls_hold_on_to_what_is_left(access, gain):
 
 
 # row: D6
-@pytest.mark.parametrize(("trust", "faster"), [(1.0, 1.0), (0.7, 1.6), (0.6, 1.8), (0.5, 2.0), (0.4, 2.2), (0.0, 3.0)])
+@pytest.mark.parametrize(
+    ("trust", "faster"),
+    [(1.0, 1.0), (0.7, 1.6), (0.6, 1.8), (0.5, 2.0), (0.4, 2.2), (0.0, 3.0)],
+)
 def test_what_nobody_vouches_for_fades_faster(trust, faster):
-    """The seed tells three times for what was extracted; that takes a trust of 0, and .5 makes it twice."""
-    assert half_life("retention", EPISODE, UNUSED, trust, POLICY) == pytest.approx(30 / faster)
+    """The seed tells three times for what was extracted; that takes a trust of 0, and
+    .5 makes it twice.
+    """
+    assert half_life("retention", EPISODE, UNUSED, trust, POLICY) == pytest.approx(
+        30 / faster
+    )
     assert half_life("confidence", EPISODE, UNUSED, trust, POLICY) == 30
 
 
@@ -588,32 +744,45 @@ def test_what_is_pinned_never_fades(law):
 def test_a_pinned_memory_is_always_worth_the_same():
     """After a hundred years as on the first day."""
     pinned = replace(EPISODE, pinned=True)
-    found = {vitals(pinned, UNUSED, THEN + days * DAY, 0.4, POLICY) for days in (0, 1, 100, 36500)}
+    found = {
+        vitals(pinned, UNUSED, THEN + days * DAY, 0.4, POLICY)
+        for days in (0, 1, 100, 36500)
+    }
     assert len(found) == 1
-    assert found.pop() == Vitals(confidence=0.6, salience=1.0, retention=1.0, decay=0.0, heat=pytest.approx(0.55))
+    assert found.pop() == Vitals(
+        confidence=0.6, salience=1.0, retention=1.0, decay=0.0, heat=pytest.approx(0.55)
+    )
 
 
-# -- time ---------------------------------------------------------------------------------------------
+# -- time ------------------------------------------------------------------------------
 
 
 # row: B10
 def test_nothing_grows_before_its_anchor():
-    """A clock that was set back gives what was anchored, and bumps keep the later anchor."""
+    """A clock that was set back gives what was anchored, and bumps keep the later
+    anchor.
+    """
     before = THEN - 100 * DAY
     assert vitals(EPISODE, used(2, salience=0.7), before, 1.0, POLICY) == vitals(
         EPISODE, used(2, salience=0.7), THEN, 1.0, POLICY
     )
     usage = recalled(EPISODE, used(2, salience=0.7, gap_days=1.0), before, 1.0, POLICY)
-    assert usage == replace(used(3, 0.95, salience=pytest.approx(0.8)), stability=1.1, gap_days=0.0)
+    assert usage == replace(
+        used(3, 0.95, salience=pytest.approx(0.8)), stability=1.1, gap_days=0.0
+    )
 
 
 # row: B10
 def test_fading_goes_by_time_and_not_by_the_wall_clock():
-    """Two times of one zone lie an hour further apart than their clocks say when summer time ends between them."""
+    """Two times of one zone lie an hour further apart than their clocks say when summer
+    time ends between them.
+    """
     zone = ZoneInfo("Europe/Berlin")
     fact = replace(EPISODE, created=datetime(2026, 10, 25, 1, 30, tzinfo=zone))
     now = datetime(2026, 10, 25, 3, 30, tzinfo=zone)
     assert effective_confidence(fact, UNUSED, now, POLICY) == effective_confidence(
         fact, UNUSED, now.astimezone(UTC), POLICY
     )
-    assert effective_confidence(fact, UNUSED, now, POLICY) == 0.6 * math.exp2(-3 / 24 / 30)
+    assert effective_confidence(fact, UNUSED, now, POLICY) == 0.6 * math.exp2(
+        -3 / 24 / 30
+    )

@@ -31,7 +31,13 @@ from engram.core.records import Fact
 
 POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
-NOTHING = {"already": False, "trivial": False, "twin": None, "buried": False, "grounded": True}
+NOTHING = {
+    "already": False,
+    "trivial": False,
+    "twin": None,
+    "buried": False,
+    "grounded": True,
+}
 RUNGS = [
     ({"already": True}, Verdict("skip", "already filed")),
     ({"trivial": True}, Verdict("skip", "trivial")),
@@ -39,9 +45,20 @@ RUNGS = [
     ({"buried": True}, Verdict("review", "a person removed this before")),
     ({"grounded": False}, Verdict("review", "no evidence in the turn")),
 ]
-OLD = Fact("F1", "Anna lives in Berlin", confidence=0.6, importance=0.5, source="a#^t1", origin="rules")
+OLD = Fact(
+    "F1",
+    "Anna lives in Berlin",
+    confidence=0.6,
+    importance=0.5,
+    source="a#^t1",
+    origin="rules",
+)
 CLAIM = Evidence("b#^t1", own=True, left=5)
-SAME, AGAINST, BESIDE = Judgement("same", 1), Judgement("contradicts", 1), Judgement("independent")
+SAME, AGAINST, BESIDE = (
+    Judgement("same", 1),
+    Judgement("contradicts", 1),
+    Judgement("independent"),
+)
 
 
 def near(similarity, fact=OLD, **more):
@@ -57,7 +74,13 @@ def judged(judgement, fact=OLD, claim=CLAIM, **more):
 
 
 def unjudged(fact=OLD, claim=CLAIM):
-    return decide(related(near(0.78, fact, conflict="another home", apart="another home"), model=False), claim, POLICY)
+    return decide(
+        related(
+            near(0.78, fact, conflict="another home", apart="another home"), model=False
+        ),
+        claim,
+        POLICY,
+    )
 
 
 def deeds(decision):
@@ -86,7 +109,13 @@ def test_the_first_rung_that_holds_decides():
 # row: A7
 @pytest.mark.parametrize(
     ("similarity", "action"),
-    [(0.86, "reinforce"), (0.85, "judge"), (0.70, "judge"), (0.69, "create"), (0.0, "create")],
+    [
+        (0.86, "reinforce"),
+        (0.85, "judge"),
+        (0.70, "judge"),
+        (0.69, "create"),
+        (0.0, "create"),
+    ],
 )
 def test_the_best_neighbour_decides_the_rung(similarity, action):
     """Both cuts belong to the grey zone."""
@@ -99,14 +128,18 @@ def test_without_neighbours_a_statement_is_new():
 
 
 # row: A7
-@pytest.mark.parametrize("status", ["archived", "superseded", "invalidated", "pruned", "forgotten", "review"])
+@pytest.mark.parametrize(
+    "status", ["archived", "superseded", "invalidated", "pruned", "forgotten", "review"]
+)
 def test_only_active_facts_are_compared(status):
     """So tea, then coffee, then tea again works."""
     assert related(near(0.99, replace(OLD, status=status))).action == "create"
 
 
 # row: E5
-@pytest.mark.parametrize(("similarity", "action"), [(0.69, "judge"), (0.40, "judge"), (0.39, "create")])
+@pytest.mark.parametrize(
+    ("similarity", "action"), [(0.69, "judge"), (0.40, "judge"), (0.39, "create")]
+)
 def test_the_same_slot_forces_a_comparison_and_is_never_identity(similarity, action):
     """From .40 on; two facts about John of one category both survive."""
     verdict = related(near(similarity, same_slot=True))
@@ -117,7 +150,9 @@ def test_the_same_slot_forces_a_comparison_and_is_never_identity(similarity, act
 # row: A7
 def test_uncalibrated_numbers_merge_nothing():
     """Whatever they say, the statement is created."""
-    assert related(near(1.0), calibrated=False) == Verdict("create", "similarity is not calibrated")
+    assert related(near(1.0), calibrated=False) == Verdict(
+        "create", "similarity is not calibrated"
+    )
 
 
 # row: A7
@@ -132,13 +167,20 @@ def test_what_words_tell_apart_is_judged_and_not_reinforced():
 # row: A9
 def test_all_grey_neighbours_are_judged_together_nearest_first():
     """One question; ties in the order of the ids."""
-    found = related(*(near(score, replace(OLD, id=name)) for score, name in ((0.7, "C"), (0.8, "B"), (0.8, "A"))))
+    found = related(
+        *(
+            near(score, replace(OLD, id=name))
+            for score, name in ((0.7, "C"), (0.8, "B"), (0.8, "A"))
+        )
+    )
     assert [one.fact.id for one in found.grey] == ["A", "B", "C"]
     assert found.met == "A"
 
 
 # row: A8
-@pytest.mark.parametrize(("before", "after"), [(0.6, 0.7), (0.95, 1.0), (1.0, 1.0), (0.0, 0.1)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(0.6, 0.7), (0.95, 1.0), (1.0, 1.0), (0.0, 0.1)]
+)
 def test_a_reinforcement_adds_a_tenth(before, after):
     """And no more than certainty."""
     assert reinforced(before, POLICY) == after
@@ -162,13 +204,17 @@ def test_one_turn_reinforces_once():
 # row: A10
 def test_a_contradiction_of_three_sessions_weakens_and_coexists():
     """Both stay active."""
-    (effect,) = (decision := judged(AGAINST, replace(OLD, also=("b#^t1", "c#^t9")))).effects
+    (effect,) = (
+        decision := judged(AGAINST, replace(OLD, also=("b#^t1", "c#^t9")))
+    ).effects
     assert (decision.place, effect.deed, effect.confidence) == ("active", "weaken", 0.4)
     assert decision.retired == 0
 
 
 # row: A10
-@pytest.mark.parametrize(("before", "after"), [(0.6, 0.4), (0.25, 0.1), (0.1, 0.1), (0.05, 0.05), (1.0, 0.8)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(0.6, 0.4), (0.25, 0.1), (0.1, 0.1), (0.05, 0.05), (1.0, 0.8)]
+)
 def test_a_weakened_fact_keeps_a_tenth(before, after):
     """And never gains."""
     assert weakened(before, POLICY) == after
@@ -177,7 +223,12 @@ def test_a_weakened_fact_keeps_a_tenth(before, after):
 # row: A10
 @pytest.mark.parametrize(
     ("source", "also", "count"),
-    [("", (), 0), ("a#^t1", (), 1), ("a#^t1", ("a#^t2", "a#^t3"), 1), ("a#^t1", ("b#^t1", "c#^t1"), 3)],
+    [
+        ("", (), 0),
+        ("a#^t1", (), 1),
+        ("a#^t1", ("a#^t2", "a#^t3"), 1),
+        ("a#^t1", ("b#^t1", "c#^t1"), 3),
+    ],
 )
 def test_support_is_counted_in_sessions(source, also, count):
     """Three turns of one conversation are one episode."""
@@ -188,12 +239,18 @@ def test_support_is_counted_in_sessions(source, also, count):
 def test_a_contradiction_of_fewer_invalidates():
     """The new one is written, the old one ended."""
     decision = judged(AGAINST, replace(OLD, also=("b#^t1",)))
-    assert (decision.place, deeds(decision), decision.retired) == ("active", ["invalidate"], 1)
+    assert (decision.place, deeds(decision), decision.retired) == (
+        "active",
+        ["invalidate"],
+        1,
+    )
     assert not decision.effects[0].bury
 
 
 # row: A9
-@pytest.mark.parametrize("answer", [None, BESIDE, Judgement("contradicts", 2), Judgement("same", 0)])
+@pytest.mark.parametrize(
+    "answer", [None, BESIDE, Judgement("contradicts", 2), Judgement("same", 0)]
+)
 def test_a_judgement_that_names_nothing_changes_nothing(answer):
     """Missing, independent, or out of range."""
     decision = judged(answer)
@@ -205,10 +262,21 @@ def test_the_same_in_other_words_is_rewritten_and_nothing_is_lost():
     """Newer text, united evidence, the higher importance."""
     decision = judged(SAME)
     assert (decision.place, deeds(decision)) == ("", ["rewrite"])
-    new = Fact("F2", "Anna's home is Berlin", importance=0.7, source="b#^t1", about=("Anna", "Berlin"), tags=("home",))
+    new = Fact(
+        "F2",
+        "Anna's home is Berlin",
+        importance=0.7,
+        source="b#^t1",
+        about=("Anna", "Berlin"),
+        tags=("home",),
+    )
     whole = united(replace(OLD, about=("Anna",), also=("c#^t2",)), new)
     assert (whole.id, whole.text, whole.importance) == ("F1", new.text, 0.7)
-    assert (whole.source, whole.also, whole.about) == ("a#^t1", ("c#^t2", "b#^t1"), ("Anna", "Berlin"))
+    assert (whole.source, whole.also, whole.about) == (
+        "a#^t1",
+        ("c#^t2", "b#^t1"),
+        ("Anna", "Berlin"),
+    )
     assert united(whole, new) == whole
 
 
@@ -226,7 +294,11 @@ def test_only_younger_words_of_the_user_replace_the_text():
 def test_a_correction_supersedes_and_buries():
     """Also what three sessions said, and what happened."""
     correction = replace(CLAIM, correction=True)
-    for old in (OLD, replace(OLD, also=("b#^t1", "c#^t1")), replace(OLD, kind="episode", valid_from=THEN)):
+    for old in (
+        OLD,
+        replace(OLD, also=("b#^t1", "c#^t1")),
+        replace(OLD, kind="episode", valid_from=THEN),
+    ):
         (effect,) = judged(AGAINST, old, correction).effects
         assert (effect.deed, effect.bury) == ("supersede", True)
 
@@ -247,7 +319,11 @@ def test_without_a_model_a_conflict_asks_and_both_stay():
         (replace(CLAIM, barred={"F1": "x"}), "review"),
     ):
         decision = unjudged(claim=claim)
-        assert (decision.place, deeds(decision), decision.effects[0].why) == (place, ["ask"], "another home")
+        assert (decision.place, deeds(decision), decision.effects[0].why) == (
+            place,
+            ["ask"],
+            "another home",
+        )
 
 
 # row: A6
@@ -258,7 +334,12 @@ def test_without_a_model_and_a_conflict_it_is_created():
     assert decide(verdict, CLAIM, POLICY).place == "active"
 
 
-HELD = [{"verification": "user_confirmed"}, {"origin": "user"}, {"origin": "edited"}, {"pinned": True}]
+HELD = [
+    {"verification": "user_confirmed"},
+    {"origin": "user"},
+    {"origin": "edited"},
+    {"pinned": True},
+]
 
 
 # row: X23
@@ -277,8 +358,14 @@ def test_what_a_person_stands_by_is_never_changed(held):
 # row: X27
 def test_a_lower_source_waits_with_its_reason():
     """It takes nobody's place."""
-    decision = judged(AGAINST, claim=replace(CLAIM, own=False, barred={"F1": "an import does not"}))
-    assert (decision.place, decision.why, deeds(decision)) == ("review", "an import does not", ["ask"])
+    decision = judged(
+        AGAINST, claim=replace(CLAIM, own=False, barred={"F1": "an import does not"})
+    )
+    assert (decision.place, decision.why, deeds(decision)) == (
+        "review",
+        "an import does not",
+        ["ask"],
+    )
 
 
 # row: X27
@@ -287,7 +374,9 @@ def test_a_batch_retires_no_more_than_its_share():
     for claim in (replace(CLAIM, left=0), replace(CLAIM, left=0, correction=True)):
         decision = judged(AGAINST, claim=claim)
         assert (decision.place, deeds(decision)) == ("active", ["ask"])
-    assert deeds(judged(AGAINST, replace(OLD, also=("b#^1", "c#^1")), replace(CLAIM, left=0))) == ["weaken"]
+    assert deeds(
+        judged(AGAINST, replace(OLD, also=("b#^1", "c#^1")), replace(CLAIM, left=0))
+    ) == ["weaken"]
 
 
 # row: C33
@@ -296,7 +385,11 @@ def test_older_evidence_ends_nothing_younger():
     """An old export says what was true then; it is kept as superseded."""
     claim = replace(CLAIM, older=frozenset({"F1"}))
     for decision in (judged(AGAINST, claim=claim), unjudged(claim=claim)):
-        assert (decision.place, decision.by, decision.effects) == ("superseded", "F1", ())
+        assert (decision.place, decision.by, decision.effects) == (
+            "superseded",
+            "F1",
+            (),
+        )
 
 
 # row: C33
@@ -345,10 +438,18 @@ CLAIMS = st.builds(
     st.booleans(),
     st.sampled_from((None, SAME, AGAINST, BESIDE)),
 )
-def test_whatever_happens_nothing_is_lost(fact, claim, similarity, conflict, model, answer):
-    """A candidate has a file of its own or lives on in another; nobody barred, old or held off changes a fact."""
-    verdict = related(near(similarity, fact, conflict=conflict, apart=conflict), model=model)
-    decision = decide(verdict, claim, POLICY, answer if verdict.action == "judge" else None)
+def test_whatever_happens_nothing_is_lost(
+    fact, claim, similarity, conflict, model, answer
+):
+    """A candidate has a file of its own or lives on in another; nobody barred, old or
+    held off changes a fact.
+    """
+    verdict = related(
+        near(similarity, fact, conflict=conflict, apart=conflict), model=model
+    )
+    decision = decide(
+        verdict, claim, POLICY, answer if verdict.action == "judge" else None
+    )
     found = set(deeds(decision))
     assert decision.place or found & {"confirm", "reinforce", "rewrite"}
     assert decision.retired <= claim.left
@@ -356,10 +457,21 @@ def test_whatever_happens_nothing_is_lost(fact, claim, similarity, conflict, mod
         assert found <= {"confirm", "ask"}
     if claim.barred or claim.older:
         assert found <= {"confirm", "reinforce", "ask"}
-    assert all(0 <= effect.confidence <= 1 for effect in decision.effects if effect.confidence is not None)
+    assert all(
+        0 <= effect.confidence <= 1
+        for effect in decision.effects
+        if effect.confidence is not None
+    )
 
 
-BERLIN = Fact("A", "Anna lives in Berlin.", source="talk#^t1", also=("more#^t2",), about=("Anna",), confidence=0.5)
+BERLIN = Fact(
+    "A",
+    "Anna lives in Berlin.",
+    source="talk#^t1",
+    also=("more#^t2",),
+    about=("Anna",),
+    confidence=0.5,
+)
 HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 
 
@@ -369,9 +481,19 @@ HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
     [
         ({"also": ("more#^t2", "again#^t1"), "confidence": 0.6, "expires": None}, True),
         ({"superseded_by": (HEIR,), "confidence": 0.3}, True),
-        ({"superseded_by": (HEIR,), "status": "invalidated", "end_reason": "another home"}, True),
+        (
+            {
+                "superseded_by": (HEIR,),
+                "status": "invalidated",
+                "end_reason": "another home",
+            },
+            True,
+        ),
         ({"supersedes": (HEIR,), "sha": "ff"}, True),
-        ({"superseded_by": ("fact-anna-lives-in-munich",), "status": "superseded"}, False),
+        (
+            {"superseded_by": ("fact-anna-lives-in-munich",), "status": "superseded"},
+            False,
+        ),
         ({"also": ("more#^t2", "again#^t1"), "text": "Anna lives in Bonn."}, False),
         ({"also": ("more#^t2", "again#^t1"), "about": ("Ben",)}, False),
         ({"also": ()}, False),

@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-_spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+_spec = importlib.util.spec_from_file_location(
+    "generate", ROOT / "docs" / "generate.py"
+)
 generate = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(generate)
 NAMED = generate.named_tests()
@@ -49,8 +51,14 @@ def test_every_comment_stands_above_a_test():
     for path in (ROOT / "tests").rglob("test_*.py"):
         comments = set(re.findall(r"^# row: (\w+)$", path.read_text(), re.MULTILINE))
         name = path.relative_to(ROOT).as_posix()
-        assert comments == {row for row, tests in NAMED.items() if any(test.startswith(f"{name}::") for test in tests)}
-        assert not re.search(r"#\s*row\b(?!: \w+$)", path.read_text(), re.MULTILINE) or path == Path(__file__)
+        assert comments == {
+            row
+            for row, tests in NAMED.items()
+            if any(test.startswith(f"{name}::") for test in tests)
+        }
+        assert not re.search(
+            r"#\s*row\b(?!: \w+$)", path.read_text(), re.MULTILINE
+        ) or path == Path(__file__)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -66,7 +74,9 @@ def test_every_test_that_a_page_names_exists(page):
     """As a file, or as a function in it."""
     for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
         assert (ROOT / path).is_file(), path
-        assert not name or re.search(rf"^def {name}\(", (ROOT / path).read_text(), re.MULTILINE), name
+        assert not name or re.search(
+            rf"^def {name}\(", (ROOT / path).read_text(), re.MULTILINE
+        ), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -78,11 +88,15 @@ def test_every_link_of_a_page_leads_somewhere(page):
         if "://" not in link:
             target = page.parent / path if path else page
             assert target.exists(), link
-            assert not heading or heading in map(_anchor, re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE))
+            assert not heading or heading in map(
+                _anchor, re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            )
 
 
 def _anchor(heading: str) -> str:
-    kept = heading.casefold().translate(str.maketrans("", "", string.punctuation.replace("-", "")))
+    kept = heading.casefold().translate(
+        str.maketrans("", "", string.punctuation.replace("-", ""))
+    )
     return kept.replace(" ", "-")
 
 

@@ -12,19 +12,30 @@ from tests.fakes.openai_server import status
 
 def found(memory, code):
     """Where it is, and what, of each finding of a code; each says what to do."""
-    findings = [finding for finding in memory.call("doctor", {})["findings"] if finding["code"] == code]
+    findings = [
+        finding
+        for finding in memory.call("doctor", {})["findings"]
+        if finding["code"] == code
+    ]
     assert all(finding["fix"] for finding in findings)
     return [(finding["where"], finding["what"]) for finding in findings]
 
 
 # row: C3
-def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(opened, running):
+def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(
+    opened, running
+):
     """Parked, also after a restart, when no other fault tells of it; stuck; dead."""
     running.script(*[status(500)] * 20)
     memory = opened(model=ModelSettings("fake", running.url))
     for number in range(2):
-        text = f"My name is Mira and I work as a marine biologist in Lisbon, day {number}."
-        memory.call("observe", {"turns": [{"id": f"m{number}", "session": "tide", "text": text}]})
+        text = (
+            f"My name is Mira and I work as a marine biologist in Lisbon, day {number}."
+        )
+        memory.call(
+            "observe",
+            {"turns": [{"id": f"m{number}", "session": "tide", "text": text}]},
+        )
     where = "sessions/2026-11-20/2026-11-20-tide.md"
     ((place, what),) = found(memory, "parked")
     assert place == where
@@ -45,7 +56,9 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(opened, 
 
 
 def test_what_is_passed_over_is_named(memory, settings, tmp_path):
-    """A link that leads out and a name that is no text are in no catalogue, and nobody would know."""
+    """A link that leads out and a name that is no text are in no catalogue, and nobody
+    would know.
+    """
     (tmp_path / "theirs.md").write_text("Anna drinks tea.")
     (settings.vault / "facts").mkdir()
     (settings.vault / "facts/out.md").symlink_to(tmp_path / "theirs.md")
@@ -56,7 +69,9 @@ def test_what_is_passed_over_is_named(memory, settings, tmp_path):
 
 
 def test_a_note_that_may_not_be_read_any_more_is_named(memory, settings):
-    """Its last version stays known; a change of rights leaves its stat alone, so that no scan tells of it."""
+    """Its last version stays known; a change of rights leaves its stat alone, so that
+    no scan tells of it.
+    """
     path = memory.call("remember", {"text": "Anna drinks tea."})["path"]
     memory.call("remember", {"text": "Ben drinks milk."})
     assert memory.call("doctor", {})["healthy"]
@@ -69,7 +84,9 @@ def test_a_note_that_may_not_be_read_any_more_is_named(memory, settings):
     folder = (settings.vault / path).parent
     folder.chmod(0)
     memory.rescan(None)
-    assert folder.relative_to(settings.vault).as_posix() in dict(found(memory, "unreadable"))
+    assert folder.relative_to(settings.vault).as_posix() in dict(
+        found(memory, "unreadable")
+    )
     folder.chmod(0o700)
     memory.rescan(None)
     assert memory.call("doctor", {})["healthy"]

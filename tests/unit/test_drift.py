@@ -1,4 +1,6 @@
-"""What memories say of a file system, compared with it: nothing is run, and only what a user named is looked at."""
+"""What memories say of a file system, compared with it: nothing is run, and only what a
+user named is looked at.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,20 @@ OURS = {"origin": "rules", "kind": "note"}
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("The notes are in /srv/app/notes.txt.", [PathClaim("path", "/srv/app/notes.txt")]),
-        ("The config is src/app/config.toml, she said.", [PathClaim("path", "src/app/config.toml")]),
+        (
+            "The notes are in /srv/app/notes.txt.",
+            [PathClaim("path", "/srv/app/notes.txt")],
+        ),
+        (
+            "The config is src/app/config.toml, she said.",
+            [PathClaim("path", "src/app/config.toml")],
+        ),
         (
             "`load()` in `src/io.py` reads it.",
-            [PathClaim("function", "load", "src/io.py"), PathClaim("path", "src/io.py")],
+            [
+                PathClaim("function", "load", "src/io.py"),
+                PathClaim("path", "src/io.py"),
+            ],
         ),
         ("Start it with npm run dev:all.", [PathClaim("command", "dev:all", "npm")]),
         ("Check it with `make check`.", [PathClaim("command", "check", "make")]),
@@ -44,33 +55,67 @@ def test_what_a_text_claims(text, found):
         (PathClaim("path", "src/a.py"), {}, ("warning", "DEAD_PATH")),
         (PathClaim("path", "src/a.py"), {"/r/src/a.py": b"x"}, None),
         (PathClaim("function", "load", "a.py"), {"/r/a.py": b"def load(): ..."}, None),
-        (PathClaim("function", "load", "a.py"), {"/r/a.py": b"def reload(): ..."}, ("warning", "MISSING_FUNCTION")),
+        (
+            PathClaim("function", "load", "a.py"),
+            {"/r/a.py": b"def reload(): ..."},
+            ("warning", "MISSING_FUNCTION"),
+        ),
         (PathClaim("function", "load", "a.py"), {}, None),
-        (PathClaim("command", "dev", "npm"), {"/r/package.json": b'{"scripts": {"dev": "x"}}'}, None),
-        (PathClaim("command", "dev", "npm"), {"/r/package.json": b'{"scripts": {}}'}, ("warning", "DEAD_COMMAND")),
+        (
+            PathClaim("command", "dev", "npm"),
+            {"/r/package.json": b'{"scripts": {"dev": "x"}}'},
+            None,
+        ),
+        (
+            PathClaim("command", "dev", "npm"),
+            {"/r/package.json": b'{"scripts": {}}'},
+            ("warning", "DEAD_COMMAND"),
+        ),
         (PathClaim("command", "dev", "npm"), {"/r/package.json": b"not json"}, None),
         (PathClaim("command", "dev", "npm"), {}, None),
-        (PathClaim("command", "check", "make"), {"/r/Makefile": b"all check: x\n\tls\n"}, None),
-        (PathClaim("command", "check", "make"), {"/r/Makefile": b"X := check\n"}, ("warning", "DEAD_COMMAND")),
-        (PathClaim("dependency", "numpy"), {"/r/requirements.txt": b"NumPy==2\n"}, None),
-        (PathClaim("dependency", "numpy"), {"/r/requirements.txt": b"scipy\n"}, ("warning", "MISSING_DEPENDENCY")),
+        (
+            PathClaim("command", "check", "make"),
+            {"/r/Makefile": b"all check: x\n\tls\n"},
+            None,
+        ),
+        (
+            PathClaim("command", "check", "make"),
+            {"/r/Makefile": b"X := check\n"},
+            ("warning", "DEAD_COMMAND"),
+        ),
+        (
+            PathClaim("dependency", "numpy"),
+            {"/r/requirements.txt": b"NumPy==2\n"},
+            None,
+        ),
+        (
+            PathClaim("dependency", "numpy"),
+            {"/r/requirements.txt": b"scipy\n"},
+            ("warning", "MISSING_DEPENDENCY"),
+        ),
         (PathClaim("dependency", "numpy"), {}, None),
     ],
 )
-def test_a_claim_is_checked_and_without_a_place_to_look_nobody_can_tell(claim, held, finding):
+def test_a_claim_is_checked_and_without_a_place_to_look_nobody_can_tell(
+    claim, held, finding
+):
     found = drift.check(claim, ["/r"], held.get)
     assert (found and (found.level, found.code)) == finding
 
 
 # row: D10
 def test_the_score_is_a_hundred_less_what_is_wrong():
-    some = [DriftFinding("error", "", ""), DriftFinding("warning", "", ""), DriftFinding("info", "", "")]
+    some = [
+        DriftFinding("error", "", ""),
+        DriftFinding("warning", "", ""),
+        DriftFinding("info", "", ""),
+    ]
     assert drift.score([]) == 100
     assert drift.score(some) == 86
     assert drift.score(some * 20) == 0
 
 
-# -- through the running memory -----------------------------------------------------------------------------
+# -- through the running memory --------------------------------------------------------
 
 
 @pytest.fixture
@@ -99,8 +144,14 @@ def test_a_dead_path_invalidates_and_the_rest_is_told(keeping, root):
     before = keeping.tree()
     report = looked(keeping)
     gone = keeping.seen(dead)
-    assert (gone.status, gone.end_reason) == ("invalidated", f"drift: nothing stands at {root}/src/gone.py")
-    assert [keeping.seen(name).status for name in (here, relative)] == ["active", "active"]
+    assert (gone.status, gone.end_reason) == (
+        "invalidated",
+        f"drift: nothing stands at {root}/src/gone.py",
+    )
+    assert [keeping.seen(name).status for name in (here, relative)] == [
+        "active",
+        "active",
+    ]
     assert [(one["memory"], one["why"]) for one in report["findings"]] == [
         (relative, "warning DEAD_PATH: nothing stands at tests/test_here.py"),
         ("", "score 97 of 100"),
@@ -124,7 +175,9 @@ def test_what_a_person_stands_by_is_only_told(keeping, root):
 
 # row: D10
 def test_nothing_outside_the_roots_is_looked_at(keeping, root, tmp_path):
-    """Nor what a link leads to; a root that is not there, as an unmounted disk, proves nothing."""
+    """Nor what a link leads to; a root that is not there, as an unmounted disk, proves
+    nothing.
+    """
     (root / "link").symlink_to(tmp_path / "nowhere")
     told = [
         f"The parser is in {tmp_path}/elsewhere/gone.py.",
@@ -142,20 +195,31 @@ def test_nothing_outside_the_roots_is_looked_at(keeping, root, tmp_path):
 
 
 # row: D10
-@pytest.mark.parametrize(("days", "level"), [(59, None), (60, "warning"), (180, "error")])
+@pytest.mark.parametrize(
+    ("days", "level"), [(59, None), (60, "warning"), (180, "error")]
+)
 def test_a_claim_that_nobody_touched_for_long_is_told(keeping, root, days, level):
     keeping.fact(f"The loader is in {root}/src/here.py.", days=days, **OURS)
-    found = [one["why"].split(" ")[0:2] for one in looked(keeping)["findings"] if one["memory"]]
+    found = [
+        one["why"].split(" ")[0:2]
+        for one in looked(keeping)["findings"]
+        if one["memory"]
+    ]
     assert found == ([[level, "STALE_MEMORY:"]] if level else [])
 
 
 # row: D10
 def test_without_roots_or_in_the_layer_of_code_nothing_is_compared(opened, root):
     keeping = Keeping(opened(drift_roots=(str(root),)))
-    name = keeping.fact(f"The parser is in {root}/src/gone.py.", layer="codebase", **OURS)
+    name = keeping.fact(
+        f"The parser is in {root}/src/gone.py.", layer="codebase", **OURS
+    )
     other = keeping.fact(f"The printer is in {root}/src/gone.py.", **OURS)
     keeping = Keeping(opened())
     assert looked(keeping)["findings"] == ()
     keeping = Keeping(opened(drift_roots=(str(root),)))
     looked(keeping)
-    assert [keeping.seen(one).status for one in (name, other)] == ["active", "invalidated"]
+    assert [keeping.seen(one).status for one in (name, other)] == [
+        "active",
+        "invalidated",
+    ]

@@ -40,10 +40,14 @@ FORMS = {
     "quoted": lambda text: "> " + text.replace("\n", "\n> "),
     "indented": lambda text: "    " + text.replace("\n", "\n    "),
     "escaped for HTML": lambda text: text.replace("<", "&lt;").replace(">", "&gt;"),
-    "escaped twice": lambda text: text.replace("<", "&amp;lt;").replace(">", "&amp;gt;"),
+    "escaped twice": lambda text: text.replace("<", "&amp;lt;").replace(
+        ">", "&amp;gt;"
+    ),
     "escaped by number": lambda text: text.replace("<", "&#60;").replace(">", "&#x3E;"),
     "as JSON": lambda text: json.dumps(text)[1:-1],
-    "as careful JSON": lambda text: json.dumps(text)[1:-1].replace("<", "\\u003c").replace(">", "\\u003e"),
+    "as careful JSON": lambda text: (
+        json.dumps(text)[1:-1].replace("<", "\\u003c").replace(">", "\\u003e")
+    ),
     "escaped for Markdown": lambda text: text.replace("<", "\\<").replace(">", "\\>"),
     "in capitals": str.upper,
 }
@@ -66,16 +70,30 @@ def test_a_fenced_block_is_masked_in_any_form(form):
     [
         ("a <memory-notes 12345678> b", "a"),
         ("a <memory-notes 12345678> b </memory-notes aaaaaaaa> c", "a c"),
-        ("a <memory-notes 12345678> b </memory-notes aaaaaaaa> c </memory-notes 12345678> d", "a d"),
-        ("a <memory-notes 12345678> b <memory-notes 1234abcd> c </memory-notes 1234abcd> d", "a d"),
-        ("a <memory-notes 11111111> b </memory-notes 11111111> c <memory-notes 11111111> d", "a c"),
+        (
+            "a <memory-notes 12345678> b </memory-notes aaaaaaaa> c </memory-notes 12345678> d",
+            "a d",
+        ),
+        (
+            "a <memory-notes 12345678> b <memory-notes 1234abcd> c </memory-notes 1234abcd> d",
+            "a d",
+        ),
+        (
+            "a <memory-notes 11111111> b </memory-notes 11111111> c <memory-notes 11111111> d",
+            "a c",
+        ),
         ("a </memory-notes 12345678> b", "a </memory-notes 12345678> b"),
-        ("the fence is <memory-notes MARK> and no more", "the fence is <memory-notes MARK> and no more"),
+        (
+            "the fence is <memory-notes MARK> and no more",
+            "the fence is <memory-notes MARK> and no more",
+        ),
         ("", ""),
     ],
 )
 def test_a_block_ends_where_it_must(text, rest):
-    """At its own end, which text inside cannot forge; else at any end; else with the text."""
+    """At its own end, which text inside cannot forge; else at any end; else with the
+    text.
+    """
     assert left(unfenced(text)) == rest
 
 
@@ -92,7 +110,12 @@ def test_a_statement_that_was_handed_out_is_masked(statement, own):
     ):
         result = masked(text, HANDED, POLICY, own=own)
         assert len(result) == len(text)
-        assert not set(left(result).replace("Hello!", "").replace("Bye.", "").replace("It says:", "")) - set(' -*".')
+        assert not set(
+            left(result)
+            .replace("Hello!", "")
+            .replace("Bye.", "")
+            .replace("It says:", "")
+        ) - set(' -*".')
 
 
 # row: X7
@@ -100,7 +123,11 @@ def test_a_pasted_block_without_its_fence_leaves_no_statement():
     """Line by line, with category, date and speaker."""
     lines = "\n".join(BLOCK.split("\n")[1:-1])
     for own in (False, True):
-        assert not [word for word in left(masked(lines, HANDED, POLICY, own=own)).split() if len(word) > 2]
+        assert not [
+            word
+            for word in left(masked(lines, HANDED, POLICY, own=own)).split()
+            if len(word) > 2
+        ]
 
 
 # row: X7
@@ -132,7 +159,9 @@ def test_a_person_who_corrects_what_was_recalled_is_heard():
 # row: X7
 def test_a_model_that_weaves_a_memory_into_its_answer_adds_only_the_rest():
     text = "Since Anna switched to oat milk in March, an oat latte would please her."
-    assert left(masked(text, HANDED, POLICY)) == "Since , an oat latte would please her."
+    assert (
+        left(masked(text, HANDED, POLICY)) == "Since , an oat latte would please her."
+    )
 
 
 def test_what_stood_on_both_sides_of_a_mask_is_not_one_sentence():
@@ -152,19 +181,26 @@ def test_shingles_are_the_same_in_every_process():
 
 def extracted(texts):
     """How many statements the offline rules find in a user's turns."""
-    turns = [Turn(f"t{number}", "s", "user", text, WHEN) for number, text in enumerate(texts)]
+    turns = [
+        Turn(f"t{number}", "s", "user", text, WHEN) for number, text in enumerate(texts)
+    ]
     return len(engine.extract(turns, ExtractionPolicy()).candidates)
 
 
 # row: X7
 def test_fifty_sessions_of_injected_memory_teach_nothing():
-    """Each hands the block to a person who sends it back, fenced, bare or by line; what is new still counts."""
+    """Each hands the block to a person who sends it back, fenced, bare or by line; what
+    is new still counts.
+    """
     told = [
         "I live in Lisbon with my sister Anna.",
         "I am allergic to peanuts.",
         "I work as a marine biologist in Porto.",
     ]
-    hits = [Hit(f"k{n}", "turn", text, "s.md", 1.0, when=WHEN, speaker="Mira") for n, text in enumerate(told)]
+    hits = [
+        Hit(f"k{n}", "turn", text, "s.md", 1.0, when=WHEN, speaker="Mira")
+        for n, text in enumerate(told)
+    ]
     assert extracted(told) >= 3
     known, learned = HandedOut(POLICY), 0
     for number in range(50):
@@ -184,7 +220,9 @@ def test_each_session_knows_what_was_handed_out_in_it():
     known.note("one", BLOCK)
     known.note("one", "Ben keeps bees on the roof of his house")
     known.note("two", "")
-    assert known.of("one") == HANDED | shingles("Ben keeps bees on the roof of his house", POLICY)
+    assert known.of("one") == HANDED | shingles(
+        "Ben keeps bees on the roof of his house", POLICY
+    )
     assert known.of("two") == frozenset()
 
 
@@ -205,10 +243,16 @@ def test_memory_of_what_was_handed_out_is_bounded():
     known = HandedOut(EchoPolicy(texts=2, sessions=3, shingles=10))
     for session in "abcd":
         for number in range(5):
-            known.note(session, f"this is text number {number} of the session {session}")
+            known.note(
+                session, f"this is text number {number} of the session {session}"
+            )
     assert known.of("a") == frozenset()
     assert known.of("d") == {
-        shingle for number in (3, 4) for shingle in shingles(f"this is text number {number} of the session d", POLICY)
+        shingle
+        for number in (3, 4)
+        for shingle in shingles(
+            f"this is text number {number} of the session d", POLICY
+        )
     }
     known.note("d", " ".join(f"w{number}" for number in range(100)))
     assert len(known.of("d")) == 10
@@ -225,17 +269,23 @@ def test_many_threads_lose_nothing():
             known.note("s", text)
             known.of("s")
 
-    threads = [threading.Thread(target=work, args=(texts[start::4],)) for start in range(4)]
+    threads = [
+        threading.Thread(target=work, args=(texts[start::4],)) for start in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert known.of("s") == frozenset().union(*(shingles(text, POLICY) for text in texts))
+    assert known.of("s") == frozenset().union(
+        *(shingles(text, POLICY) for text in texts)
+    )
 
 
 # row: X7
 def test_own_words_are_what_stands_beside_the_fence():
     """A text without one is itself, to the byte."""
-    block = "<memory-notes 0a1b2c3d>\n- [fact] Anna drinks tea.\n</memory-notes 0a1b2c3d>"
+    block = (
+        "<memory-notes 0a1b2c3d>\n- [fact] Anna drinks tea.\n</memory-notes 0a1b2c3d>"
+    )
     assert own_words(f"{block}\nAnd now?") == "And now?"
     assert own_words("  Two  words \n") == "  Two  words \n"

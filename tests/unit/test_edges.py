@@ -13,7 +13,18 @@ from engram.vault.edges import EDGES, EdgeRow, EdgeStore, edge_id
 from engram.vault.store import Vault
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
-SISTER = Edge("person:anna", "person:ben", "relation", "sister", 0.8, NOW, NOW, None, attitude=4, proximity=5)
+SISTER = Edge(
+    "person:anna",
+    "person:ben",
+    "relation",
+    "sister",
+    0.8,
+    NOW,
+    NOW,
+    None,
+    attitude=4,
+    proximity=5,
+)
 SIMILAR = Edge("01A", "01B", "similar", reinforced=NOW)
 
 
@@ -37,7 +48,10 @@ def test_what_is_appended_is_read_back(vault):
     assert (
         fresh(vault).lines
         == kept.lines
-        == {edge_id(SISTER): EdgeRow(SISTER, owed=True), edge_id(SIMILAR): EdgeRow(SIMILAR)}
+        == {
+            edge_id(SISTER): EdgeRow(SISTER, owed=True),
+            edge_id(SIMILAR): EdgeRow(SIMILAR),
+        }
     )
     assert (kept.all(), list(kept.owed())) == ((SISTER, SIMILAR), [edge_id(SISTER)])
     row = json.loads((vault.root / EDGES).read_text().splitlines()[1])
@@ -67,10 +81,14 @@ def test_the_last_line_of_an_id_holds_and_nothing_is_rewritten(vault):
 
 
 def test_a_relation_that_begins_again_is_another_edge(vault):
-    """Ids tell apart by the time from which they hold; a new confidence is no other edge."""
+    """Ids tell apart by the time from which they hold; a new confidence is no other
+    edge.
+    """
     again = replace(SISTER, valid_from=NOW + timedelta(days=9))
     assert edge_id(again) != edge_id(SISTER)
-    assert edge_id(replace(SISTER, confidence=0.1, reinforced=None, valid_until=NOW)) == edge_id(SISTER)
+    assert edge_id(
+        replace(SISTER, confidence=0.1, reinforced=None, valid_until=NOW)
+    ) == edge_id(SISTER)
 
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
@@ -104,7 +122,15 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
 # row: C34
 def test_a_missing_confidence_is_one_and_odd_values_count_as_absent(vault):
     """Other tools may write shorter lines."""
-    odd = {"id": "x", "type": "time", "from": "a", "to": "b", "at": "soon", "valid_from": "2026-01-01", "attitude": 9}
+    odd = {
+        "id": "x",
+        "type": "time",
+        "from": "a",
+        "to": "b",
+        "at": "soon",
+        "valid_from": "2026-01-01",
+        "attitude": 9,
+    }
     vault.create(EDGES, json.dumps(odd).encode() + b"\n")
     assert fresh(vault).lines == {"x": EdgeRow(Edge("a", "b", "time"))}
 
@@ -127,10 +153,18 @@ def test_a_file_that_somebody_else_changed_is_read_anew(vault):
 def test_edges_like_another_are_those_of_its_source_and_label(vault):
     """Whatever type the source has by now; facts have none."""
     kept = fresh(vault)
-    kept.append([EdgeRow(SISTER), EdgeRow(replace(SISTER, target="person:eva")), EdgeRow(SIMILAR)])
+    kept.append(
+        [
+            EdgeRow(SISTER),
+            EdgeRow(replace(SISTER, target="person:eva")),
+            EdgeRow(SIMILAR),
+        ]
+    )
     assert len(kept.like(replace(SISTER, source="concept:anna"))) == 2
     assert kept.like(replace(SISTER, label="boss")) == {}
-    assert kept.like(replace(SIMILAR, target="x")) == {edge_id(SIMILAR): EdgeRow(SIMILAR)}
+    assert kept.like(replace(SIMILAR, target="x")) == {
+        edge_id(SIMILAR): EdgeRow(SIMILAR)
+    }
 
 
 def test_compacting_leaves_one_line_for_each_edge(vault):

@@ -1,4 +1,6 @@
-"""Embeddings with the real client on a real socket: what is sent, what is believed, what happens when it fails."""
+"""Embeddings with the real client on a real socket: what is sent, what is believed,
+what happens when it fails.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,25 @@ from engram.pipeline import embed as pipeline_embed
 from engram.pipeline.embed import EmbeddingWorker, embed_some
 from engram.recall import formatting, search
 from engram.vault import sessions
-from tests.fakes.openai_server import Reply, cut, drip, flood, garbage, hang, page, redirect, shape, status
+from tests.fakes.openai_server import (
+    Reply,
+    cut,
+    drip,
+    flood,
+    garbage,
+    hang,
+    page,
+    redirect,
+    shape,
+    status,
+)
 
 NOW = datetime(2026, 11, 20, 20, tzinfo=UTC)
 KEY = "sk-canary-0123456789"
 POLICY = replace(Policy(), vectors=replace(Policy().vectors, timeout_seconds=5.0))
-IMPATIENT = replace(POLICY, vectors=replace(POLICY.vectors, timeout_seconds=0.3, question_seconds=0.3))
+IMPATIENT = replace(
+    POLICY, vectors=replace(POLICY.vectors, timeout_seconds=0.3, question_seconds=0.3)
+)
 SLACK = 4.0
 """Seconds that a loaded machine may add to a timeout."""
 
@@ -42,7 +57,9 @@ def fake(running):
 
 
 def embedder(fake, policy=POLICY, spend=None, key=KEY):
-    return Embedder(EmbeddingSettings("e", fake.url, key), policy, spend or Budget(), lambda: NOW)
+    return Embedder(
+        EmbeddingSettings("e", fake.url, key), policy, spend or Budget(), lambda: NOW
+    )
 
 
 def numbers(vector):
@@ -50,7 +67,13 @@ def numbers(vector):
 
 
 def rows(*vectors):
-    return shape({"data": [{"index": n, "embedding": vector} for n, vector in enumerate(vectors)]})
+    return shape(
+        {
+            "data": [
+                {"index": n, "embedding": vector} for n, vector in enumerate(vectors)
+            ]
+        }
+    )
 
 
 # What is sent and what comes back
@@ -59,9 +82,15 @@ def rows(*vectors):
 def test_texts_become_unit_vectors_in_their_order(fake):
     """The body is exactly this; the same text has the same vector."""
     found = embedder(fake).embed(["tea", "snow", "tea"])
-    assert fake.requests[0].body == {"model": "e", "input": ["tea", "snow", "tea"], "encoding_format": "float"}
+    assert fake.requests[0].body == {
+        "model": "e",
+        "input": ["tea", "snow", "tea"],
+        "encoding_format": "float",
+    }
     assert found[0] == found[2] != found[1]
-    assert [math.hypot(*numbers(vector)) for vector in found] == pytest.approx([1.0] * 3, abs=1e-6)
+    assert [math.hypot(*numbers(vector)) for vector in found] == pytest.approx(
+        [1.0] * 3, abs=1e-6
+    )
     assert embedder(fake).embed([]) == []
 
 
@@ -79,7 +108,10 @@ def test_many_texts_are_sent_in_batches_and_long_ones_cut(fake):
     """So many texts a call, so many characters a text."""
     policy = replace(POLICY, vectors=replace(POLICY.vectors, texts=2, chars=100))
     embedder(fake, policy).embed(["a" * 300, "b", "c"])
-    assert [request.body["input"] for request in fake.requests] == [["a" * 100, "b"], ["c"]]
+    assert [request.body["input"] for request in fake.requests] == [
+        ["a" * 100, "b"],
+        ["c"],
+    ]
 
 
 def test_a_broken_character_can_be_embedded(fake):
@@ -101,7 +133,13 @@ def test_only_the_key_and_our_own_headers_leave_the_machine(fake, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "address", ["http://example.org/v1", "https://169.254.169.254/v1", "ftp://127.0.0.1/v1", "https://a:b@example.org"]
+    "address",
+    [
+        "http://example.org/v1",
+        "https://169.254.169.254/v1",
+        "ftp://127.0.0.1/v1",
+        "https://a:b@example.org",
+    ],
 )
 def test_an_address_that_must_not_be_used_is_refused_at_once(address):
     """By the rules of the language model, naming our own setting."""
@@ -114,7 +152,10 @@ def test_an_address_that_must_not_be_used_is_refused_at_once(address):
 FAULTS = {
     "bad request": (status(400, "input is wrong"), False),
     "bad key": (status(401, "Incorrect API key"), True),
-    "no such model": (status(404, "The model `e` does not exist", error="model_not_found"), True),
+    "no such model": (
+        status(404, "The model `e` does not exist", error="model_not_found"),
+        True,
+    ),
     "too long": (status(413), False),
     "rate limit": (status(429, "slow down", retry_after=7), True),
     "server error": (status(500), True),
@@ -133,14 +174,34 @@ FAULTS = {
     "too many vectors": (rows([1.0], [1.0], [1.0]), True),
     "items of another type": (shape({"data": ["a", "b"]}), True),
     "numbered twice": (shape({"data": [{"index": 0, "embedding": [1.0]}] * 2}), True),
-    "numbered by words": (shape({"data": [{"index": "0", "embedding": [1.0]}, {"index": [], "embedding": [1]}]}), True),
+    "numbered by words": (
+        shape(
+            {
+                "data": [
+                    {"index": "0", "embedding": [1.0]},
+                    {"index": [], "embedding": [1]},
+                ]
+            }
+        ),
+        True,
+    ),
     "no list": (rows("AAAA", "AAAA"), True),
     "an empty vector": (rows([], []), True),
     "words for numbers": (rows(["1"], ["2"]), True),
     "null for a number": (rows([1.0, None], [1.0, 2.0]), True),
     "huge integer": (rows([10**400], [1]), True),
-    "NaN": (Reply(raw=b'{"data": [{"index": 0, "embedding": [NaN]}, {"index": 1, "embedding": [1]}]}'), True),
-    "infinite": (Reply(raw=b'{"data": [{"index": 0, "embedding": [1e999]}, {"index": 1, "embedding": [1]}]}'), True),
+    "NaN": (
+        Reply(
+            raw=b'{"data": [{"index": 0, "embedding": [NaN]}, {"index": 1, "embedding": [1]}]}'
+        ),
+        True,
+    ),
+    "infinite": (
+        Reply(
+            raw=b'{"data": [{"index": 0, "embedding": [1e999]}, {"index": 1, "embedding": [1]}]}'
+        ),
+        True,
+    ),
     "zeros": (rows([0.0, 0.0], [1.0, 0.0]), True),
     "two dimensions": (rows([1.0], [1.0, 0.0]), True),
     "endless vector": (rows([1.0] * 9000, [1.0] * 9000), True),
@@ -164,7 +225,9 @@ def test_every_fault_is_a_model_error_that_names_the_place(fake, name):
 
 
 @pytest.mark.parametrize(
-    "reply", [hang(), replace(drip(), raw=b" " * 9999), drip(headers=True)], ids=["hang", "drip", "slow headers"]
+    "reply",
+    [hang(), replace(drip(), raw=b" " * 9999), drip(headers=True)],
+    ids=["hang", "drip", "slow headers"],
 )
 def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
     """The limit covers the whole call."""
@@ -177,7 +240,9 @@ def test_a_server_that_does_not_end_is_left_in_time(fake, reply):
 
 def test_a_server_that_is_not_there_is_a_model_error():
     """Connection refused."""
-    one = Embedder(EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW)
+    one = Embedder(
+        EmbeddingSettings("e", "http://127.0.0.1:1/v1"), POLICY, Budget(), lambda: NOW
+    )
     with pytest.raises(ModelError, match="Cannot connect"):
         one.embed(["tea"])
 
@@ -207,7 +272,9 @@ def test_batches_of_two_dimensions_are_no_answer(fake):
 
 def test_a_reply_without_numbers_or_usage_can_be_read():
     """The order counts then."""
-    found, tokens = read(json.dumps({"data": [{"embedding": [2.0]}, {"embedding": [-3]}]}).encode(), 2, 8)
+    found, tokens = read(
+        json.dumps({"data": [{"embedding": [2.0]}, {"embedding": [-3]}]}).encode(), 2, 8
+    )
     assert ([numbers(vector) for vector in found], tokens) == ([[1.0], [-1.0]], None)
 
 
@@ -270,11 +337,14 @@ def world(settings, fake):
             self.settings = replace(settings, policy=quiet, embeddings=model)
             self.index = Index(self.settings)
             self.seconds = 0.0
-            self.embedding = EmbeddingWorker(self.settings, model, Budget(), lambda: NOW, lambda: self.seconds)
+            self.embedding = EmbeddingWorker(
+                self.settings, model, Budget(), lambda: NOW, lambda: self.seconds
+            )
 
         def say(self, *texts, note="2026-11-20-talk"):
             turns = [
-                FiledTurn(Turn(f"u{n}", "talk", "user", text, NOW), note, f"t{n}") for n, text in enumerate(texts, 1)
+                FiledTurn(Turn(f"u{n}", "talk", "user", text, NOW), note, f"t{n}")
+                for n, text in enumerate(texts, 1)
             ]
             path = self.settings.vault / sessions.path(note)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -284,7 +354,9 @@ def world(settings, fake):
         def recall(self, query, **wishes):
             ask = search.asked(self.settings, NOW, query, **wishes)
             embed = self.embedding.question
-            return search.recall(self.index, self.settings, ask, mark="m", complete=True, embed=embed)
+            return search.recall(
+                self.index, self.settings, ask, mark="m", complete=True, embed=embed
+            )
 
         def fill(self, limit=100):
             return embed_some(self.index, self.embedding, limit)
@@ -309,7 +381,9 @@ def texts(answer):
 
 # row: A14
 def test_a_unit_is_found_by_meaning_alone(world):
-    """No word of the question stands in it, and the parts of its score say why it is there."""
+    """No word of the question stands in it, and the parts of its score say why it is
+    there.
+    """
     here = world()
     here.say(*WORDS)
     assert here.fill() == 5
@@ -319,7 +393,10 @@ def test_a_unit_is_found_by_meaning_alone(world):
     assert best.parts["vector"] > 0
     assert best.score == pytest.approx(sum(best.parts.values()))
     assert answer.note == ""
-    assert formatting.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"] == "means what is asked"
+    assert (
+        formatting.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"]
+        == "means what is asked"
+    )
 
 
 def test_the_question_is_sent_without_the_speakers_name(world, fake):
@@ -333,20 +410,28 @@ def test_the_question_is_sent_without_the_speakers_name(world, fake):
 
 
 # row: A14
-@pytest.mark.parametrize("reply", [status(401), status(500), garbage(), hang(), rows([math.pi])])
+@pytest.mark.parametrize(
+    "reply", [status(401), status(500), garbage(), hang(), rows([math.pi])]
+)
 def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
     """Hits and scores are those of an index without vectors; the fault is no error."""
     here = world(IMPATIENT)
     here.say(*WORDS)
     here.fill()
     plain = search.recall(
-        here.index, here.settings, search.asked(here.settings, NOW, "lighthouse"), mark="m", complete=True
+        here.index,
+        here.settings,
+        search.asked(here.settings, NOW, "lighthouse"),
+        mark="m",
+        complete=True,
     )
     fake.script_embeddings(reply)
     answer = here.recall("lighthouse")
     assert answer.note.startswith("vectors not used: ")
     assert (answer.hits, answer.text) == (plain.hits, plain.text)
-    assert here.recall("zeppelin").note.startswith("nothing in memory shares a word with this; vectors not used")
+    assert here.recall("zeppelin").note.startswith(
+        "nothing in memory shares a word with this; vectors not used"
+    )
 
 
 # row: A14
@@ -393,7 +478,10 @@ def test_until_enough_is_embedded_words_decide_and_no_call_is_made(world, fake):
     """Half of all units is enough."""
     here = world()
     here.say(*WORDS)
-    assert here.recall("tide").note == "vectors not used: 0 of 5 memories are embedded so far"
+    assert (
+        here.recall("tide").note
+        == "vectors not used: 0 of 5 memories are embedded so far"
+    )
     here.fill(2)
     assert "2 of 5" in here.recall("tide").note
     assert all(len(request.body["input"]) == 2 for request in fake.requests)
@@ -425,7 +513,9 @@ def test_a_persona_and_a_kind_hold_for_meaning_too(world):
     """What may not be found is not found by another way."""
     here = world()
     for persona, note in ((None, "2026-11-20-a"), ("work", "2026-11-20-b")):
-        turn = Turn(note, "talk", "user", f"A beverage for {persona}.", NOW, persona=persona)
+        turn = Turn(
+            note, "talk", "user", f"A beverage for {persona}.", NOW, persona=persona
+        )
         here.index.add_turns([FiledTurn(turn, note, "t1")])
     here.fill()
     assert texts(here.recall("Something to drink?")) == ["A beverage for None."]
@@ -444,7 +534,9 @@ def test_filling_goes_on_where_it_stopped_and_ends(world, fake):
     assert here.index.meaning.covered(here.index.lexical) == (6, 6)
     again = world()
     assert again.fill() == 0
-    assert sorted(text for request in fake.requests for text in request.body["input"]) == sorted(WORDS)
+    assert sorted(
+        text for request in fake.requests for text in request.body["input"]
+    ) == sorted(WORDS)
 
 
 def test_only_what_changed_is_embedded_again(world, fake):
@@ -470,7 +562,11 @@ def test_a_text_too_long_is_shortened_and_the_others_are_embedded(world, fake):
     """A batch is parted, the long text halved until the model takes it."""
 
     def small_context(body):
-        return status(400, "maximum context length") if any(len(text) > 300 for text in body["input"]) else None
+        return (
+            status(400, "maximum context length")
+            if any(len(text) > 300 for text in body["input"])
+            else None
+        )
 
     fake.script_embeddings(small_context)
     here = world()
@@ -483,7 +579,11 @@ def test_a_text_that_is_refused_for_good_is_let_lie(world, fake):
     """It does not keep the others from being embedded, nor is it asked for without end."""
 
     def picky(body):
-        return status(400, "not this") if any("salt" in text for text in body["input"]) else None
+        return (
+            status(400, "not this")
+            if any("salt" in text for text in body["input"])
+            else None
+        )
 
     fake.script_embeddings(picky)
     here = world()
@@ -511,12 +611,17 @@ def test_a_fault_keeps_what_was_embedded_before_it(world, fake):
 
 
 def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, fake):
-    """The old vectors are ignored, not mixed in; they go when the new ones are complete."""
+    """The old vectors are ignored, not mixed in; they go when the new ones are
+    complete.
+    """
     here = world()
     here.say(*WORDS)
     here.fill()
     fake.dimension = 32
-    assert here.recall("tide").note == "vectors not used: those of this model are not made yet"
+    assert (
+        here.recall("tide").note
+        == "vectors not used: those of this model are not made yet"
+    )
     assert here.recall("tide").hits
     assert here.fill() == 5
     assert here.recall("tide").note == ""
@@ -564,15 +669,38 @@ def test_calibration_reads_the_users_own_facts_and_is_kept(world):
     assert not pipeline_embed.calibrate(here.index)["calibrated"]
     folder = here.settings.vault / "facts"
     folder.mkdir()
-    subjects = ("Anna", "Ben", "Carla", "the cat", "the garden", "our boat", "grandmother", "the choir")
-    deeds = ("likes tea", "lives in Porto", "sings on Sundays", "fears thunder", "paints the lighthouse", "needs rest")
+    subjects = (
+        "Anna",
+        "Ben",
+        "Carla",
+        "the cat",
+        "the garden",
+        "our boat",
+        "grandmother",
+        "the choir",
+    )
+    deeds = (
+        "likes tea",
+        "lives in Porto",
+        "sings on Sundays",
+        "fears thunder",
+        "paints the lighthouse",
+        "needs rest",
+    )
     for subject in subjects:
         for deed in deeds:
-            (folder / f"{subject} {deed}.md").write_text(f"{subject} {deed} every {len(deed)} days.\n")
+            (folder / f"{subject} {deed}.md").write_text(
+                f"{subject} {deed} every {len(deed)} days.\n"
+            )
     here.index.refresh(None)
     here.fill()
     told = pipeline_embed.calibrate(here.index)
-    assert (told["calibrated"], told["facts"], told["pairs"], told["model"]) == (True, 48, 1128, "e")
+    assert (told["calibrated"], told["facts"], told["pairs"], told["model"]) == (
+        True,
+        48,
+        1128,
+        "e",
+    )
     found = here.index.meaning.scale
     again = world()
     assert again.index.meaning.scale == found
@@ -584,7 +712,11 @@ def test_without_a_model_there_is_nothing_to_embed(settings):
     """And nothing on disk."""
     settings.cache.mkdir(parents=True)
     index = Index(settings)
-    assert (index.meaning, index.unembedded(5), index.similar(b"", search.SearchFilter(), 1)) == (None, [], [])
+    assert (
+        index.meaning,
+        index.unembedded(5),
+        index.similar(b"", search.SearchFilter(), 1),
+    ) == (None, [], [])
     assert not (settings.cache / "vectors").exists()
     with pytest.raises(BadRequestError):
         pipeline_embed.calibrate(index)

@@ -1,4 +1,6 @@
-"""From a filed batch to entity notes and relations, with people at work in the same folder."""
+"""From a filed batch to entity notes and relations, with people at work in the same
+folder.
+"""
 
 from __future__ import annotations
 
@@ -39,34 +41,66 @@ def bond(subject, kind, other, name="t1", **more):
 
 def take(entity_writer, *relations, about=(), types=None, days=0, speaker="", now=None):
     said = turn(days=days, speaker=speaker)
-    facts = [Fact("01A", "x", about=entity_writer.linked(about), created=said.occurred_at)] if about else []
+    facts = (
+        [Fact("01A", "x", about=entity_writer.linked(about), created=said.occurred_at)]
+        if about
+        else []
+    )
     found = Extraction((), "test/1", relations=relations, types=types or {})
     entity_writer.take(facts, found, [said], now or said.occurred_at)
 
 
 def notes(entity_writer):
     root = entity_writer.settings.vault / "entities"
-    return {path.relative_to(root).as_posix(): path.read_text() for path in sorted(root.rglob("*.md"))}
+    return {
+        path.relative_to(root).as_posix(): path.read_text()
+        for path in sorted(root.rglob("*.md"))
+    }
 
 
 def tree(entity_writer):
     root = entity_writer.settings.vault
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 def lines(entity_writer, path):
-    return [line for line in notes(entity_writer)[path].splitlines() if line.startswith("- ")]
+    return [
+        line
+        for line in notes(entity_writer)[path].splitlines()
+        if line.startswith("- ")
+    ]
 
 
 # row: C13
 # row: B1
 # row: E2
 def test_every_name_a_fact_is_about_gets_a_note_once(entity_writer):
-    """In the folder of its type: said by the extractor, seen in the name, or a speaker's."""
-    take(entity_writer, about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"], types={"Porto": "place"}, speaker="Mira")
+    """In the folder of its type: said by the extractor, seen in the name, or a
+    speaker's.
+    """
+    take(
+        entity_writer,
+        about=["Anna", "Acme Inc.", "Porto", "Mira", "anna"],
+        types={"Porto": "place"},
+        speaker="Mira",
+    )
     before = tree(entity_writer)
-    assert list(notes(entity_writer)) == ["concepts/Anna.md", "orgs/Acme Inc.md", "people/Mira.md", "places/Porto.md"]
-    take(entity_writer, about=["ANNA", "porto"], types={"Anna": "concept", "Porto": "org"}, days=3)
+    assert list(notes(entity_writer)) == [
+        "concepts/Anna.md",
+        "orgs/Acme Inc.md",
+        "people/Mira.md",
+        "places/Porto.md",
+    ]
+    take(
+        entity_writer,
+        about=["ANNA", "porto"],
+        types={"Anna": "concept", "Porto": "org"},
+        days=3,
+    )
     take(again(entity_writer), about=["Anna"], days=4)
     assert tree(entity_writer) == before
 
@@ -75,13 +109,22 @@ def test_every_name_a_fact_is_about_gets_a_note_once(entity_writer):
 # row: E2
 @pytest.mark.parametrize("kind", ["person", "org", "place", "project"])
 def test_what_somebody_is_may_be_said_later(entity_writer, kind):
-    """The note gets its type and moves to the folder of that: the link, its lines and its edges stay."""
+    """The note gets its type and moves to the folder of that: the link, its lines and
+    its edges stay.
+    """
     take(entity_writer, bond("Tomás", "likes", "Porto"), about=["Tomás"])
     path = entity_writer.settings.vault / "entities/concepts/Tomás.md"
     path.write_text(path.read_text() + "My words.\n")
     take(entity_writer, about=["Tomás"], types={"tomás": kind}, days=1)
-    folder = {"person": "people", "org": "orgs", "place": "places", "project": "projects"}[kind]
-    assert list(notes(entity_writer)) == sorted(["concepts/Porto.md", f"{folder}/Tomás.md"])
+    folder = {
+        "person": "people",
+        "org": "orgs",
+        "place": "places",
+        "project": "projects",
+    }[kind]
+    assert list(notes(entity_writer)) == sorted(
+        ["concepts/Porto.md", f"{folder}/Tomás.md"]
+    )
     text = notes(entity_writer)[f"{folder}/Tomás.md"]
     assert f"\ntype: {kind}\n" in text
     assert text.endswith("My words.\n")
@@ -98,7 +141,9 @@ def test_what_somebody_is_may_be_said_later(entity_writer, kind):
 # row: B1
 @pytest.mark.parametrize("deed", ["type", "type back", "folder", "by hand", "taken"])
 def test_a_persons_own_type_stays(entity_writer, deed):
-    """They set it, set it back where we had changed it, moved the note, made it, or made another of that name."""
+    """They set it, set it back where we had changed it, moved the note, made it, or
+    made another of that name.
+    """
     root = entity_writer.settings.vault / "entities"
     take(entity_writer, about=["Tomás"])
     path = root / "concepts/Tomás.md"
@@ -126,14 +171,22 @@ def test_a_persons_own_type_stays(entity_writer, deed):
 # row: X3
 def test_a_note_that_a_person_is_at_gets_its_type_later(entity_writer):
     """Once they have left it alone for a minute."""
-    quiet = replace(entity_writer.settings.policy, files=replace(entity_writer.settings.policy.files, quiet_seconds=60))
+    quiet = replace(
+        entity_writer.settings.policy,
+        files=replace(entity_writer.settings.policy.files, quiet_seconds=60),
+    )
     entity_writer.settings = replace(entity_writer.settings, policy=quiet)
     take(entity_writer, about=["Tomás"])
     path = entity_writer.settings.vault / "entities/concepts/Tomás.md"
     path.write_text(path.read_text() + "Mine.\n")
     now = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     for later, folder in ((1, "concepts"), (61, "people")):
-        take(again(entity_writer), about=["Tomás"], types={"Tomás": "person"}, now=now + timedelta(seconds=later))
+        take(
+            again(entity_writer),
+            about=["Tomás"],
+            types={"Tomás": "person"},
+            now=now + timedelta(seconds=later),
+        )
         assert list(notes(entity_writer)) == [f"{folder}/Tomás.md"]
 
 
@@ -143,14 +196,20 @@ def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entity_wr
     folder = entity_writer.settings.vault / "entities/people"
     folder.mkdir(parents=True)
     (folder / "Anna Müller.md").write_text("---\naliases: [Änni]\n---\n")
-    assert entity_writer.linked(["änni", "Anna", "ANNA MÜLLER", "The user"]) == ("Anna Müller", "Anna")
+    assert entity_writer.linked(["änni", "Anna", "ANNA MÜLLER", "The user"]) == (
+        "Anna Müller",
+        "Anna",
+    )
     take(entity_writer, about=["Änni", "Anna"], types={"Anna": "person"})
     assert list(notes(entity_writer)) == ["people/Anna Müller.md", "people/Anna.md"]
 
 
 def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entity_writer):
     """Also in two writings within one batch."""
-    assert entity_writer.linked(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == ("AC DC", "O'Brien")
+    assert entity_writer.linked(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == (
+        "AC DC",
+        "O'Brien",
+    )
     take(entity_writer, about=["AC/DC", "O'Brien", "O Brien"])
     assert list(notes(entity_writer)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
     assert entity_writer.linked(["ac/dc"]) == ("AC DC",)
@@ -159,7 +218,12 @@ def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entity_wr
 # row: B1
 def test_two_names_that_one_file_would_have_share_a_note(entity_writer):
     """They are two to whoever compares names, and one to every link and disk."""
-    take(entity_writer, bond("A<B", "owns", "A B"), about=["A B"], types={"A<B": "tool", "A B": "place"})
+    take(
+        entity_writer,
+        bond("A<B", "owns", "A B"),
+        about=["A B"],
+        types={"A<B": "tool", "A B": "place"},
+    )
     take(again(entity_writer), bond("A<B", "owns", "Porto"), days=1)
     assert list(notes(entity_writer)) == ["concepts/Porto.md", "places/A B.md"]
 
@@ -176,7 +240,10 @@ def test_a_name_that_stands_in_every_vault_is_told_apart(entity_writer, name):
     take(entity_writer, about=[name])
     other = again(entity_writer)
     take(other, bond("Anna", "likes", name), about=[name.upper()], days=1)
-    assert list(notes(entity_writer)) == ["concepts/Anna.md", f"concepts/{name} (name).md"]
+    assert list(notes(entity_writer)) == [
+        "concepts/Anna.md",
+        f"concepts/{name} (name).md",
+    ]
     assert lines(entity_writer, "concepts/Anna.md") == [f"- likes: [[{name} (name)]]"]
     assert other.linked([name.upper()]) == (f"{name} (name)",)
 
@@ -188,7 +255,10 @@ def test_a_note_of_the_persons_own_is_where_links_lead(entity_writer):
     path.parent.mkdir()
     path.write_text("Mine.")
     take(entity_writer, bond("anna müller", "boss", "Ben"), about=["Anna Müller"])
-    assert (list(notes(entity_writer)), path.read_text()) == (["concepts/Ben.md"], "Mine.")
+    assert (list(notes(entity_writer)), path.read_text()) == (
+        ["concepts/Ben.md"],
+        "Mine.",
+    )
     path.unlink()
     take(again(entity_writer), about=["Anna Müller"], days=1)
     assert list(notes(entity_writer)) == ["concepts/Anna Müller.md", "concepts/Ben.md"]
@@ -198,11 +268,21 @@ def test_a_note_of_the_persons_own_is_where_links_lead(entity_writer):
 def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
     """Both ends get a note; the owner has none."""
     take(
-        entity_writer, bond("Anna", "Sister", "Ben", attitude=4), bond("owner", "boss", "Eva"), types={"Anna": "person"}
+        entity_writer,
+        bond("Anna", "Sister", "Ben", attitude=4),
+        bond("owner", "boss", "Eva"),
+        types={"Anna": "person"},
     )
     assert lines(entity_writer, "people/Anna.md") == ["- sister: [[Ben]]"]
-    assert list(notes(entity_writer)) == ["concepts/Ben.md", "concepts/Eva.md", "people/Anna.md"]
-    assert {(edge.source, edge.label, edge.target, edge.attitude) for edge in entity_writer.edges.all()} == {
+    assert list(notes(entity_writer)) == [
+        "concepts/Ben.md",
+        "concepts/Eva.md",
+        "people/Anna.md",
+    ]
+    assert {
+        (edge.source, edge.label, edge.target, edge.attitude)
+        for edge in entity_writer.edges.all()
+    } == {
         ("person:anna", "sister", "concept:ben", 4),
         ("person:owner", "boss", "concept:eva", None),
     }
@@ -211,26 +291,48 @@ def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
 # row: B1
 def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_writer):
     """The ended edge stays, with the time it ended; a second sister is a second line."""
-    take(entity_writer, bond("Anna", "works at", "Acme Inc."), bond("Anna", "sister", "Eva"))
-    take(entity_writer, bond("Anna", "works_at", "Siemens AG"), bond("Anna", "sister", "Ida"), days=5)
+    take(
+        entity_writer,
+        bond("Anna", "works at", "Acme Inc."),
+        bond("Anna", "sister", "Eva"),
+    )
+    take(
+        entity_writer,
+        bond("Anna", "works_at", "Siemens AG"),
+        bond("Anna", "sister", "Ida"),
+        days=5,
+    )
     assert lines(entity_writer, "concepts/Anna.md") == [
         "- sister: [[Eva]]",
         "- works at: [[Siemens AG]]",
         "- sister: [[Ida]]",
     ]
     ended = [edge for edge in entity_writer.edges.all() if edge.valid_until]
-    assert [(edge.target, edge.valid_until) for edge in ended] == [("org:acme_inc", NOW + timedelta(days=5))]
+    assert [(edge.target, edge.valid_until) for edge in ended] == [
+        ("org:acme_inc", NOW + timedelta(days=5))
+    ]
 
 
 # row: B1
 def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
-    """And no name gets a note for that. Told again, also by another process, it changes nothing."""
+    """And no name gets a note for that. Told again, also by another process, it changes
+    nothing.
+    """
     take(entity_writer, bond("Tom", "works_at", "Acme"), bond("Tom", "sister", "Anna"))
-    take(entity_writer, bond("Tom", "works at", "ACME", ended=True), bond("Tom", "boss", "Eve", ended=True), days=1)
+    take(
+        entity_writer,
+        bond("Tom", "works at", "ACME", ended=True),
+        bond("Tom", "boss", "Eve", ended=True),
+        days=1,
+    )
     assert lines(entity_writer, "concepts/Tom.md") == ["- sister: [[Anna]]"]
     ends = {edge.label: edge.valid_until for edge in entity_writer.edges.all()}
     assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
-    assert list(notes(entity_writer)) == ["concepts/Acme.md", "concepts/Anna.md", "concepts/Tom.md"]
+    assert list(notes(entity_writer)) == [
+        "concepts/Acme.md",
+        "concepts/Anna.md",
+        "concepts/Tom.md",
+    ]
     before = tree(entity_writer)
     take(entity_writer, bond("Tom", "works_at", "Acme"), days=0)
     take(
@@ -245,14 +347,22 @@ def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
 
 
 # row: B1
-@pytest.mark.parametrize("told", [("Ben", "partner", "Anna"), ("Anna", "ex", "Ben"), ("Anna", "boyfriend", "Ben")])
+@pytest.mark.parametrize(
+    "told",
+    [("Ben", "partner", "Anna"), ("Anna", "ex", "Ben"), ("Anna", "boyfriend", "Ben")],
+)
 def test_two_who_break_up_are_no_couple_whatever_they_were_called(entity_writer, told):
     """By each of the two; what else they are to each other stays."""
     take(
-        entity_writer, bond("Ben", "girlfriend", "Anna"), bond("Anna", "boyfriend", "Ben"), bond("Ben", "boss", "Anna")
+        entity_writer,
+        bond("Ben", "girlfriend", "Anna"),
+        bond("Anna", "boyfriend", "Ben"),
+        bond("Ben", "boss", "Anna"),
     )
     take(entity_writer, bond(*told, ended=True), days=1)
-    left = {(edge.label, edge.valid_until is None) for edge in entity_writer.edges.all()}
+    left = {
+        (edge.label, edge.valid_until is None) for edge in entity_writer.edges.all()
+    }
     over = told[1] != "ex"
     assert left == {("girlfriend", not over), ("boyfriend", not over), ("boss", True)}
     assert lines(entity_writer, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
@@ -261,14 +371,20 @@ def test_two_who_break_up_are_no_couple_whatever_they_were_called(entity_writer,
 
 def tell(entity_writer, *relations, days=0, text="hm", **who):
     said = replace(turn(text, days), **who)
-    entity_writer.take([], Extraction((), "test/1", relations=relations), [said], said.occurred_at)
+    entity_writer.take(
+        [], Extraction((), "test/1", relations=relations), [said], said.occurred_at
+    )
 
 
 def sure(entity_writer):
     return {edge.label: edge.confidence for edge in entity_writer.edges.all()}
 
 
-TOOL, IMPORT, ASSISTANT = {"origin": "tool"}, {"origin": "import"}, {"role": "assistant"}
+TOOL, IMPORT, ASSISTANT = (
+    {"origin": "tool"},
+    {"origin": "import"},
+    {"role": "assistant"},
+)
 
 
 # row: B1
@@ -277,13 +393,16 @@ TOOL, IMPORT, ASSISTANT = {"origin": "tool"}, {"origin": "import"}, {"role": "as
 def test_a_relation_is_believed_as_far_as_who_says_it(entity_writer):
     """However often; the user's own word lifts it, what they only pass on does not."""
     for day in range(4):
-        tell(entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), days=day, **TOOL)
+        tell(
+            entity_writer, bond("Anna", "boss", "Eve", confidence=0.9), days=day, **TOOL
+        )
     (edge,) = entity_writer.edges.all()
     assert edge.confidence == 0.5
     tell(entity_writer, bond("Anna", "sister", "Ida", confidence=0.9), **ASSISTANT)
-    assert {edge.label: edge.confidence for edge in again(entity_writer).edges.all() or entity_writer.edges.all()}[
-        "sister"
-    ] == 0.7
+    assert {
+        edge.label: edge.confidence
+        for edge in again(entity_writer).edges.all() or entity_writer.edges.all()
+    }["sister"] == 0.7
     passed = Relation("Anna", "cousin", "Bo", "t1", "Anna's cousin is Bo", 0.9)
     tell(entity_writer, passed, text='Tom wrote: "Anna\'s cousin is Bo"')
     assert sure(entity_writer)["cousin"] == 0.6
@@ -294,9 +413,15 @@ def test_a_relation_is_believed_as_far_as_who_says_it(entity_writer):
 # row: B1
 # row: X27
 @pytest.mark.parametrize("who", [TOOL, IMPORT, ASSISTANT])
-def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(entity_writer, who):
+def test_nobody_ends_a_relation_that_somebody_said_who_is_believed_more(
+    entity_writer, who
+):
     """Neither by another one nor by saying that it is over; in another process too."""
-    tell(entity_writer, bond("Anna", "works at", "Acme Inc.", confidence=0.6), bond("Anna", "husband", "Ben"))
+    tell(
+        entity_writer,
+        bond("Anna", "works at", "Acme Inc.", confidence=0.6),
+        bond("Anna", "husband", "Ben"),
+    )
     before = lines(entity_writer, "concepts/Anna.md")
     for one in (entity_writer, again(entity_writer)):
         one.refresh()
@@ -315,7 +440,9 @@ def test_an_outsider_may_be_followed_by_the_user_and_by_their_like(entity_writer
     tell(entity_writer, bond("Anna", "works at", "Bosch"), days=2)
     tell(again(entity_writer), bond("Anna", "works at", "Evil Corp."), days=3, **TOOL)
     entity_writer.refresh()
-    assert [edge.target for edge in entity_writer.edges.all() if not edge.valid_until] == ["concept:bosch"]
+    assert [
+        edge.target for edge in entity_writer.edges.all() if not edge.valid_until
+    ] == ["concept:bosch"]
 
 
 # row: C13
@@ -329,7 +456,9 @@ def test_a_tool_gives_nobody_another_name(entity_writer):
 
 # row: C34
 def test_a_relation_seen_again_is_reinforced_and_writes_no_note(entity_writer):
-    """Once for each time it was said, in another process too; what a person took out stays out."""
+    """Once for each time it was said, in another process too; what a person took out
+    stays out.
+    """
     take(entity_writer, bond("Anna", "sister", "Ben"))
     path = entity_writer.settings.vault / "entities/concepts/Anna.md"
     path.write_text(path.read_text().replace("- sister: [[Ben]]\n", ""))
@@ -365,7 +494,9 @@ def test_an_alias_is_taken_only_where_it_is_stated(entity_writer):
     """Once, behind those a person wrote; it makes no note, no edge and no line."""
     take(entity_writer, about=["Robert"])
     path = entity_writer.settings.vault / "entities/concepts/Robert.md"
-    path.write_text(path.read_text().replace("kind:", "aliases:\n  - Rob # mine\nkind:"))
+    path.write_text(
+        path.read_text().replace("kind:", "aliases:\n  - Rob # mine\nkind:")
+    )
     entity_writer.refresh()
     take(
         entity_writer,
@@ -375,13 +506,19 @@ def test_an_alias_is_taken_only_where_it_is_stated(entity_writer):
         days=1,
     )
     assert "aliases:\n  - Rob # mine\n  - Bob\nkind:" in path.read_text()
-    assert (list(notes(entity_writer)), entity_writer.edges.all()) == (["concepts/Robert.md"], ())
+    assert (list(notes(entity_writer)), entity_writer.edges.all()) == (
+        ["concepts/Robert.md"],
+        (),
+    )
     assert entity_writer.linked(["bob"]) == ("Robert",)
 
 
 def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):
     """Put off, not lost: another process does it with the next batch."""
-    quiet = replace(entity_writer.settings.policy, files=replace(entity_writer.settings.policy.files, quiet_seconds=60))
+    quiet = replace(
+        entity_writer.settings.policy,
+        files=replace(entity_writer.settings.policy.files, quiet_seconds=60),
+    )
     entity_writer.settings = replace(entity_writer.settings, policy=quiet)
     take(entity_writer, about=["Anna"])
     path = entity_writer.settings.vault / "entities/concepts/Anna.md"
@@ -405,7 +542,8 @@ def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):
 def test_our_own_notes_may_be_written_again_at_once(entity_writer):
     """Only others make a note busy."""
     quiet = replace(
-        entity_writer.settings.policy, files=replace(entity_writer.settings.policy.files, quiet_seconds=10**10)
+        entity_writer.settings.policy,
+        files=replace(entity_writer.settings.policy.files, quiet_seconds=10**10),
     )
     entity_writer.settings = replace(entity_writer.settings, policy=quiet)
     take(entity_writer, bond("Anna", "boss", "Ben"))
@@ -423,7 +561,10 @@ def test_a_person_may_move_rename_and_retype_a_note(entity_writer):
     entity_writer.refresh()
     take(entity_writer, bond("Anna", "boss", "Benedikt"), days=2)
     assert list(notes(entity_writer)) == ["people/Anna.md", "people/Benedikt.md"]
-    assert lines(entity_writer, "people/Anna.md") == ["- boss: [[Ben]]", "- boss: [[Benedikt]]"]
+    assert lines(entity_writer, "people/Anna.md") == [
+        "- boss: [[Ben]]",
+        "- boss: [[Benedikt]]",
+    ]
 
 
 def test_a_note_with_a_fault_is_left_alone_and_told(entity_writer):
@@ -433,7 +574,9 @@ def test_a_note_with_a_fault_is_left_alone_and_told(entity_writer):
     path.write_text("---\ntype: [\n---\nMine.\n")
     take(entity_writer, bond("Anna", "boss", "Ben"), about=["Anna"])
     assert path.read_text() == "---\ntype: [\n---\nMine.\n"
-    assert [problem.code for problem in entity_writer.problems["entities/people/Anna.md"]] == ["bad-yaml"]
+    assert [
+        problem.code for problem in entity_writer.problems["entities/people/Anna.md"]
+    ] == ["bad-yaml"]
     path.unlink()
     entity_writer.refresh()
     assert entity_writer.problems == {}
@@ -442,7 +585,9 @@ def test_a_note_with_a_fault_is_left_alone_and_told(entity_writer):
 
 
 def test_a_note_that_cannot_be_read_holds_nothing_else_up(entity_writer, monkeypatch):
-    """It keeps its name and aliases, is told, and gets its relation when it can be read again."""
+    """It keeps its name and aliases, is told, and gets its relation when it can be read
+    again.
+    """
 
     class Refusing(syscalls.Syscalls):
         def open(self, name, *more, **also):
@@ -455,7 +600,12 @@ def test_a_note_that_cannot_be_read_holds_nothing_else_up(entity_writer, monkeyp
         with monkeypatch.context() as disk:
             disk.setattr(syscalls, "SYS", Refusing())
             known.refresh()
-            take(known, bond("Anna", "boss", "Ben"), about=["Anna"], types={"Anna": "person"})
+            take(
+                known,
+                bond("Anna", "boss", "Ben"),
+                about=["Anna"],
+                types={"Anna": "person"},
+            )
             assert [problem.code for problem in known.faults()] == ["unreadable"]
             assert sorted(notes(known)) == ["concepts/Anna.md", "concepts/Ben.md"]
         assert known.names.one("Anna").path == "entities/concepts/Anna.md"
@@ -488,9 +638,13 @@ def test_two_notes_of_one_name_are_nobodys_and_get_no_third(entity_writer):
     """A person sorts that out."""
     for folder in ("people", "places"):
         (entity_writer.settings.vault / "entities" / folder).mkdir(parents=True)
-        (entity_writer.settings.vault / "entities" / folder / "Jordan.md").write_text("")
+        (entity_writer.settings.vault / "entities" / folder / "Jordan.md").write_text(
+            ""
+        )
     take(entity_writer, bond("Jordan", "boss", "Ben"), about=["Jordan"])
-    assert [path for path, text in notes(entity_writer).items() if text] == ["concepts/Ben.md"]
+    assert [path for path, text in notes(entity_writer).items() if text] == [
+        "concepts/Ben.md"
+    ]
     assert entity_writer.names.one("Jordan") is None
 
 
@@ -520,6 +674,9 @@ def test_a_note_deleted_between_two_looks_is_owed_nothing(entity_writer):
     take(entity_writer, about=["Anna"])
     (entity_writer.settings.vault / "entities/concepts/Anna.md").unlink()
     take(entity_writer, bond("Anna", "boss", "Ben"))
-    assert (list(notes(entity_writer)), entity_writer.edges.owed()) == (["concepts/Ben.md"], {})
+    assert (list(notes(entity_writer)), entity_writer.edges.owed()) == (
+        ["concepts/Ben.md"],
+        {},
+    )
     take(entity_writer, about=["Anna"], days=1)
     assert lines(entity_writer, "concepts/Anna.md") == []

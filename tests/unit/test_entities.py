@@ -55,7 +55,12 @@ def test_a_ref_is_the_type_and_a_slug_of_any_script(name, slug):
 # row: C13
 def test_writings_of_one_name_are_equal_and_other_names_are_not():
     """Case, blanks, width and hyphens do not count; accents and word order do."""
-    assert key("Anna Müller") == key("anna  MÜLLER") == key("Anna-Müller") == key("Ａｎｎａ Müller")
+    assert (
+        key("Anna Müller")
+        == key("anna  MÜLLER")
+        == key("Anna-Müller")
+        == key("Ａｎｎａ Müller")
+    )
     apart = ["Anna Müller", "Anna Muller", "Müller, Anna", "Anna", "C", "C++", "C#"]
     assert len({key(name) for name in apart}) == len(apart)
 
@@ -80,7 +85,10 @@ def test_a_first_name_is_never_taken_for_a_full_name():
 # row: C13
 def test_an_ambiguous_alias_means_nobody_and_a_name_beats_an_alias():
     """Nothing is guessed."""
-    one, two = Entity("Anna Müller", aliases=("Anna",)), Entity("Anna Schmidt", aliases=("anna",))
+    one, two = (
+        Entity("Anna Müller", aliases=("Anna",)),
+        Entity("Anna Schmidt", aliases=("anna",)),
+    )
     assert known("Anna", [one]) == one
     assert known("Anna", [one, two]) is None
     assert known("Anna", [one, two, ANNA]) == ANNA
@@ -96,7 +104,11 @@ def test_names_forget_what_is_dropped_or_replaced():
     assert (names.one("Änni"), names.one("Anna")) == (None, ANNA)
     names.drop("a.md")
     names.drop("never there")
-    assert (names.one("Anna"), names.all(), names.called("Anna Schmidt")) == (None, (SCHMIDT,), [SCHMIDT])
+    assert (names.one("Anna"), names.all(), names.called("Anna Schmidt")) == (
+        None,
+        (SCHMIDT,),
+        [SCHMIDT],
+    )
 
 
 # row: B1
@@ -123,7 +135,10 @@ def test_a_type_is_the_hint_or_seen_in_the_name_or_concept(name, hint, kind):
 
 def test_the_type_of_a_relation_is_one_word():
     """Whatever a model calls it."""
-    assert [label(text) for text in ("Works at", "works-at", "  SISTER ", "in-law's", "", "!!")] == [
+    assert [
+        label(text)
+        for text in ("Works at", "works-at", "  SISTER ", "in-law's", "", "!!")
+    ] == [
         "works_at",
         "works_at",
         "sister",
@@ -140,15 +155,41 @@ def test_the_type_of_a_relation_is_one_word():
 @pytest.mark.parametrize(
     ("category", "entity_type", "primary", "tags", "expected"),
     [
-        ("preference", "person", "person:anna", (), "people|person|person:anna|preference"),
-        ("fact", "person", "person:anna", ("habit",), "people|person|person:anna|habit"),
+        (
+            "preference",
+            "person",
+            "person:anna",
+            (),
+            "people|person|person:anna|preference",
+        ),
+        (
+            "fact",
+            "person",
+            "person:anna",
+            ("habit",),
+            "people|person|person:anna|habit",
+        ),
         ("correction", "person", "person:anna", (), "people|person|person:anna|fact"),
-        ("decision", "project", "project:atlas", (), "project|project|project:atlas|decision"),
+        (
+            "decision",
+            "project",
+            "project:atlas",
+            (),
+            "project|project|project:atlas|decision",
+        ),
         ("fact", "", "", ("x",), "profile|person|person:owner|fact"),
-        ("fact", "person", "person:owner", ("friction",), "profile|person|person:owner|friction"),
+        (
+            "fact",
+            "person",
+            "person:owner",
+            ("friction",),
+            "profile|person|person:owner|friction",
+        ),
     ],
 )
-def test_a_slot_says_what_kind_of_thing_is_said_of_whom(category, entity_type, primary, tags, expected):
+def test_a_slot_says_what_kind_of_thing_is_said_of_whom(
+    category, entity_type, primary, tags, expected
+):
     """Type, type of the entity, its ref, kind of fact."""
     assert slot(category, entity_type, primary, tags) == expected
 
@@ -204,8 +245,12 @@ def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
         (3, (1,), 3, None),
     ],
 )
-def test_a_description_is_out_of_date_once_something_is_told_or_edited(described, told, edited, why):
-    """Told in days; what was described after both is up to date, and of whom nothing is told nothing is owed."""
+def test_a_description_is_out_of_date_once_something_is_told_or_edited(
+    described, told, edited, why
+):
+    """Told in days; what was described after both is up to date, and of whom nothing is
+    told nothing is owed.
+    """
 
     def day(number):
         return None if number is None else datetime(2026, 11, number, tzinfo=UTC)

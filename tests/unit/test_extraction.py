@@ -23,22 +23,35 @@ from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 @pytest.fixture
 def batch(clock):
     said = Turn("m1", "s", "user", "My name is Mira.", clock())
-    return Batch((Waiting(1, FiledTurn(said, "2026-11-20-s", "t1"), "none", clock()),), "asked for")
+    return Batch(
+        (Waiting(1, FiledTurn(said, "2026-11-20-s", "t1"), "none", clock()),),
+        "asked for",
+    )
 
 
 @pytest.fixture
 def extractor(settings, clock):
     return Extractor(
-        replace(settings, model=ModelSettings("x")), clock, ladder=None, handed_out=HandedOut(settings.policy.echo)
+        replace(settings, model=ModelSettings("x")),
+        clock,
+        ladder=None,
+        handed_out=HandedOut(settings.policy.echo),
     )
 
 
 # row: X2
-def test_without_a_model_the_rules_read_however_often_it_was_tried(settings, clock, batch):
+def test_without_a_model_the_rules_read_however_often_it_was_tried(
+    settings, clock, batch
+):
     """There is nobody else to ask."""
     tired = replace(batch, attempts=settings.policy.model.attempts)
     handed_out = HandedOut(settings.policy.echo)
-    assert Extractor(settings, clock, ladder=None, handed_out=handed_out).distil(tired).extractor == engine.EXTRACTOR
+    assert (
+        Extractor(settings, clock, ladder=None, handed_out=handed_out)
+        .distil(tired)
+        .extractor
+        == engine.EXTRACTOR
+    )
 
 
 def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, batch):
@@ -64,7 +77,7 @@ def test_a_spent_budget_is_no_try(extractor, batch, clock):
     assert (same, at.isoformat()) == (batch, "2026-11-21T00:01:00+01:00")
 
 
-# -- what was said before ------------------------------------------------------------------------------
+# -- what was said before --------------------------------------------------------------
 
 
 def read(memory, *texts, session="talk"):
@@ -81,30 +94,50 @@ def test_a_game_goes_on_in_the_next_batch_until_somebody_ends_it(memory):
     held_back(memory)
     read(memory, "Let's play: you are the innkeeper, I am Sir Roderick.")
     assert read(memory, "I live in Bruges.") == []
-    assert read(memory, "I live in Oslo.", session="another talk") == ["The user lives in Oslo."]
+    assert read(memory, "I live in Oslo.", session="another talk") == [
+        "The user lives in Oslo."
+    ]
     assert read(memory, "OK, enough role-play.") == []
     assert read(memory, "I live in Oslo.") == ["The user lives in Oslo."]
 
 
 # row: X2
 def test_a_model_is_not_shown_what_goes_on_with_a_game(opened):
-    """It sees one batch at a time, so it cannot know; where the game begins in the batch it can."""
+    """It sees one batch at a time, so it cannot know; where the game begins in the
+    batch it can.
+    """
     with FakeServer() as fake:
         fake.script(facts_from)
         memory = held_back(opened(model=ModelSettings("fake", fake.url)))
-        read(memory, "Let's play: you are the innkeeper, I am Sir Roderick of the northern marches.")
-        assert read(memory, "I live in Bruges, behind the old cloth hall, with two horses.") == []
-        read(memory, "OK, enough role-play. I live in Oslo, near the harbour, with two cats.")
+        read(
+            memory,
+            "Let's play: you are the innkeeper, I am Sir Roderick of the northern marches.",
+        )
+        assert (
+            read(
+                memory, "I live in Bruges, behind the old cloth hall, with two horses."
+            )
+            == []
+        )
+        read(
+            memory,
+            "OK, enough role-play. I live in Oslo, near the harbour, with two cats.",
+        )
         assert read(memory, "I work in Bergen as a teacher of mathematics these days.")
         asked = [prompt_text(body) for body in fake.asked]
-    assert [sum(word in one for one in asked) for word in ("Sir Roderick", "Bruges", "Bergen")] == [1, 0, 1]
+    assert [
+        sum(word in one for one in asked)
+        for word in ("Sir Roderick", "Bruges", "Bergen")
+    ] == [1, 0, 1]
 
 
 # row: X2
 def test_whom_a_pronoun_means_may_stand_in_the_batch_before(memory):
     """What stood there is not taken twice."""
     held_back(memory)
-    assert read(memory, "My boss is called Ingrid.") == ["The user's boss is called Ingrid."]
+    assert read(memory, "My boss is called Ingrid.") == [
+        "The user's boss is called Ingrid."
+    ]
     assert read(memory, "She lives in Porto.", "My name is Mira.") == [
         "Ingrid lives in Porto.",
         "The user's name is Mira.",
@@ -126,22 +159,55 @@ def test_the_rules_look_back_only_so_far(memory):
 # row: X2
 # row: C31
 # row: C17
-def test_many_turns_that_are_read_at_once_leave_the_notes_of_a_few_at_a_time(opened, settings, tmp_path):
+def test_many_turns_that_are_read_at_once_leave_the_notes_of_a_few_at_a_time(
+    opened, settings, tmp_path
+):
     """What is said again counts again, a game goes on, and boxes are as fine."""
-    said = ["I live in Oslo.", "My sister Anna is a nurse.", "Hm.", "I like green tea.", "I work as a carpenter."]
-    said += ["Hm."] * 18 + ["I live in Oslo.", "Let's play: you are the innkeeper, I am Sir Roderick."]
-    said += ["I live in Bruges."] * 20 + ["OK, enough role-play.", "I have a dog called Rex.", "I like black coffee."]
+    said = [
+        "I live in Oslo.",
+        "My sister Anna is a nurse.",
+        "Hm.",
+        "I like green tea.",
+        "I work as a carpenter.",
+    ]
+    said += ["Hm."] * 18 + [
+        "I live in Oslo.",
+        "Let's play: you are the innkeeper, I am Sir Roderick.",
+    ]
+    said += ["I live in Bruges."] * 20 + [
+        "OK, enough role-play.",
+        "I have a dog called Rex.",
+        "I like black coffee.",
+    ]
     found = []
     for most in (settings.policy.buffer.batch_turns, len(said)):
-        policy = replace(settings.policy, buffer=replace(settings.policy.buffer, rules_turns=most))
+        policy = replace(
+            settings.policy, buffer=replace(settings.policy.buffer, rules_turns=most)
+        )
         home = tmp_path / str(most)
         shutil.copytree(settings.vault, home / "vault")
-        memory = opened(policy=policy, vault=home / "vault", state=home / "state", cache=home / "cache")
-        turns = [{"id": f"m{n}", "session": "talk", "text": text} for n, text in enumerate(said)]
+        memory = opened(
+            policy=policy,
+            vault=home / "vault",
+            state=home / "state",
+            cache=home / "cache",
+        )
+        turns = [
+            {"id": f"m{n}", "session": "talk", "text": text}
+            for n, text in enumerate(said)
+        ]
         memory.call("observe", {"turns": turns})
         memory.call("flush", {})
-        found.append({path: raw for path, raw in tree(memory).items() if not path.startswith("state/")})
+        found.append(
+            {
+                path: raw
+                for path, raw in tree(memory).items()
+                if not path.startswith("state/")
+            }
+        )
     few, many = found
     assert few == many
     assert sum(path.startswith("boxes/") for path in many) > 1
-    assert not any(b"Bruges" in raw for path, raw in many.items() if path.startswith("facts/"))
+    assert not any(
+        b"Bruges" in raw for path, raw in many.items() if path.startswith("facts/")
+    )

@@ -27,10 +27,14 @@ FACT = Fact(
 
 
 def read(front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20/x.md"):
-    return facts.fact_from(frontmatter.read(f"---\n{front}\n---\n{body}".encode()), path, "", ZONE)
+    return facts.fact_from(
+        frontmatter.read(f"---\n{front}\n---\n{body}".encode()), path, "", ZONE
+    )
 
 
-def fact(front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20/x.md") -> Fact:
+def fact(
+    front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20/x.md"
+) -> Fact:
     found, problems = read(front, body, path)
     assert not problems
     return found
@@ -53,8 +57,12 @@ def fact(front: str, body: str = "A statement.\n", path: str = "facts/2026-11-20
         ("type: PEOPLE\nimportance: 1\npinned: true", 1.0),
     ],
 )
-def test_importance_has_seed_e_s_scale_in_its_notes_and_a_pin_makes_important(front, expected):
-    """0 to 3 are the levels; what is pinned is as important as can be while it is, whatever its own figure."""
+def test_importance_has_seed_e_s_scale_in_its_notes_and_a_pin_makes_important(
+    front, expected
+):
+    """0 to 3 are the levels; what is pinned is as important as can be while it is,
+    whatever its own figure.
+    """
     assert fact(front).importance == expected
 
 
@@ -70,7 +78,9 @@ def test_importance_has_seed_e_s_scale_in_its_notes_and_a_pin_makes_important(fr
     ],
 )
 def test_seed_e_s_sources_and_statuses_have_their_place(front, expected):
-    """What a curator folded is consolidation's and never evidence; its confidence is read as any other."""
+    """What a curator folded is consolidation's and never evidence; its confidence is
+    read as any other.
+    """
     found = fact(f"{front}\nconfidence: 0.4")
     assert (found.origin, found.status) == expected
     assert (found.source, found.confidence) == ("", 0.4)
@@ -90,7 +100,10 @@ def test_seed_e_s_sources_and_statuses_have_their_place(front, expected):
             "ttl_policy: ephemeral\nkind: episode\ncreated: 2026-11-20T00:00:00Z",
             {"kind": "episode", "expires": datetime(2026, 12, 20, tzinfo=UTC)},
         ),
-        ("policyClass: ephemeral\ncreatedAt: 2026-11-01T00:00:00Z", {"expires": datetime(2027, 1, 30, tzinfo=UTC)}),
+        (
+            "policyClass: ephemeral\ncreatedAt: 2026-11-01T00:00:00Z",
+            {"expires": datetime(2027, 1, 30, tzinfo=UTC)},
+        ),
         ("importance: 7", {"importance": 0.7}),
         ("importance: high", {"importance": 0.7}),
         ("importanceScore: 0.33", {"importance": 0.33}),
@@ -101,15 +114,27 @@ def test_seed_e_s_sources_and_statuses_have_their_place(front, expected):
         ("memoryKind: episode", {"kind": "episode"}),
         ("entityRef: person-anna", {"about": ("person-anna",)}),
         ("about: [[Anna]]", {"about": ("Anna",)}),
-        ("about:\n  - '[[entities/people/Anna Müller|Anna]]'\n  - Bob\n  -", {"about": ("Anna Müller", "Bob")}),
+        (
+            "about:\n  - '[[entities/people/Anna Müller|Anna]]'\n  - Bob\n  -",
+            {"about": ("Anna Müller", "Bob")},
+        ),
         ("tags: '#coffee, drinks/hot  x'", {"tags": ("coffee", "drinks/hot", "x")}),
         ("tags:\n  - coffee\n  - 2026", {"tags": ("coffee", "2026")}),
         ("supersededBy: fact-1", {"superseded_by": ("fact-1",)}),
         ("supersedes: [a, '[[b]]']", {"supersedes": ("a", "b")}),
         ("expiresAt: 2027-01-01", {"expires": datetime(2027, 1, 1, 23, tzinfo=UTC)}),
-        ("validAt: 2026-01-01T00:00:00Z", {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)}),
-        ("invalidAt: 2026-01-01T00:00:00Z", {"valid_until": datetime(2026, 1, 1, tzinfo=UTC)}),
-        ("lifecycleState: stale\nverificationState: disputed", {"verification": "disputed"}),
+        (
+            "validAt: 2026-01-01T00:00:00Z",
+            {"valid_from": datetime(2026, 1, 1, tzinfo=UTC)},
+        ),
+        (
+            "invalidAt: 2026-01-01T00:00:00Z",
+            {"valid_until": datetime(2026, 1, 1, tzinfo=UTC)},
+        ),
+        (
+            "lifecycleState: stale\nverificationState: disputed",
+            {"verification": "disputed"},
+        ),
         ("forgottenReason: asked", {"end_reason": "asked"}),
         ("status: pending_review", {"status": "review"}),
         ("status: Archived", {"status": "archived"}),
@@ -118,7 +143,10 @@ def test_seed_e_s_sources_and_statuses_have_their_place(front, expected):
         ("source: extraction", {"source": ""}),
         ("source: '[[x#^t1|there]]'", {"source": "x#^t1"}),
         ("source: x#^t1", {"source": "x#^t1"}),
-        ("persona: work\nlayer: working\norigin: rules", {"persona": "work", "layer": "working", "origin": "rules"}),
+        (
+            "persona: work\nlayer: working\norigin: rules",
+            {"persona": "work", "layer": "working", "origin": "rules"},
+        ),
         ("id: fact-1763673245000-ab12", {"id": "fact-1763673245000-ab12"}),
         ("id: 12345", {"id": "12345"}),
     ],
@@ -166,7 +194,12 @@ def test_a_file_with_nothing_but_a_sentence_is_a_persons_memory():
     raw = frontmatter.read(b"Anna drinks tea.\n")
     found, problems = facts.fact_from(raw, "facts/2026-11-20/tea.md", "abc", ZONE)
     assert not problems
-    assert (found.text, found.category, found.kind, found.confidence) == ("Anna drinks tea.", "fact", "note", 1.0)
+    assert (found.text, found.category, found.kind, found.confidence) == (
+        "Anna drinks tea.",
+        "fact",
+        "note",
+        1.0,
+    )
     assert (found.origin, found.source, found.sha) == ("", "", "abc")
     assert found.created == datetime(2026, 11, 19, 23, tzinfo=UTC)
     assert is_ulid(found.id)
@@ -194,7 +227,10 @@ def test_a_statement_that_looks_like_markup_reads_back():
     """Nothing in it runs, nothing in it is lost."""
     text = "<% x %> ![[y]]\n## History\n```dataviewjs\n<script>"
     body = facts.fact_body(text, "s#^t1")
-    assert body == "&lt;% x %> &#33;&#91;[y]]\n&#35;# History\n&#96;``dataviewjs\n&lt;script>\n\n![[s#^t1]]\n"
+    assert (
+        body
+        == "&lt;% x %> &#33;&#91;[y]]\n&#35;# History\n&#96;``dataviewjs\n&lt;script>\n\n![[s#^t1]]\n"
+    )
     assert facts.text_of(body) == text
     assert facts.fact_body("plain ") == "plain\n"
 
@@ -204,16 +240,38 @@ def test_a_statement_that_looks_like_markup_reads_back():
 @pytest.mark.parametrize(
     ("changes", "options", "path"),
     [
-        ({}, {}, "facts/2026-11-20/preference-anna-prefers-oat-milk-flat-whites-and-{}.md"),
-        ({"text": "Анна пьёт кофе."}, {}, "facts/2026-11-20/preference-анна-пьёт-кофе-{}.md"),
-        ({"text": "安娜喜欢咖啡"}, {}, "facts/2026-11-20/preference-安娜喜欢咖啡-{}.md"),
+        (
+            {},
+            {},
+            "facts/2026-11-20/preference-anna-prefers-oat-milk-flat-whites-and-{}.md",
+        ),
+        (
+            {"text": "Анна пьёт кофе."},
+            {},
+            "facts/2026-11-20/preference-анна-пьёт-кофе-{}.md",
+        ),
+        (
+            {"text": "安娜喜欢咖啡"},
+            {},
+            "facts/2026-11-20/preference-安娜喜欢咖啡-{}.md",
+        ),
         ({"text": "😀"}, {}, "facts/2026-11-20/preference-note-{}.md"),
-        ({"created": datetime(2026, 11, 20, 23, 30, tzinfo=UTC)}, {}, "facts/2026-11-21/preference-anna"),
+        (
+            {"created": datetime(2026, 11, 20, 23, 30, tzinfo=UTC)},
+            {},
+            "facts/2026-11-21/preference-anna",
+        ),
         ({}, {"folder": "review"}, "review/preference-anna"),
-        ({}, {"pattern": "{category}-{timestamp}-{hash}"}, "facts/2026-11-20/preference-20261120t201405z-{}.md"),
+        (
+            {},
+            {"pattern": "{category}-{timestamp}-{hash}"},
+            "facts/2026-11-20/preference-20261120t201405z-{}.md",
+        ),
     ],
 )
-def test_a_facts_file_is_named_by_its_date_category_words_and_hash(changes, options, path):
+def test_a_facts_file_is_named_by_its_date_category_words_and_hash(
+    changes, options, path
+):
     """In any script; seed C's pattern on request."""
     new = replace(FACT, **changes)
     named = facts.fact_path(new, ZONE, taken=lambda _: False, **options)
@@ -226,7 +284,9 @@ def test_a_facts_file_is_named_by_its_date_category_words_and_hash(changes, opti
 def test_a_taken_name_is_not_used_again():
     """Tea, coffee and tea again on one day are three files."""
     first = facts.fact_path(FACT, ZONE, taken=lambda _: False)
-    assert facts.fact_path(FACT, ZONE, taken={first}.__contains__) == first.replace(".md", "-2.md")
+    assert facts.fact_path(FACT, ZONE, taken={first}.__contains__) == first.replace(
+        ".md", "-2.md"
+    )
     with pytest.raises(ValueError, match="time"):
         facts.fact_path(replace(FACT, created=None), ZONE, taken=lambda _: False)
 
@@ -250,7 +310,13 @@ def test_optional_keys_are_written_only_when_they_say_something():
         "importance",
     ]
     full = replace(
-        FACT, pinned=True, expires=FACT.created, persona="work", origin="rules", end_reason="x", superseded_by=("y",)
+        FACT,
+        pinned=True,
+        expires=FACT.created,
+        persona="work",
+        origin="rules",
+        end_reason="x",
+        superseded_by=("y",),
     )
     assert list(facts.fact_keys(full, ZONE))[9:] == [
         "source",
@@ -268,7 +334,11 @@ def test_optional_keys_are_written_only_when_they_say_something():
     ("front", "source", "also"),
     [
         ("source:\n  - '[[x#^t1]]'\n  - '[[y#^t2|there]]'", "x#^t1", ("y#^t2",)),
-        ("source: ['[[x#^t1]]', '[[x#^t1]]', extraction, '[[y#^t2]]']", "x#^t1", ("y#^t2",)),
+        (
+            "source: ['[[x#^t1]]', '[[x#^t1]]', extraction, '[[y#^t2]]']",
+            "x#^t1",
+            ("y#^t2",),
+        ),
         ("source: [[x#^t1]]", "x#^t1", ()),
         ("source:\n  - extraction", "", ()),
         ("source:", "", ()),
@@ -285,11 +355,17 @@ def test_several_sources_are_a_list_and_read_back():
     """One is one line, as ever."""
     several = replace(FACT, also=("2026-11-21-tea#^t1", "2026-11-22-tea#^t3"))
     keys = facts.fact_keys(several, ZONE)
-    assert keys["source"] == ["[[2026-11-20-coffee-plans#^t12]]", "[[2026-11-21-tea#^t1]]", "[[2026-11-22-tea#^t3]]"]
+    assert keys["source"] == [
+        "[[2026-11-20-coffee-plans#^t12]]",
+        "[[2026-11-21-tea#^t1]]",
+        "[[2026-11-22-tea#^t3]]",
+    ]
     assert facts.fact_keys(FACT, ZONE)["source"] == "[[2026-11-20-coffee-plans#^t12]]"
     raw = frontmatter.emit(keys, facts.fact_body(several.text, several.source))
     assert raw.count(b"![[") == 1
-    again, problems = facts.fact_from(frontmatter.read(raw), "facts/2026-11-20/x.md", "", ZONE)
+    again, problems = facts.fact_from(
+        frontmatter.read(raw), "facts/2026-11-20/x.md", "", ZONE
+    )
     assert not problems
     assert (again.source, again.also) == (several.source, several.also)
 
@@ -297,7 +373,10 @@ def test_several_sources_are_a_list_and_read_back():
 # row: X9
 def test_what_asks_a_person_is_no_part_of_the_statement():
     """Like a history; a statement that looks like it reads back."""
-    assert fact("id: x", "Anna drinks coffee.\n\n## Review\n\n- [ ] Keep it\n").text == "Anna drinks coffee."
+    assert (
+        fact("id: x", "Anna drinks coffee.\n\n## Review\n\n- [ ] Keep it\n").text
+        == "Anna drinks coffee."
+    )
     assert fact("id: x", "A.\n\n## Review \n\nx\n\n## History\n\n- B\n").text == "A."
     assert facts.text_of(facts.fact_body("A.\n## Review\nB.")) == "A.\n## Review\nB."
     assert fact("kind: review\nstatus: review").kind == "review"

@@ -11,7 +11,13 @@ import time
 
 import pytest
 
-from engram.errors import ConflictError, ForbiddenError, LockedError, NotFoundError, StorageError
+from engram.errors import (
+    ConflictError,
+    ForbiddenError,
+    LockedError,
+    NotFoundError,
+    StorageError,
+)
 from engram.vault import disk as vault_disk
 from engram.vault import syscalls
 from engram.vault.syscalls import Syscalls
@@ -87,7 +93,10 @@ def test_a_path_through_a_symlink_is_forbidden(tmp_path):
             vault_disk.safe_join(tmp_path, relative)
 
 
-@pytest.mark.parametrize("relative", ["a.md", "facts/2026-11-20/новый день.md", "...", "..a", "a b/c", "-rf", "a\\b"])
+@pytest.mark.parametrize(
+    "relative",
+    ["a.md", "facts/2026-11-20/новый день.md", "...", "..a", "a b/c", "-rf", "a\\b"],
+)
 def test_a_path_inside_may_be_new_and_in_any_script(tmp_path, relative):
     """What does not exist yet is joined as it is."""
     assert vault_disk.safe_join(tmp_path, relative) == tmp_path / relative
@@ -110,7 +119,10 @@ def test_new_files_and_folders_are_private(tmp_path):
     """0600 and 0700, whatever the umask."""
     vault_disk.make_folders(tmp_path / "a/b")
     vault_disk.write_new(tmp_path / "a/b/c.md", b"x")
-    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b", "a/b/c.md")]
+    modes = [
+        stat.S_IMODE((tmp_path / name).stat().st_mode)
+        for name in ("a", "a/b", "a/b/c.md")
+    ]
     assert modes == [0o700, 0o700, 0o600]
 
 
@@ -128,7 +140,11 @@ def test_a_rewrite_keeps_the_mode_and_leaves_nothing_behind(note):
     """The note has our bytes and its own mode."""
     note.chmod(0o640)
     assert vault_disk.replace(note, b"new\n", SHA_OLD) is None
-    assert (note.read_bytes(), stat.S_IMODE(note.stat().st_mode), names(note.parent)) == (b"new\n", 0o640, ["note.md"])
+    assert (
+        note.read_bytes(),
+        stat.S_IMODE(note.stat().st_mode),
+        names(note.parent),
+    ) == (b"new\n", 0o640, ["note.md"])
 
 
 def test_a_rewrite_of_a_changed_note_is_refused_with_their_bytes(note):
@@ -136,7 +152,11 @@ def test_a_rewrite_of_a_changed_note_is_refused_with_their_bytes(note):
     note.write_bytes(b"theirs\n")
     with pytest.raises(vault_disk.ChangedError) as refused:
         vault_disk.replace(note, b"new\n", SHA_OLD)
-    assert (refused.value.theirs, note.read_bytes(), names(note.parent)) == (b"theirs\n", b"theirs\n", ["note.md"])
+    assert (refused.value.theirs, note.read_bytes(), names(note.parent)) == (
+        b"theirs\n",
+        b"theirs\n",
+        ["note.md"],
+    )
 
 
 def test_a_note_that_somebody_has_open_for_writing_is_not_rewritten(note):
@@ -180,7 +200,9 @@ def test_where_nobody_can_tell_writers_the_displaced_file_waits(note, monkeypatc
         hidden = vault_disk.replace(note, b"new\n", SHA_OLD)
         assert vault_disk.settle(hidden, now, grace=10).state == "open"
         writer.write(b"more\n")
-    assert vault_disk.settle(hidden, now + 60, grace=10) == vault_disk.Leftover("theirs", b"old\nmore\n")
+    assert vault_disk.settle(hidden, now + 60, grace=10) == vault_disk.Leftover(
+        "theirs", b"old\nmore\n"
+    )
     vault_disk.remove(hidden)
     hidden = vault_disk.replace(note, b"newer\n", vault_disk.sha256(b"new\n"))
     assert vault_disk.settle(hidden, now + 60, grace=10).state == "gone"
@@ -192,7 +214,10 @@ def test_what_an_interrupted_write_left_is_found_and_dropped(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a/.engram-0123456789abcdef.tmp").write_bytes(b"ha")
     (tmp_path / ".engram.md").write_bytes(b"not ours")
-    assert [vault_disk.settle(hidden, time.time(), 0).state for hidden in vault_disk.leftovers(tmp_path)] == ["gone"]
+    assert [
+        vault_disk.settle(hidden, time.time(), 0).state
+        for hidden in vault_disk.leftovers(tmp_path)
+    ] == ["gone"]
     assert names(tmp_path) == [".engram.md", "a"]
     assert names(tmp_path / "a") == []
 
@@ -239,8 +264,14 @@ def test_a_moved_file_that_a_person_had_changed_is_put_back(note, tmp_path):
     """What arrived is looked at; their bytes stand at the old place."""
     vault_disk.make_folders(tmp_path / "archive")
     with pytest.raises(vault_disk.ChangedError) as fault:
-        vault_disk.move(note, tmp_path / "archive/note.md", expected=vault_disk.sha256(b"older\n"))
-    assert (fault.value.theirs, note.read_bytes(), names(tmp_path / "archive")) == (b"old\n", b"old\n", [])
+        vault_disk.move(
+            note, tmp_path / "archive/note.md", expected=vault_disk.sha256(b"older\n")
+        )
+    assert (fault.value.theirs, note.read_bytes(), names(tmp_path / "archive")) == (
+        b"old\n",
+        b"old\n",
+        [],
+    )
     vault_disk.move(note, tmp_path / "archive/note.md", expected=SHA_OLD)
     assert not note.exists()
 
@@ -258,7 +289,10 @@ def test_a_move_works_where_a_rename_cannot_refuse_to_replace(note, tmp_path, di
     disk("rename", errno.EINVAL)
     with pytest.raises(StorageError):
         vault_disk.move(tmp_path / "archive/note.md", note)
-    assert (names(tmp_path), names(tmp_path / "archive")) == (["archive"], ["b.md", "note.md"])
+    assert (names(tmp_path), names(tmp_path / "archive")) == (
+        ["archive"],
+        ["b.md", "note.md"],
+    )
 
 
 def test_appending_after_a_torn_line_starts_a_new_one(tmp_path):
@@ -275,15 +309,25 @@ def test_a_derived_file_is_replaced_whole(tmp_path):
     """No temporary file is left."""
     for content in (b"one", b"two"):
         vault_disk.write_derived(tmp_path / "snapshot", content)
-    assert ((tmp_path / "snapshot").read_bytes(), names(tmp_path)) == (b"two", ["snapshot"])
+    assert ((tmp_path / "snapshot").read_bytes(), names(tmp_path)) == (
+        b"two",
+        ["snapshot"],
+    )
 
 
-REFUSALS = {errno.ENOSPC: "full", errno.EROFS: "read-only", errno.EMFILE: "open", errno.EIO: "failed"}
+REFUSALS = {
+    errno.ENOSPC: "full",
+    errno.EROFS: "read-only",
+    errno.EMFILE: "open",
+    errno.EIO: "failed",
+}
 
 
 @pytest.mark.parametrize(("code", "words"), REFUSALS.items())
 @pytest.mark.parametrize("call", ["open", "write", "fsync"])
-def test_a_refusing_disk_is_told_in_words_and_nothing_is_left(tmp_path, disk, call, code, words):
+def test_a_refusing_disk_is_told_in_words_and_nothing_is_left(
+    tmp_path, disk, call, code, words
+):
     """What, where and what to do; no temporary file, no half file."""
     disk(call, code)
     with pytest.raises(StorageError, match=words) as told:
@@ -297,7 +341,11 @@ def test_a_batch_syncs_each_folder_once(tmp_path, monkeypatch):
     """Three new files in one folder cost three syncs of files and one of the folder."""
     synced = []
     real = Syscalls.fsync
-    monkeypatch.setattr(Syscalls, "fsync", lambda self, descriptor: (synced.append(1), real(self, descriptor)))
+    monkeypatch.setattr(
+        Syscalls,
+        "fsync",
+        lambda self, descriptor: (synced.append(1), real(self, descriptor)),
+    )
     with vault_disk.FolderSyncs() as pending:
         for name in "abc":
             vault_disk.write_new(tmp_path / name, b"x", pending)
@@ -305,10 +353,16 @@ def test_a_batch_syncs_each_folder_once(tmp_path, monkeypatch):
 
 
 def test_a_file_that_stood_there_already_is_synced_before_it_counts(note, monkeypatch):
-    """Somebody else may have written it a moment ago: its bytes are synced beside ours and the folder."""
+    """Somebody else may have written it a moment ago: its bytes are synced beside ours
+    and the folder.
+    """
     synced = []
     real = Syscalls.fsync
-    monkeypatch.setattr(Syscalls, "fsync", lambda self, descriptor: (synced.append(1), real(self, descriptor)))
+    monkeypatch.setattr(
+        Syscalls,
+        "fsync",
+        lambda self, descriptor: (synced.append(1), real(self, descriptor)),
+    )
     vault_disk.write_new(note, b"old\n")
     assert len(synced) == 3
 
@@ -321,7 +375,10 @@ def test_a_second_process_is_refused_with_the_pid_of_the_first(tmp_path):
     with pytest.raises(LockedError, match=str(os.getpid())):
         vault_disk.lock(path)
     assert (
-        b"LockedError" in subprocess.run([sys.executable, "-c", program, path], capture_output=True, check=False).stderr
+        b"LockedError"
+        in subprocess.run(
+            [sys.executable, "-c", program, path], capture_output=True, check=False
+        ).stderr
     )
     held.release()
     vault_disk.lock(path).release()

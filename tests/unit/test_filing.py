@@ -1,4 +1,6 @@
-"""From a distilled batch to files: names, ids, confirmations, review notes, and doing it twice."""
+"""From a distilled batch to files: names, ids, confirmations, review notes, and doing
+it twice.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def batch_of(memory, *texts, session="coffee plans", persona=None):
     """A batch as it is handed out: its turns stand in their session file."""
     number = memory.index.counts()["turns"]
     raw = [
-        {"id": f"m{number + n}", "session": session, "text": text, "persona": persona} for n, text in enumerate(texts)
+        {"id": f"m{number + n}", "session": session, "text": text, "persona": persona}
+        for n, text in enumerate(texts)
     ]
     memory.call("observe", {"turns": raw})
     memory.queue.hurry()
@@ -39,8 +42,15 @@ def batch_of(memory, *texts, session="coffee plans", persona=None):
 def said(batch, *statements, extractor="test/1", **more):
     """An extraction with these statements, all with the batch's first turn as evidence."""
     first = batch.turns[0]
-    given = {"category": "fact", "confidence": 0.8, "turn_id": first.id, "quote": first.text[:20]} | more
-    return Extraction(tuple(Candidate(text=text, **given) for text in statements), extractor)
+    given = {
+        "category": "fact",
+        "confidence": 0.8,
+        "turn_id": first.id,
+        "quote": first.text[:20],
+    } | more
+    return Extraction(
+        tuple(Candidate(text=text, **given) for text in statements), extractor
+    )
 
 
 def facts(memory, folder="facts"):
@@ -50,22 +60,32 @@ def facts(memory, folder="facts"):
 def tree(memory):
     """Every file of the vault with its bytes, without what is seen of its use."""
     files = (path for path in memory.settings.vault.rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in files if path.parent.name != "usage"}
+    return {
+        str(path): path.read_bytes() for path in files if path.parent.name != "usage"
+    }
 
 
 def decisions(memory):
-    lines = (memory.settings.vault / "state" / "memory-actions.jsonl").read_text().splitlines()
+    lines = (
+        (memory.settings.vault / "state" / "memory-actions.jsonl")
+        .read_text()
+        .splitlines()
+    )
     return [json.loads(line) for line in lines]
 
 
 # row: C7
 @pytest.mark.parametrize("folder", ["facts", "archive"])
 def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
-    """Two statements that one slug and hash would name alike, and one that a person put there or archived before."""
+    """Two statements that one slug and hash would name alike, and one that a person put
+    there or archived before.
+    """
     pattern = replace(held.settings, file_name="{category}-{timestamp}-{hash}")
     held.note_writer.settings = pattern
     batch = batch_of(held, WORDS)
-    new, taken = (held.settings.vault / place / "2026-11-20" for place in ("facts", folder))
+    new, taken = (
+        held.settings.vault / place / "2026-11-20" for place in ("facts", folder)
+    )
     taken.mkdir(parents=True)
     name = f"fact-20261120t200000z-{content_hash('Anna lives in Porto.')[:8]}"
     (taken / f"{name}.md").write_text("A person's own words.")
@@ -79,7 +99,9 @@ def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
 def test_one_batch_that_says_a_thing_twice_keeps_it_once(held):
     """The second confirms the first, before either is on the disk."""
     batch = batch_of(held, WORDS)
-    filed = held.file(batch, said(batch, "Anna lives in Porto.", "anna lives in  PORTO"))
+    filed = held.file(
+        batch, said(batch, "Anna lives in Porto.", "anna lives in  PORTO")
+    )
     assert filed.confirmed == filed.created
     assert len(facts(held)) == 1
 
@@ -87,10 +109,21 @@ def test_one_batch_that_says_a_thing_twice_keeps_it_once(held):
 # row: C5
 def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
     """Else it would never learn it; what everybody knows it confirms."""
-    for persona, created in (("Kapitän", 1), ("Bootsmann", 1), ("Kapitän", 0), (None, 1), ("Smutje", 0)):
+    for persona, created in (
+        ("Kapitän", 1),
+        ("Bootsmann", 1),
+        ("Kapitän", 0),
+        (None, 1),
+        ("Smutje", 0),
+    ):
         batch = batch_of(held, WORDS, persona=persona, session=f"{persona}")
-        assert len(held.file(batch, said(batch, "Anna lives in Porto.")).created) == created
-    found = held.call("recall", {"query": "Porto", "persona": "Bootsmann", "kinds": ["fact"]})["hits"]
+        assert (
+            len(held.file(batch, said(batch, "Anna lives in Porto.")).created)
+            == created
+        )
+    found = held.call(
+        "recall", {"query": "Porto", "persona": "Bootsmann", "kinds": ["fact"]}
+    )["hits"]
     assert len(found) == 2
 
 
@@ -101,7 +134,9 @@ def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held,
     batch = batch_of(held, WORDS)
     held.file(batch, said(batch, "Anna saw a fox.", "Anna is moody.", confidence=0.39))
     held.file(batch_of(held, "Hm."), Extraction((), "test/1"))
-    assert all("expires: 2026-12-20T21:00:00" in path.read_text() for path in facts(held))
+    assert all(
+        "expires: 2026-12-20T21:00:00" in path.read_text() for path in facts(held)
+    )
     again = batch_of(held, WORDS)
     held.file(again, said(again, "Anna saw a fox.", extractor="test/2"))
     clock.advance(days=30)
@@ -114,7 +149,9 @@ def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held,
 def test_a_person_who_says_it_confirms_it_too(held):
     """And a pin that comes with it is set."""
     batch = batch_of(held, WORDS)
-    (known,) = held.file(batch, said(batch, "Anna moved to Porto.", confidence=0.3)).created
+    (known,) = held.file(
+        batch, said(batch, "Anna moved to Porto.", confidence=0.3)
+    ).created
     answer = held.call("remember", {"text": "Anna moved to Porto", "pinned": True})
     assert (answer["id"], answer["verdict"]) == (known, "confirmed")
     (note,) = facts(held)
@@ -124,9 +161,14 @@ def test_a_person_who_says_it_confirms_it_too(held):
 
 def test_an_expiry_that_a_person_set_is_not_cleared(held):
     """Only a speculation is waiting to be confirmed."""
-    kept = held.call("remember", {"text": "The key lies under the mat.", "expires": "2026-12-24T00:00:00"})
+    kept = held.call(
+        "remember",
+        {"text": "The key lies under the mat.", "expires": "2026-12-24T00:00:00"},
+    )
     batch = batch_of(held, WORDS)
-    assert held.file(batch, said(batch, "The key lies under the mat.")).confirmed == (kept["id"],)
+    assert held.file(batch, said(batch, "The key lies under the mat.")).confirmed == (
+        kept["id"],
+    )
     assert "expires: 2026-12-24T00:00:00" in facts(held)[0].read_text()
 
 
@@ -141,22 +183,36 @@ def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
     held.index.rebuild()
     held.vault.seed_hashes(set())
     assert (
-        held.reconciler.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."), held.clock()).created
+        held.reconciler.file(
+            batch,
+            said(batch, "Anna lives in Porto.", "Anna likes the sea."),
+            held.clock(),
+        ).created
         == ids
     )
-    other = held.reconciler.file(batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock())
+    other = held.reconciler.file(
+        batch, said(batch, "Anna is tall.", extractor="test/2"), held.clock()
+    )
     assert other.created[0] not in ids
 
 
 # row: A1
 @pytest.mark.parametrize("known", [False, True])
 def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known):
-    """The process ended between the files and the checkpoint; creations, confirmations and doubts are as they were."""
+    """The process ended between the files and the checkpoint; creations, confirmations
+    and doubts are as they were.
+    """
     if known:
         held.call("remember", {"text": "Anna likes the sea."})
     batch = batch_of(held, WORDS)
     ungrounded = replace(said(batch, "Anna is rich.").candidates[0], quote="")
-    good = said(batch, "Anna lives in Porto.", "Anna likes the sea.", "anna lives in porto", "ok")
+    good = said(
+        batch,
+        "Anna lives in Porto.",
+        "Anna likes the sea.",
+        "anna lives in porto",
+        "ok",
+    )
     outcome = replace(good, candidates=(*good.candidates, ungrounded))
     held.reconciler.file(batch, outcome, held.clock())
     before = tree(held)
@@ -173,7 +229,9 @@ def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known)
 def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
     """What was written before the fault is known to the next try."""
     batch = batch_of(held, WORDS)
-    outcome = said(batch, "Anna lives in Porto.", "Anna likes the sea.", "Anna has a boat.")
+    outcome = said(
+        batch, "Anna lives in Porto.", "Anna likes the sea.", "Anna has a boat."
+    )
 
     class Full(syscalls.Syscalls):
         left = 1
@@ -204,7 +262,11 @@ def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
     assert "end_reason: no evidence in the turn" in note.read_text()
     assert not held.call("recall", {"query": "rich", "kinds": ["fact"]})["hits"]
     (row,) = decisions(held)
-    assert (row["action"], row["memory"], row["reason"]) == ("review", filed.review[0], "no evidence in the turn")
+    assert (row["action"], row["memory"], row["reason"]) == (
+        "review",
+        filed.review[0],
+        "no evidence in the turn",
+    )
     assert row["turn"].endswith("#^t1")
 
 
@@ -212,7 +274,9 @@ def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
 # row: C10
 # row: X14
 def test_what_happens_has_an_end_and_is_recalled_after_it(held):
-    """The note says from when to when; a state has no such end, and the memory none at all."""
+    """The note says from when to when; a state has no such end, and the memory none at
+    all.
+    """
     day = held.clock().replace(hour=0)
     yesterday = Interval(day - timedelta(days=1), day, "day", "yesterday")
     for text, category in (
@@ -224,8 +288,15 @@ def test_what_happens_has_an_end_and_is_recalled_after_it(held):
         batch = batch_of(held, text)
         held.file(batch, said(batch, text, category=category, when=yesterday))
     notes = {path.name.partition("-")[2][:9]: path.read_text() for path in facts(held)}
-    ends = {name: "event_end: 2026-11-20T01:00:00\n" in text for name, text in notes.items()}
-    assert ends == {"anna-was-": True, "i-will-ca": True, "anna-has-": False, "anna-sail": True}
+    ends = {
+        name: "event_end: 2026-11-20T01:00:00\n" in text for name, text in notes.items()
+    }
+    assert ends == {
+        "anna-was-": True,
+        "i-will-ca": True,
+        "anna-has-": False,
+        "anna-sail": True,
+    }
     assert all("valid_from: 2026-11-19T01:00:00\n" in text for text in notes.values())
     fact = next(fact for fact in held.index.catalog.facts() if "Porto" in fact.text)
     assert fact.event_end == day
@@ -234,11 +305,15 @@ def test_what_happens_has_an_end_and_is_recalled_after_it(held):
 
 # row: X14
 def test_a_note_says_kind_importance_and_time(held):
-    """As the rules of classification say, unless the extractor weighed the statement itself."""
+    """As the rules of classification say, unless the extractor weighed the statement
+    itself.
+    """
     batch = batch_of(held, WORDS)
     day = held.clock().replace(hour=0)
     when = Interval(day, day.replace(hour=23), "day", "today")
-    held.file(batch, said(batch, "I always prefer tea", category="preference", when=when))
+    held.file(
+        batch, said(batch, "I always prefer tea", category="preference", when=when)
+    )
     text = facts(held)[0].read_text()
     assert "kind: note\n" in text
     assert "importance: 0.77\n" in text
@@ -256,7 +331,10 @@ def test_what_was_filed_is_found_by_the_next_question(held):
     """The index follows the write; nobody has to ask for it."""
     batch = batch_of(held, WORDS)
     held.file(batch, said(batch, "Anna owns a lighthouse."))
-    assert held.call("recall", {"query": "lighthouse"})["hits"][0]["text"] == "Anna owns a lighthouse."
+    assert (
+        held.call("recall", {"query": "lighthouse"})["hits"][0]["text"]
+        == "Anna owns a lighthouse."
+    )
     (note,) = facts(held)
     note.write_text(note.read_text().replace("lighthouse", "windmill"))
     held.rescan([note])
@@ -267,24 +345,46 @@ def test_what_was_filed_is_found_by_the_next_question(held):
 # row: X4
 @pytest.mark.parametrize("again", [False, True])
 def test_a_fact_cites_its_own_turn_where_a_person_took_the_block(held, opened, again):
-    """A note forgotten hides its own turn, not theirs; after a crash too, and the next turn comes behind."""
+    """A note forgotten hides its own turn, not theirs; after a crash too, and the next
+    turn comes behind.
+    """
     batch_of(held, "Hello there my friend.", session="walk")
     (session,) = facts(held, "sessions")
-    session.write_text(session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n")
+    session.write_text(
+        session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n"
+    )
     batch = batch_of(held, "My dog is called Rex.", session="walk")
     if again:
         held = opened()
         held.on_turns = lambda: None
-        batch = next(each for each in held.due(held.clock()) if "Rex" in each.turns[-1].text)
+        batch = next(
+            each for each in held.due(held.clock()) if "Rex" in each.turns[-1].text
+        )
     turn = batch.turns[-1]
-    candidate = Candidate(text="Rex is a dog.", category="fact", confidence=0.8, turn_id=turn.id, quote=turn.text[:9])
+    candidate = Candidate(
+        text="Rex is a dog.",
+        category="fact",
+        confidence=0.8,
+        turn_id=turn.id,
+        quote=turn.text[:9],
+    )
     (made,) = held.file(batch, Extraction((candidate,), "test/1")).created
     (source,) = held.call("why", {"id": made})["turns"]
-    assert (source["text"], source["key"]) == ("My dog is called Rex.", f"{session.stem}#^t3")
+    assert (source["text"], source["key"]) == (
+        "My dog is called Rex.",
+        f"{session.stem}#^t3",
+    )
     held.call("forget", {"id": made})
-    shown = {hit["text"] for hit in held.call("recall", {"query": "Rex liver dog", "kinds": ["turn"]})["hits"]}
+    shown = {
+        hit["text"]
+        for hit in held.call("recall", {"query": "Rex liver dog", "kinds": ["turn"]})[
+            "hits"
+        ]
+    }
     assert ("I hate liver." in shown, "My dog is called Rex." in shown) == (True, False)
-    answer = held.call("observe", {"turns": [{"id": "z", "session": "walk", "text": "Bye."}]})
+    answer = held.call(
+        "observe", {"turns": [{"id": "z", "session": "walk", "text": "Bye."}]}
+    )
     assert answer["keys"] == (f"{session.stem}#^t4",)
 
 
@@ -293,9 +393,13 @@ def test_what_is_remembered_cites_its_own_turn_where_a_person_took_the_block(hel
     """The same for words that do not go through the journal."""
     held.call("remember", {"text": "Anna drinks tea."})
     (session,) = facts(held, "sessions")
-    session.write_text(session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n")
+    session.write_text(
+        session.read_text() + "\n> [!user] 10:00 %%theirs%%\n> I hate liver.\n\n^t2\n"
+    )
     kept = held.call("remember", {"text": "Rex is a dog."})
-    assert [turn["text"] for turn in held.call("why", {"id": kept["id"]})["turns"]] == ["Rex is a dog."]
+    assert [turn["text"] for turn in held.call("why", {"id": kept["id"]})["turns"]] == [
+        "Rex is a dog."
+    ]
 
 
 # row: X8
@@ -320,10 +424,15 @@ def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypa
 # row: X20
 @pytest.mark.parametrize("deed", ["delete", "edit"])
 def test_a_deed_that_nobody_looked_at_outlives_a_reindex(settings, opened, deed):
-    """It is obeyed before the catalogue, which alone knows what was there, is thrown away."""
+    """It is obeyed before the catalogue, which alone knows what was there, is thrown
+    away.
+    """
     files = replace(settings.policy.files, settle_most_seconds=0.05)
     memory = opened(policy=replace(settings.policy, files=files))
-    kept, _ = (memory.call("remember", {"text": text}) for text in ("Anna drinks tea.", "Rex is a dog."))
+    kept, _ = (
+        memory.call("remember", {"text": text})
+        for text in ("Anna drinks tea.", "Rex is a dog.")
+    )
     note = settings.vault / kept["path"]
     if deed == "delete":
         note.unlink()
@@ -349,11 +458,15 @@ def test_a_reindex_waits_until_a_person_speaks_of_vanished_notes(settings, opene
 
 
 # row: X9
-def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(held, monkeypatch):
+def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(
+    held, monkeypatch
+):
     """The catalogue tells of it once."""
     kept = held.call("remember", {"text": "Anna drinks tea."})
     note = held.settings.vault / kept["path"]
-    note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md").write_text(note.read_text())
+    note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md").write_text(
+        note.read_text()
+    )
 
     def full(_):
         raise StorageError("the disk is full")
@@ -381,15 +494,20 @@ def test_a_conflict_copy_becomes_a_review_note_that_shows_the_difference(held):
     assert "+Anna drinks oat milk." in text
     assert f"`{copy.relative_to(held.settings.vault)}` was not taken in" in text
     assert copy.exists()
-    assert [hit["text"] for hit in held.call("recall", {"query": "Anna drinks", "kinds": ["fact"]})["hits"]] == [
-        "Anna drinks tea."
-    ]
+    assert [
+        hit["text"]
+        for hit in held.call("recall", {"query": "Anna drinks", "kinds": ["fact"]})[
+            "hits"
+        ]
+    ] == ["Anna drinks tea."]
 
 
 def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
     """Merge markers stand in one file."""
     (held.settings.vault / "facts").mkdir(exist_ok=True)
-    (held.settings.vault / "facts" / "x.md").write_text("<<<<<<< ours\ntea\n=======\nmilk\n>>>>>>> theirs\n")
+    (held.settings.vault / "facts" / "x.md").write_text(
+        "<<<<<<< ours\ntea\n=======\nmilk\n>>>>>>> theirs\n"
+    )
     held.rescan(None)
     assert "Mend the file, or delete it." in facts(held, "review")[0].read_text()
 
@@ -401,13 +519,19 @@ def test_a_conflict_that_is_settled_meanwhile_asks_nothing(held):
     assert not facts(held, "review")
 
 
-@pytest.mark.parametrize(("age", "waits"), [(0, True), (59, True), (61, False), (-30, True), (-3600, False)])
+@pytest.mark.parametrize(
+    ("age", "waits"), [(0, True), (59, True), (61, False), (-30, True), (-3600, False)]
+)
 def test_a_session_file_rests_after_a_persons_edit(held, clock, age, waits):
-    """A minute by default; a time far in the future is a wrong clock and no reason to wait."""
+    """A minute by default; a time far in the future is a wrong clock and no reason to
+    wait.
+    """
     import os
 
     files = replace(held.settings.policy.files, quiet_seconds=60)
-    held.note_writer.settings = replace(held.settings, policy=replace(held.settings.policy, files=files))
+    held.note_writer.settings = replace(
+        held.settings, policy=replace(held.settings.policy, files=files)
+    )
     batch = batch_of(held, WORDS)
     held.file(batch, said(batch))
     (session,) = facts(held, "sessions")
@@ -441,7 +565,12 @@ def test_the_hash_list_follows_what_people_do(held, clock):
 def test_a_secret_in_any_argument_stays_off_the_disk(held, tmp_path):
     """Names, tags and reasons are redacted as turns are."""
     secret = "sk-" + "proj-" + "a1B2c3D4e5" * 4
-    kept = held.call("remember", {"text": "Anna drinks tea.", "about": [f"Anna {secret}"], "tags": [secret]})
+    kept = held.call(
+        "remember",
+        {"text": "Anna drinks tea.", "about": [f"Anna {secret}"], "tags": [secret]},
+    )
     held.call("forget", {"id": kept["id"], "reason": f"it held {secret}"})
     held.index.save()
-    assert secret.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert secret.encode() not in b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )

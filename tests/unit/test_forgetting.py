@@ -1,4 +1,6 @@
-"""Forgotten is forgotten: what a wish to forget hides, what stays, what brings it back (model §0.11)."""
+"""Forgotten is forgotten: what a wish to forget hides, what stays, what brings it back
+(model §0.11).
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def forget(memory, clock, query, match, **wishes):
 
 
 def actions(memory, name):
-    lines = (memory.settings.vault / "state" / "memory-actions.jsonl").read_text().splitlines()
+    lines = (
+        (memory.settings.vault / "state" / "memory-actions.jsonl")
+        .read_text()
+        .splitlines()
+    )
     return [one for one in map(json.loads, lines) if one["action"] == name]
 
 
@@ -63,12 +69,14 @@ def shown_anywhere(memory, *queries):
     return json.dumps(told, ensure_ascii=False)
 
 
-# -- what is hidden -----------------------------------------------------------------------------------
+# -- what is hidden --------------------------------------------------------------------
 
 
 # row: A26
 @pytest.mark.parametrize("cut", [0, 1])
-def test_a_turn_is_forgotten_by_its_id_or_an_unambiguous_beginning_of_it(memory, clock, say, cut):
+def test_a_turn_is_forgotten_by_its_id_or_an_unambiguous_beginning_of_it(
+    memory, clock, say, cut
+):
     say("The wifi password is hunter2.")
     (hit,) = hits(memory, "wifi password", kinds=["turn"])
     told = memory.call("forget", {"id": hit["id"][: len(hit["id"]) - cut]})
@@ -89,20 +97,30 @@ def test_an_id_that_is_ambiguous_or_unknown_says_what_to_do(memory, say):
 
 # row: A26
 # row: X8
-def test_forgetting_a_fact_hides_every_sentence_that_says_it_whoever_said_it(memory, clock, say):
+def test_forgetting_a_fact_hides_every_sentence_that_says_it_whoever_said_it(
+    memory, clock, say
+):
     """Other sentences of the same turn stay, with a mark where something was cut."""
     say(f"I had soup today. {TOLD} The soup was good.")
-    say("Noted! Since your therapist is Dr. Vos, ask there. Enjoy the soup.", role="assistant")
+    say(
+        "Noted! Since your therapist is Dr. Vos, ask there. Enjoy the soup.",
+        role="assistant",
+    )
     say("therapist: Dr. Vos", role="tool")
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["fact"])
     assert len(told["hides"]["turns"]) == 3
     assert not [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
     found = texts(memory, "soup", kinds=["turn"])
-    assert {f"I had soup today. {CUT} The soup was good.", f"Noted! {CUT} Enjoy the soup."} <= set(found)
+    assert {
+        f"I had soup today. {CUT} The soup was good.",
+        f"Noted! {CUT} Enjoy the soup.",
+    } <= set(found)
 
 
 # row: X8
-def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(memory, clock, say):
+def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(
+    memory, clock, say
+):
     say(TOLD)
     assert hits(memory, "therapist", kinds=["fact"])
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["turn"])
@@ -115,13 +133,17 @@ def broken(memory, name):
     """A person breaks the front matter of a memory's note; its path."""
     path = memory.index.find(name).path
     note = memory.settings.vault / path
-    note.write_bytes(note.read_bytes().replace(b"\n---\n", b"\nodd: [one, {two\n---\n", 1))
+    note.write_bytes(
+        note.read_bytes().replace(b"\n---\n", b"\nodd: [one, {two\n---\n", 1)
+    )
     return path
 
 
 # row: X8
 def test_a_broken_note_beside_does_not_hold_up_what_is_forgotten(memory, clock, say):
-    """It is left as it stands and named in the answer; what it says is hidden all the same."""
+    """It is left as it stands and named in the answer; what it says is hidden all the
+    same.
+    """
     say(TOLD)
     (known,) = hits(memory, "therapist", kinds=["fact"])
     path = broken(memory, known["id"])
@@ -139,7 +161,9 @@ def test_a_broken_note_beside_does_not_hold_up_what_is_restored(memory, clock, s
     say(TOLD)
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["turn"])
     broken(memory, *told["hides"]["memories"])
-    assert memory.call("update", {"id": told["id"], "status": "active"})["changed"] == ["status"]
+    assert memory.call("update", {"id": told["id"], "status": "active"})["changed"] == [
+        "status"
+    ]
     assert TOLD in texts(memory, "therapist Vos", kinds=["turn"])
 
 
@@ -149,7 +173,11 @@ def test_what_one_persona_forgets_is_forgotten_for_all(memory, clock, say):
     say("My therapist is called Vos.", persona="Coach", session="coach")
     forget(memory, clock, "who is my therapist", "Vos", persona="Mona")
     for persona in ("Mona", "Coach", None):
-        assert not [text for text in texts(memory, "therapist Vos", persona=persona) if "Vos" in text]
+        assert not [
+            text
+            for text in texts(memory, "therapist Vos", persona=persona)
+            if "Vos" in text
+        ]
 
 
 # row: X8
@@ -165,16 +193,24 @@ def test_a_forgotten_statement_leaves_what_is_said_of_others(memory, clock, say)
 
 # row: X8
 def test_the_quotation_under_another_memory_is_cut_too(memory, clock, say):
-    """Two memories of one turn: the one that stays is shown without the other's sentence."""
+    """Two memories of one turn: the one that stays is shown without the other's
+    sentence.
+    """
     say("My brother Tom lives in Oslo. My therapist is Dr. Vos.")
     forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    (hit,) = (hit for hit in hits(memory, "Where does Tom live?", kinds=["fact"]) if "Oslo" in hit["text"])
+    (hit,) = (
+        hit
+        for hit in hits(memory, "Where does Tom live?", kinds=["fact"])
+        if "Oslo" in hit["text"]
+    )
     assert hit["quote"] == f"My brother Tom lives in Oslo. {CUT}"
     assert "Vos" not in json.dumps(memory.call("why", {"id": hit["id"]}))
 
 
 # row: A26
-def test_show_and_why_of_a_forgotten_memory_tell_how_to_restore_it_and_not_what_it_said(memory, clock, say):
+def test_show_and_why_of_a_forgotten_memory_tell_how_to_restore_it_and_not_what_it_said(
+    memory, clock, say
+):
     say("My therapist is Dr. Vos.")
     told = forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     for name in ("show", "why"):
@@ -193,7 +229,7 @@ def test_the_log_tells_what_a_wish_to_forget_hides(memory, clock, say):
     assert "Vos" not in (memory.settings.vault / TOMBSTONES).read_text()
 
 
-# -- what does not bring it back ----------------------------------------------------------------------
+# -- what does not bring it back -------------------------------------------------------
 
 
 # row: X8
@@ -207,13 +243,23 @@ def test_the_log_tells_what_a_wish_to_forget_hides(memory, clock, say):
         ("Is my therapist Dr. Vos?", "assistant", "chat", None),
     ],
 )
-def test_assistants_tools_imports_and_older_turns_do_not_bring_it_back(memory, clock, say, text, role, standing, when):
+def test_assistants_tools_imports_and_older_turns_do_not_bring_it_back(
+    memory, clock, say, text, role, standing, when
+):
     say(TOLD)
     forget(memory, clock, "therapist", "Vos", kinds=["fact"])
-    say(text, role=role, standing=standing, id="again", **({"occurred_at": when} if when else {}))
+    say(
+        text,
+        role=role,
+        standing=standing,
+        id="again",
+        **({"occurred_at": when} if when else {}),
+    )
     assert not [one for one in texts(memory, "therapist Vos") if "Vos" in one]
     folder = memory.settings.vault
-    assert "status: active" not in "".join(path.read_text() for path in folder.glob("facts/*/*.md"))
+    assert "status: active" not in "".join(
+        path.read_text() for path in folder.glob("facts/*/*.md")
+    )
     assert not list(folder.glob("review/*.md"))
     assert not actions(memory, "lift")
 
@@ -230,14 +276,16 @@ def test_the_log_of_what_was_left_out_has_no_words(memory, clock, say):
 
 # row: X8
 # row: X27
-def test_an_importer_is_refused_that_asks_to_keep_what_was_forgotten(memory, clock, say):
+def test_an_importer_is_refused_that_asks_to_keep_what_was_forgotten(
+    memory, clock, say
+):
     say(TOLD)
     forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     with pytest.raises(ForbiddenError):
         memory.call("remember", {"text": "The user's therapist is Vos."}, "import")
 
 
-# -- what brings it back ------------------------------------------------------------------------------
+# -- what brings it back ---------------------------------------------------------------
 
 
 # row: X8
@@ -253,7 +301,10 @@ def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, 
         clock.advance(minutes=1)
         memory.call("remember", {"text": TOLD})
     (logged,) = actions(memory, "lift")
-    assert (logged["memory"], logged["reason"]) == (told["id"], "the user said it again")
+    assert (logged["memory"], logged["reason"]) == (
+        told["id"],
+        "the user said it again",
+    )
     found = texts(memory, "therapist Vos")
     assert [text for text in found if "Vos" in text]
     assert not [text for text in found if "sadly" in text]
@@ -265,7 +316,11 @@ def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, 
 # row: X8
 @pytest.mark.parametrize(
     "text",
-    ["Is my therapist Dr. Vos?", "My therapist is not Dr. Vos any more.", 'Tom wrote: "Your therapist is Dr. Vos."'],
+    [
+        "Is my therapist Dr. Vos?",
+        "My therapist is not Dr. Vos any more.",
+        'Tom wrote: "Your therapist is Dr. Vos."',
+    ],
 )
 def test_a_question_a_denial_and_words_passed_on_lift_nothing(memory, clock, say, text):
     """The user's own new words are shown all the same."""
@@ -293,7 +348,9 @@ def test_restore_lifts_everything_that_the_wish_to_forget_hid(memory, clock, say
 
 
 # row: X8
-def test_a_memory_forgotten_again_after_it_was_said_anew_is_hidden_again(memory, clock, say):
+def test_a_memory_forgotten_again_after_it_was_said_anew_is_hidden_again(
+    memory, clock, say
+):
     say(TOLD)
     forget(memory, clock, "therapist", "Vos", kinds=["fact"])
     say("Yes, my therapist is Dr. Vos.")
@@ -301,15 +358,22 @@ def test_a_memory_forgotten_again_after_it_was_said_anew_is_hidden_again(memory,
     assert hits(memory, "therapist Vos") == []
 
 
-# -- summaries, derived stores ------------------------------------------------------------------------
+# -- summaries, derived stores ---------------------------------------------------------
 
 
 # row: E9
 # row: E11
 @pytest.mark.parametrize("when", ["before the summary", "after it"])
 def test_no_summary_tells_what_was_forgotten(memory, clock, say, when):
-    """What is summed up later leaves it out; what was summed up before is cut, in its file too."""
-    for text in ("My therapist is Dr. Vos.", "I love hiking in the Alps.", "I had soup.", "My dog is called Rex."):
+    """What is summed up later leaves it out; what was summed up before is cut, in its
+    file too.
+    """
+    for text in (
+        "My therapist is Dr. Vos.",
+        "I love hiking in the Alps.",
+        "I had soup.",
+        "My dog is called Rex.",
+    ):
         say(text)
     if when == "before the summary":
         forget(memory, clock, "therapist", "Vos", kinds=["fact"])
@@ -342,8 +406,12 @@ def test_deleting_every_derived_store_hides_the_same(memory, opened, clock, say)
 
 # row: X18
 # row: X20
-def test_a_turn_that_waits_for_its_file_is_hidden_too_and_after_a_restart(memory, opened, clock, say):
-    """It is forgotten by its id before it is filed; after the restart it is filed, and no memory is made of it."""
+def test_a_turn_that_waits_for_its_file_is_hidden_too_and_after_a_restart(
+    memory, opened, clock, say
+):
+    """It is forgotten by its id before it is filed; after the restart it is filed, and
+    no memory is made of it.
+    """
     memory.on_turns = lambda: None
     say(TOLD)
     (hit,) = hits(memory, "therapist")
@@ -374,17 +442,21 @@ def test_a_status_set_by_hand_hides_and_shows_the_same(memory, clock, say):
 
 
 # row: X2
-def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_note(memory, clock, say):
+def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_note(
+    memory, clock, say
+):
     """The note is active and recalled; asked again the wish is carried out."""
     say(TOLD)
     (fact,) = hits(memory, "therapist", kinds=["fact"])
-    memory.memory_operations.forgetting.entomb([memory.index.find(fact["id"])], clock(), "the user asked")
+    memory.memory_operations.forgetting.entomb(
+        [memory.index.find(fact["id"])], clock(), "the user asked"
+    )
     assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]
     forget(memory, clock, "therapist", "Vos")
     assert hits(memory, "therapist") == []
 
 
-# -- the rule by itself -------------------------------------------------------------------------------
+# -- the rule by itself ----------------------------------------------------------------
 
 
 def test_without_tombstones_a_text_is_itself():
@@ -393,13 +465,23 @@ def test_without_tombstones_a_text_is_itself():
 
 def test_rows_of_another_form_and_torn_ones_are_passed_over():
     known = stones(
-        [{"hash": "a"}, {"says": 7, "hash": "b"}, {"says": [3, {"words": 1}], "at": "soon"}, {"lifted": "x"}]
+        [
+            {"hash": "a"},
+            {"says": 7, "hash": "b"},
+            {"says": [3, {"words": 1}], "at": "soon"},
+            {"lifted": "x"},
+        ]
     )
     assert Forgotten(known).shown(TOLD, Spoken()) == TOLD
 
 
 def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
-    stone = {"at": "2026-01-01T00:00:00+00:00", "memory": "m", "hash": "h", **row("That is it. I am here with you.")}
+    stone = {
+        "at": "2026-01-01T00:00:00+00:00",
+        "memory": "m",
+        "hash": "h",
+        **row("That is it. I am here with you."),
+    }
     known = Forgotten(stones([stone]))
     assert known.shown("Well. I am here with you!", Spoken()) == f"Well. {CUT}"
     assert known.shown("I am here.", Spoken()) == "I am here."

@@ -22,7 +22,10 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("```python\nif a < b: <b>\n```\n<b>", "```python\nif a < b: <b>\n```\n&lt;b>"),
         ("~~~js\n```\n~~~\n<b>", "~~~js\n```\n~~~\n&lt;b>"),
         ("- ```tasks\n  x", "- &#96;``tasks\n  x"),
-        ("`$= dv.pages()` and `= this.x` and `code`", "&#96;$= dv.pages()` and &#96;= this.x` and `code`"),
+        (
+            "`$= dv.pages()` and `= this.x` and `code`",
+            "&#96;$= dv.pages()` and &#96;= this.x` and `code`",
+        ),
         (
             "![[secret]] ![x](http://t.example/p.png) wow![1]",
             "&#33;&#91;[secret]] &#33;[x](http://t.example/p.png) wow&#33;[1]",
@@ -63,7 +66,9 @@ def test_a_reference_to_no_character_stays_as_it_is():
 
 
 def test_text_that_markdown_cannot_hold_is_replaced():
-    """Line ends become one kind; NUL and halves of surrogate pairs a replacement character."""
+    """Line ends become one kind; NUL and halves of surrogate pairs a replacement
+    character.
+    """
     assert formats.plain_text("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd\ufffd"
 
 
@@ -91,7 +96,9 @@ def test_a_written_time_is_an_instant(written, instant):
 
 def test_a_date_alone_ends_with_its_day():
     """`expires: 2026-12-31` covers the 31st."""
-    assert formats.time_value("2026-12-31", UTC, end=True) == datetime(2027, 1, 1, tzinfo=UTC)
+    assert formats.time_value("2026-12-31", UTC, end=True) == datetime(
+        2027, 1, 1, tzinfo=UTC
+    )
     assert formats.time_value("9999-12-31", UTC, end=True) is None
 
 
@@ -99,8 +106,14 @@ def test_the_offset_is_written_only_in_the_hour_that_repeats():
     """Europe/Berlin, 25 October 2026, 02:30 happens twice."""
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     assert formats.time_text(first, BERLIN) == "2026-10-25T02:30:00+02:00"
-    assert formats.time_text(first + timedelta(hours=1), BERLIN) == "2026-10-25T02:30:00+01:00"
-    assert formats.time_text(first + timedelta(hours=2, microseconds=5), BERLIN) == "2026-10-25T03:30:00"
+    assert (
+        formats.time_text(first + timedelta(hours=1), BERLIN)
+        == "2026-10-25T02:30:00+01:00"
+    )
+    assert (
+        formats.time_text(first + timedelta(hours=2, microseconds=5), BERLIN)
+        == "2026-10-25T03:30:00"
+    )
 
 
 def test_a_taken_name_gets_the_first_free_number():
@@ -121,7 +134,10 @@ BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"
         ("Mine.\n\n", f"Mine.\n\n{BEGIN}\n- a\n{END}\n"),
         ("Mine.\r\n", f"Mine.\r\n\r\n{BEGIN}\r\n- a\r\n{END}\r\n"),
         (f"x\n{BEGIN}\n- old\n\n{END}\ny", f"x\n{BEGIN}\n- a\n{END}\ny"),
-        (f"x\n{BEGIN} \r\n- old\r\n{END}\r\ny\n\n", f"x\n{BEGIN} \r\n- a\r\n{END}\r\ny\n\n"),
+        (
+            f"x\n{BEGIN} \r\n- old\r\n{END}\r\ny\n\n",
+            f"x\n{BEGIN} \r\n- a\r\n{END}\r\ny\n\n",
+        ),
         (f"{BEGIN}\n{END}", f"{BEGIN}\n- a\n{END}"),
         (f"{BEGIN}\nmine\n", f"{BEGIN}\nmine\n\n{BEGIN}\n- a\n{END}\n"),
         (f"{BEGIN}\nmine\n{BEGIN}\n{END}\n", f"{BEGIN}\nmine\n{BEGIN}\n- a\n{END}\n"),
@@ -130,7 +146,9 @@ BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"
     ],
 )
 def test_only_what_stands_between_the_markers_is_replaced(body, written):
-    """The rest keeps every character; a marker without its partner is a person's; twice is as once."""
+    """The rest keeps every character; a marker without its partner is a person's; twice
+    is as once.
+    """
     assert formats.between(body, "list", "- a") == written
     assert formats.between(written, "list", "- a\n") == written
 

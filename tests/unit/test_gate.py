@@ -21,19 +21,38 @@ def port(tmp_path_factory):
     settings = settings_in(home, home / "vault")
     answers, number = FakeAnswers(), free_port()
     with serving(answers, settings, number) as path:
-        tokens = {name: (settings.state / file).read_text().strip() for name, file in auth.TOKENS.items()}
+        tokens = {
+            name: (settings.state / file).read_text().strip()
+            for name, file in auth.TOKENS.items()
+        }
         yield answers, number, tokens, path
 
 
 def asked(port, operation, token):
     """The status of a call of `operation` with `token`."""
-    head = [f"{operation.method} {operation.path.replace('{id}', '01K')} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+    head = [
+        f"{operation.method} {operation.path.replace('{id}', '01K')} HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+    ]
     head.append(f"Authorization: Bearer {token}")
     body = b""
     if operation.method in {"POST", "PATCH"}:
-        texts = {"text": "x", "turns": [{"text": "x"}], "int": 1, "float": 0.5, "bool": True, "time": "2026-01-01"}
-        given = {param.name: texts.get(param.kind, ["x"]) for param in operation.params if param.required}
-        body = json.dumps({name: value for name, value in given.items() if name != "id"}).encode()
+        texts = {
+            "text": "x",
+            "turns": [{"text": "x"}],
+            "int": 1,
+            "float": 0.5,
+            "bool": True,
+            "time": "2026-01-01",
+        }
+        given = {
+            param.name: texts.get(param.kind, ["x"])
+            for param in operation.params
+            if param.required
+        }
+        body = json.dumps(
+            {name: value for name, value in given.items() if name != "id"}
+        ).encode()
         head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     return ask(port, "\n".join(head), body)
 
@@ -54,7 +73,14 @@ def test_the_token_tells_the_standing():
     door = auth.tcp_door(80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64})
     for name, token in door.tokens.items():
         assert door.standing([(b"authorization", b"Bearer " + token)]) == name
-    wrong = [b"", b"Bearer ", b"Bearer " + b"d" * 64, b"bearer " + b"a" * 64, b"a" * 64, b"Bearer " + b"a" * 65]
+    wrong = [
+        b"",
+        b"Bearer ",
+        b"Bearer " + b"d" * 64,
+        b"bearer " + b"a" * 64,
+        b"a" * 64,
+        b"Bearer " + b"a" * 65,
+    ]
     for given in wrong:
         assert door.standing([(b"authorization", given)]) is None
     assert door.standing([(b"authorization", b"Bearer " + b"a" * 64)] * 2) is None
@@ -65,8 +91,14 @@ def test_the_token_tells_the_standing():
 def test_no_header_or_text_tells_the_standing():
     """Only the token does."""
     door = auth.tcp_door(80, {"chat": "a" * 64, "tool": "c" * 64})
-    claims = [(b"x-standing", b"chat"), (b"engram-standing", b"chat"), (b"role", b"user")]
-    assert door.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
+    claims = [
+        (b"x-standing", b"chat"),
+        (b"engram-standing", b"chat"),
+        (b"role", b"user"),
+    ]
+    assert (
+        door.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
+    )
 
 
 # row: X27

@@ -21,7 +21,11 @@ SAME = {
         "By the way, since your ex-husband Ralph is in town, shall we plan around him?",
         "ex-husband: Ralph",
     ),
-    "My therapist is Dr. Vos.": ("How was it with your therapist Vos?", "therapist: Vos", "my therapist is dr. vos"),
+    "My therapist is Dr. Vos.": (
+        "How was it with your therapist Vos?",
+        "therapist: Vos",
+        "my therapist is dr. vos",
+    ),
     "Just between us: I'm seeing a therapist because of panic attacks.": (
         "The user is seeing a therapist because of panic attacks.",
         "How is therapy for your panic attacks going?",
@@ -33,13 +37,36 @@ SAME = {
         "home: Berlin",
         "Anna and I live in Berlin.",
     ),
-    "I'm a vegetarian.": ("You are vegetarian, so no steak.", "The user is a vegetarian."),
-    "The user is allergic to nuts.": ("Since you have a nut allergy, no cake.", "nut allergy"),
-    "Mon ex s'appelle Bastien.": ("Ton ex Bastien a appelé ?", "L'ex de la personne s'appelle Bastien."),
-    "J'habite à Nantes.": ("La personne habite à Nantes.", "Comme tu vis à Nantes, c'est près."),
-    "Ich wiege 82 Kilo.": ("Du wiegst 82 kg, also geh langsam.", "Gewicht: 82 kg", "Der Nutzer wiegt 82 kg."),
-    "Ich wohne in Leipzig.": ("Da du in Leipzig wohnst, ist es nah.", "Der Nutzer wohnt in Leipzig."),
-    "我对花生过敏。": ("因为你对花生过敏，我选了别的零食。", "用户对花生过敏", "你有花生过敏吗？"),
+    "I'm a vegetarian.": (
+        "You are vegetarian, so no steak.",
+        "The user is a vegetarian.",
+    ),
+    "The user is allergic to nuts.": (
+        "Since you have a nut allergy, no cake.",
+        "nut allergy",
+    ),
+    "Mon ex s'appelle Bastien.": (
+        "Ton ex Bastien a appelé ?",
+        "L'ex de la personne s'appelle Bastien.",
+    ),
+    "J'habite à Nantes.": (
+        "La personne habite à Nantes.",
+        "Comme tu vis à Nantes, c'est près.",
+    ),
+    "Ich wiege 82 Kilo.": (
+        "Du wiegst 82 kg, also geh langsam.",
+        "Gewicht: 82 kg",
+        "Der Nutzer wiegt 82 kg.",
+    ),
+    "Ich wohne in Leipzig.": (
+        "Da du in Leipzig wohnst, ist es nah.",
+        "Der Nutzer wohnt in Leipzig.",
+    ),
+    "我对花生过敏。": (
+        "因为你对花生过敏，我选了别的零食。",
+        "用户对花生过敏",
+        "你有花生过敏吗？",
+    ),
     "我叫王梅。": ("你叫王梅吗？", "用户叫王梅。"),
     "我住在北京。": ("你住在北京，对吗？",),
     "猫の名前はモチです。": ("モチという猫", "猫のモチは元気ですか？"),
@@ -52,8 +79,16 @@ OTHER = {
         "Anna weighs 82 kg.",
         "room 82",
     ),
-    "My ex-husband is called Ralph.": ("Ralph Vos plays piano", "I have an ex-husband.", "My husband is ill."),
-    "My therapist is Dr. Vos.": ("Ralph Vos plays piano.", "A therapist helps.", "I'm looking for a therapist."),
+    "My ex-husband is called Ralph.": (
+        "Ralph Vos plays piano",
+        "I have an ex-husband.",
+        "My husband is ill.",
+    ),
+    "My therapist is Dr. Vos.": (
+        "Ralph Vos plays piano.",
+        "A therapist helps.",
+        "I'm looking for a therapist.",
+    ),
     "Just between us: I'm seeing a therapist because of panic attacks.": (
         "Anna sees a therapist because of panic attacks.",
         "Panic on the streets of London.",
@@ -66,10 +101,23 @@ OTHER = {
         "I live in Hamburg.",
     ),
     "I'm a vegetarian.": ("Tell me about vegetarian food.", "I love vegetarian food."),
-    "The user is allergic to nuts.": ("I'm allergic to cats.", "Nuts are healthy.", "My son is allergic to nuts."),
-    "I decided to buy the red boat.": ("I decided to buy the blue boat.", "I decided to buy the red car."),
-    "My favourite singer is Adele.": ("Who is my favourite singer?", "Adele has a new album."),
-    "Mon ex s'appelle Bastien.": ("Bastien joue du piano.", "Mon chien s'appelle Filou."),
+    "The user is allergic to nuts.": (
+        "I'm allergic to cats.",
+        "Nuts are healthy.",
+        "My son is allergic to nuts.",
+    ),
+    "I decided to buy the red boat.": (
+        "I decided to buy the blue boat.",
+        "I decided to buy the red car.",
+    ),
+    "My favourite singer is Adele.": (
+        "Who is my favourite singer?",
+        "Adele has a new album.",
+    ),
+    "Mon ex s'appelle Bastien.": (
+        "Bastien joue du piano.",
+        "Mon chien s'appelle Filou.",
+    ),
     "J'habite à Nantes.": ("Mon frère Luc habite à Nantes.",),
     "Ich wohne in Leipzig.": ("Meine Schwester wohnt in Leipzig.",),
     "我对花生过敏。": ("花生很好吃。", "我对猫毛过敏。"),
@@ -88,14 +136,18 @@ def is_said(statement, sentence):
 
 
 # row: X8
-@pytest.mark.parametrize(("statement", "sentence"), [*pairs(SAME), *((one, one) for one in SAME | OTHER)])
+@pytest.mark.parametrize(
+    ("statement", "sentence"), [*pairs(SAME), *((one, one) for one in SAME | OTHER)]
+)
 def test_a_sentence_that_says_it_is_known_in_any_person(statement, sentence):
     assert is_said(statement, sentence)
 
 
 # row: X8
 @pytest.mark.parametrize(("statement", "sentence"), pairs(OTHER))
-def test_a_sentence_of_somebody_or_something_else_is_not_taken_for_it(statement, sentence):
+def test_a_sentence_of_somebody_or_something_else_is_not_taken_for_it(
+    statement, sentence
+):
     assert not is_said(statement, sentence)
 
 
@@ -104,7 +156,9 @@ def test_a_gist_is_kept_without_its_words_and_means_the_same_when_read_back():
     """All that can be read of it are hashes and marks."""
     (known,) = gists("My therapist is Dr. Vos.")
     assert from_row(known.row()) == known
-    assert not {"therap", "therapist", "vos"} & set(str(known.row()).replace("'", " ").split())
+    assert not {"therap", "therapist", "vos"} & set(
+        str(known.row()).replace("'", " ").split()
+    )
     for broken in (None, [], {}, {"names": 1}, {"words": "therapist"}):
         assert from_row(broken) is None
 

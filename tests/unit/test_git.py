@@ -16,7 +16,9 @@ from tests.fakes.repository import Repository
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed"
+)
 
 
 @pytest.fixture
@@ -39,7 +41,9 @@ def test_a_folder_that_is_no_repository_has_no_git(tmp_path, repository):
 
 
 def test_one_operation_is_one_commit_of_its_own_paths(repository, git):
-    """New, changed and removed; by engram, with trailers; what the person has staged or changed stays theirs."""
+    """New, changed and removed; by engram, with trailers; what the person has staged or
+    changed stays theirs.
+    """
     repository.write("facts/a.md", "a\n")
     repository.write("facts/b.md", "b\n")
     assert git.commit(["facts/a.md", "facts/b.md"], "two", "extract")
@@ -54,16 +58,31 @@ def test_one_operation_is_one_commit_of_its_own_paths(repository, git):
     commit = git.commit(paths, "nightly,\nstage 2", "consolidate", "01RUN")
     assert repository("rev-parse", "HEAD").strip() == commit
     assert repository.subjects()[0] == "engram: engram: nightly, stage 2"
-    assert repository("log", "-1", "--format=%(trailers:key=Engram-Op,valueonly)").strip() == "consolidate"
-    assert repository("log", "-1", "--format=%(trailers:key=Engram-Run,valueonly)").strip() == "01RUN"
-    assert len(repository("show", "--format=", "--name-status", "HEAD").splitlines()) == 3
-    assert repository.status() == [" M Home.md", "A  notes/staged.md", "?? notes/untracked.md"]
+    assert (
+        repository("log", "-1", "--format=%(trailers:key=Engram-Op,valueonly)").strip()
+        == "consolidate"
+    )
+    assert (
+        repository("log", "-1", "--format=%(trailers:key=Engram-Run,valueonly)").strip()
+        == "01RUN"
+    )
+    assert (
+        len(repository("show", "--format=", "--name-status", "HEAD").splitlines()) == 3
+    )
+    assert repository.status() == [
+        " M Home.md",
+        "A  notes/staged.md",
+        "?? notes/untracked.md",
+    ]
 
 
 def test_nothing_new_is_no_commit(repository, git):
     """Nor is what the person has git ignore."""
     repository.write(".trash/2026-11-20/a.md", "a\n")
-    assert git.commit(["Home.md", ".trash/2026-11-20/a.md"], "nothing", "consolidate") == ""
+    assert (
+        git.commit(["Home.md", ".trash/2026-11-20/a.md"], "nothing", "consolidate")
+        == ""
+    )
     assert git.commit([], "nothing", "consolidate") == ""
     assert repository.subjects() == ["ann@x: mine"]
 
@@ -90,7 +109,9 @@ def test_a_run_is_committed_alone_for_it_is_taken_back_alone(repository, git):
 
 
 def test_a_merge_in_progress_is_not_touched(repository, git):
-    """Not a byte of the index; it can be aborted as if nothing had been, and then what waited is committed."""
+    """Not a byte of the index; it can be aborted as if nothing had been, and then what
+    waited is committed.
+    """
     repository.merging()
     index = (repository.root / ".git/index").read_bytes()
     repository.write("facts/a.md", "a\n")
@@ -99,7 +120,10 @@ def test_a_merge_in_progress_is_not_touched(repository, git):
     repository("merge", "--abort")
     repository.write("facts/b.md", "b\n")
     assert git.commit(["facts/b.md"], "two", "extract")
-    assert sorted(repository("show", "--format=", "--name-only", "HEAD").split()) == ["facts/a.md", "facts/b.md"]
+    assert sorted(repository("show", "--format=", "--name-only", "HEAD").split()) == [
+        "facts/a.md",
+        "facts/b.md",
+    ]
     assert repository.status() == []
 
 
@@ -138,7 +162,9 @@ def test_a_rebase_in_progress_is_not_touched(repository, git):
 
 
 def test_no_hook_and_no_surroundings_have_a_say(repository, git, monkeypatch):
-    """Neither the person's hooks, which may ask or fail, nor variables of a git that started us."""
+    """Neither the person's hooks, which may ask or fail, nor variables of a git that
+    started us.
+    """
     hook = repository.root / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ntouch hooked\nexit 1\n")
@@ -172,10 +198,16 @@ def test_each_run_is_a_commit_and_so_is_taking_it_back(repository, memory):
     repository("add", "--all")
     repository("commit", "--quiet", "-m", "all of it")
     mine = repository("rev-parse", "HEAD").strip()
-    before, tree = keeping.tree(), repository("ls-tree", "-r", "HEAD", "facts", "archive")
+    before, tree = (
+        keeping.tree(),
+        repository("ls-tree", "-r", "HEAD", "facts", "archive"),
+    )
     report = keeping.run()
     assert report.failures == {}
-    assert repository("log", "-1", "--format=%(trailers:key=Engram-Run,valueonly)").strip() == report.run
+    assert (
+        repository("log", "-1", "--format=%(trailers:key=Engram-Run,valueonly)").strip()
+        == report.run
+    )
     assert repository.status() == []
     undone = keeping.order.undo(report.run)
     assert undone.failures == {}
@@ -205,9 +237,15 @@ def test_a_run_that_is_no_longer_kept_is_taken_back_from_git(repository, memory)
 # row: C16
 # row: X6
 def test_an_undo_from_git_brings_nothing_back_that_a_person_purged(repository, memory):
-    """The commit knows only that the note left `facts/`; what was not purged still comes back."""
+    """The commit knows only that the note left `facts/`; what was not purged still
+    comes back.
+    """
     keeping = Keeping(memory, git=True)
-    settled = {"category": "commitment", "tags": ("fulfilled",), "done": memory.clock() - timedelta(days=100)}
+    settled = {
+        "category": "commitment",
+        "tags": ("fulfilled",),
+        "done": memory.clock() - timedelta(days=100),
+    }
     purged = keeping.fact("Call the bank.", days=200, **settled)
     repository("add", "--all")
     repository("commit", "--quiet", "-m", "all of it")
@@ -226,7 +264,11 @@ def test_an_undo_from_git_brings_nothing_back_that_a_person_purged(repository, m
 # row: X6
 def test_an_undo_from_git_brings_back_what_lies_in_the_trash(repository, memory):
     keeping = Keeping(memory, git=True)
-    settled = {"category": "commitment", "tags": ("fulfilled",), "done": memory.clock() - timedelta(days=100)}
+    settled = {
+        "category": "commitment",
+        "tags": ("fulfilled",),
+        "done": memory.clock() - timedelta(days=100),
+    }
     kept = keeping.fact("Call the bank.", days=200, **settled)
     repository("add", "--all")
     repository("commit", "--quiet", "-m", "all of it")

@@ -1,4 +1,6 @@
-"""A repository whose configuration names a program wherever git allows one: none of them is run by us."""
+"""A repository whose configuration names a program wherever git allows one: none of
+them is run by us.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from engram.vault import git_process
 from engram.vault.git import Git
 from tests.fakes.repository import Repository
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed"
+)
 
 HOOKS = (
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
@@ -46,7 +50,9 @@ def git(repository, tmp_path):
 
 @pytest.fixture
 def hostile(repository, tmp_path):
-    """The repository, each of whose programs leaves its name in a folder, and that folder."""
+    """The repository, each of whose programs leaves its name in a folder, and that
+    folder.
+    """
     canaries = tmp_path / "canaries"
     canaries.mkdir()
 
@@ -65,7 +71,9 @@ def hostile(repository, tmp_path):
     repository("config", "core.hooksPath", str(hooks))
     for number, name in enumerate(PROGRAMS):
         program = canary(f"program-{number}")
-        repository("config", name, f"!{program}" if name.startswith("alias.") else program)
+        repository(
+            "config", name, f"!{program}" if name.startswith("alias.") else program
+        )
     for name, value in (
         ("commit.gpgSign", "true"),
         ("log.showSignature", "true"),
@@ -80,13 +88,18 @@ def hostile(repository, tmp_path):
     ):
         repository("config", name, value)
     names = ("evil", "a=b", "with.dot", "evil2", '"Üml äut"')
-    kinds = [f"*{number}.md filter={name} diff=evil merge=evil\n" for number, name in enumerate(names)]
+    kinds = [
+        f"*{number}.md filter={name} diff=evil merge=evil\n"
+        for number, name in enumerate(names)
+    ]
     (repository.root / ".git/info/attributes").write_text("".join(kinds))
     return repository, canaries
 
 
 def test_no_program_that_the_configuration_names_is_run(hostile, git):
-    """Hooks, filters of any name, monitor, signing, pager, editor, aliases, transports: for all that we ask of git."""
+    """Hooks, filters of any name, monitor, signing, pager, editor, aliases, transports:
+    for all that we ask of git.
+    """
     repository, canaries = hostile
     paths = [f"facts/note{number}.md" for number in range(6)]
     for text in ("one\n", "two\n"):
@@ -113,7 +126,15 @@ def test_a_submodules_own_programs_are_not_run(repository, git, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     Repository(other)
-    repository("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    repository(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(other),
+        "sub",
+    )
     repository("commit", "--quiet", "-m", "with a submodule")
     canary = tmp_path / "canary"
     monitor = tmp_path / "monitor"
@@ -138,7 +159,9 @@ def test_what_a_required_filter_hides_is_not_committed_in_plain_words(repository
     for name in ("secret", "plain"):
         repository.write(f"facts/{name}.md", "words\n")
     assert git.commit(["facts/secret.md", "facts/plain.md"], "two", "extract")
-    assert repository("show", "--format=", "--name-only", "HEAD").split() == ["facts/plain.md"]
+    assert repository("show", "--format=", "--name-only", "HEAD").split() == [
+        "facts/plain.md"
+    ]
     assert "git-crypt" in git.filtered
     assert "facts/secret.md" in git.filtered
     assert not git.waits()
@@ -148,9 +171,16 @@ def test_a_commit_is_synced_to_the_disk(repository):
     """The installed git understands what it is told."""
     if git_process.version() < (2, 36):
         pytest.skip("this git syncs loose objects alone")
-    env = git_process.environment(repository.root, git_process.fixed(git_process.version()))
+    env = git_process.environment(
+        repository.root, git_process.fixed(git_process.version())
+    )
     done = subprocess.run(
-        ["git", "config", "core.fsync"], cwd=repository.root, env=env, capture_output=True, text=True, check=True
+        ["git", "config", "core.fsync"],
+        cwd=repository.root,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert (done.stdout, done.stderr) == ("all\n", "")
 
@@ -164,7 +194,18 @@ def test_objects_index_and_references_are_synced(repository, tmp_path):
         "import sys; from pathlib import Path; from engram.vault.git import Git;"
         "assert Git.of(Path(sys.argv[1]), Path(sys.argv[2])).commit(['facts/a.md'], 'one', 'extract')"
     )
-    command = ["strace", "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", str(trace), sys.executable, "-c", code]
+    command = [
+        "strace",
+        "-f",
+        "-y",
+        "-e",
+        "trace=fsync,fdatasync",
+        "-o",
+        str(trace),
+        sys.executable,
+        "-c",
+        code,
+    ]
     subprocess.run([*command, str(repository.root), str(tmp_path / "w")], check=True)
     synced = trace.read_text()
     for what in ("objects/", "index", "refs/heads/"):
@@ -172,7 +213,12 @@ def test_objects_index_and_references_are_synced(repository, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("known", "key"), [((2, 30), "core.fsyncObjectFiles"), ((2, 35), "core.fsyncObjectFiles"), ((2, 36), "core.fsync")]
+    ("known", "key"),
+    [
+        ((2, 30), "core.fsyncObjectFiles"),
+        ((2, 35), "core.fsyncObjectFiles"),
+        ((2, 36), "core.fsync"),
+    ],
 )
 def test_an_old_git_is_told_in_its_own_words_to_sync(known, key):
     names = [name for name, _ in git_process.fixed(known)]
@@ -180,7 +226,9 @@ def test_an_old_git_is_told_in_its_own_words_to_sync(known, key):
 
 
 def test_a_git_too_old_to_leave_a_filter_out_is_not_asked(repository, git, monkeypatch):
-    """Its command line cannot name a filter with a `=` in its name; one without can be left out."""
+    """Its command line cannot name a filter with a `=` in its name; one without can be
+    left out.
+    """
     monkeypatch.setattr(git_process, "version", lambda: (2, 30))
     repository.write("facts/a.md", "a\n")
     repository("config", "filter.evil.clean", "touch canary; cat")
@@ -228,10 +276,14 @@ def test_a_lock_of_tomorrow_is_left(repository, git):
     assert lock.exists()
 
 
-def test_an_old_lock_that_a_process_holds_open_is_left_and_the_process_named(repository, git):
+def test_an_old_lock_that_a_process_holds_open_is_left_and_the_process_named(
+    repository, git
+):
     lock = aged(repository.root / ".git/index.lock", 600)
     code = f"import time; held = open({str(lock)!r}, 'a'); print('held', flush=True); time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout.readline() == "held\n"
         repository.write("facts/a.md", "a\n")
         assert git.commit(["facts/a.md"], "one", "extract") == ""
@@ -250,7 +302,9 @@ def test_an_old_lock_of_a_git_whose_editor_is_open_is_left(repository, git, tmp_
     repository.write("Home.md", "theirs\n")
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_EDITOR": str(editor)}
     words = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--only", "Home.md")
-    with subprocess.Popen(["git", *words], cwd=repository.root, env=env, start_new_session=True) as person:
+    with subprocess.Popen(
+        ["git", *words], cwd=repository.root, env=env, start_new_session=True
+    ) as person:
         while not (repository.root / "editing").exists():
             time.sleep(0.02)
         lock = repository.root / ".git/index.lock"

@@ -1,4 +1,6 @@
-"""Taking back what a run did: byte for byte, nothing of a person's, and the taking back as well."""
+"""Taking back what a run did: byte for byte, nothing of a person's, and the taking back
+as well.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ def filled(keeping):
     """A vault in which a night has something to do for each pass."""
     names = {
         "old": keeping.fact("Anna saw a red car.", days=100, **FADING),
-        "doubtful": keeping.fact("Ben is moody.", days=90, confidence=0.3, expires=keeping.clock() - timedelta(days=1)),
+        "doubtful": keeping.fact(
+            "Ben is moody.",
+            days=90,
+            confidence=0.3,
+            expires=keeping.clock() - timedelta(days=1),
+        ),
         "used": keeping.fact("Anna plays the violin.", importance=0.8),
         "gone": keeping.fact("Ben saw a fog bank.", days=100, **FADING),
         "new": keeping.fact("Anna bought a piano."),
@@ -33,7 +40,10 @@ def filled(keeping):
     waste.write_bytes(b"thrown away\r\n")
     old = (keeping.clock() - timedelta(days=100)).isoformat()
     keeping.memory.vault.log(
-        [{"at": old, "action": "skip", "memory": "X"}, {"at": old, "action": "edit", "memory": "Y"}]
+        [
+            {"at": old, "action": "skip", "memory": "X"},
+            {"at": old, "action": "edit", "memory": "Y"},
+        ]
     )
     return keeping, names
 
@@ -44,11 +54,19 @@ def log_rows(keeping):
 
 # row: X6
 def test_a_run_is_taken_back_byte_for_byte(filled):
-    """Notes, the archive, the trash, what was removed, the topics, and the rows that left the log."""
+    """Notes, the archive, the trash, what was removed, the topics, and the rows that
+    left the log.
+    """
     keeping, names = filled
     before, log = keeping.tree(), (keeping.root / LOG).read_bytes()
     report = keeping.run()
-    assert {one.name for one in report.deeds} == {"promote", "expire", "archive", "topics", "logs"}
+    assert {one.name for one in report.deeds} == {
+        "promote",
+        "expire",
+        "archive",
+        "topics",
+        "logs",
+    }
     assert keeping.tree() != before
     undone = keeping.order.undo(report.run)
     assert keeping.tree() == before
@@ -101,13 +119,23 @@ def test_what_a_person_changed_since_stays_and_is_named(filled):
     """Edited, deleted, or another file in the old place; all else is taken back."""
     keeping, names = filled
     report = keeping.run()
-    edited, deleted = (keeping.root / keeping.seen(names[name]).path for name in ("used", "gone"))
+    edited, deleted = (
+        keeping.root / keeping.seen(names[name]).path for name in ("used", "gone")
+    )
     edited.write_text(edited.read_text() + "Mine.\n")
     deleted.unlink()
-    (step,) = [step for step in report.deeds if step.memory == names["old"] and step.name == "archive"]
+    (step,) = [
+        step
+        for step in report.deeds
+        if step.memory == names["old"] and step.name == "archive"
+    ]
     (keeping.root / step.path).write_text("Mine too.\n")
     undone = keeping.order.undo(report.run)
-    assert set(undone.put_off.values()) == {"it was changed since", "it is gone", "its place is taken"}
+    assert set(undone.put_off.values()) == {
+        "it was changed since",
+        "it is gone",
+        "its place is taken",
+    }
     assert edited.read_text().endswith("Mine.\n")
     assert (keeping.root / step.path).read_text() == "Mine too.\n"
     assert not deleted.exists()
@@ -121,11 +149,15 @@ def test_what_was_brought_back_is_not_put_away_again_the_next_night(filled):
     report = keeping.run()
     keeping.order.undo(report.run)
     keeping.run()
-    status = {name: keeping.seen(names[name]).status for name in ("old", "gone", "used")}
-    assert status == {"old": "active", "gone": "active", "used": "active"}
-    assert {row["by"] for row in log_rows(keeping) if row["action"] == "edit" and row["memory"] == names["old"]} == {
-        "user"
+    status = {
+        name: keeping.seen(names[name]).status for name in ("old", "gone", "used")
     }
+    assert status == {"old": "active", "gone": "active", "used": "active"}
+    assert {
+        row["by"]
+        for row in log_rows(keeping)
+        if row["action"] == "edit" and row["memory"] == names["old"]
+    } == {"user"}
 
 
 # row: X6
@@ -146,7 +178,11 @@ def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(tmp_path):
     history = UndoHistory(tmp_path / "history", 3000)
     for run in "ABC":
         raw = run.encode() * 1000
-        history.keep(run, [FileStep("a.md", "a.md", disk.sha256(raw), "0" * 64)], {disk.sha256(raw): raw})
+        history.keep(
+            run,
+            [FileStep("a.md", "a.md", disk.sha256(raw), "0" * 64)],
+            {disk.sha256(raw): raw},
+        )
     assert history.runs() == ["B", "C"]
     assert sum(path.stat().st_size for path in (tmp_path / "history").iterdir()) <= 3000
 
@@ -159,7 +195,10 @@ def test_equal_contents_are_kept_once(tmp_path):
     assert history.load("A") == RecordedRun("A", tuple(steps), {disk.sha256(raw): raw})
 
 
-@pytest.mark.parametrize("damage", [lambda raw: raw[:-1], lambda _: b"", lambda _: b"{}\n", lambda raw: b"x" + raw])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda raw: raw[:-1], lambda _: b"", lambda _: b"{}\n", lambda raw: b"x" + raw],
+)
 def test_a_damaged_run_is_not_taken_back(tmp_path, damage):
     """It says so, and touches nothing."""
     history, raw = UndoHistory(tmp_path / "history", 1_000_000), b"words"
@@ -176,8 +215,12 @@ def test_lines_that_a_log_got_since_stay(memory):
     vault = memory.vault
     was, now = b'{"a": 1}\n{"b": 2}\n', b'{"b": 2}\n'
     vault.create("state/x.jsonl", now + b'{"c": 3}\n')
-    step = FileStep("state/x.jsonl", "state/x.jsonl", disk.sha256(was), disk.sha256(now), len(now))
-    ((reverse, wanted),) = back(vault, RecordedRun("A", (step,), {disk.sha256(was): was})).steps
+    step = FileStep(
+        "state/x.jsonl", "state/x.jsonl", disk.sha256(was), disk.sha256(now), len(now)
+    )
+    ((reverse, wanted),) = back(
+        vault, RecordedRun("A", (step,), {disk.sha256(was): was})
+    ).steps
     put(vault, reverse, wanted)
     assert vault.read("state/x.jsonl") == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
@@ -221,14 +264,22 @@ def test_an_undo_that_was_cut_short_is_finished_by_the_next(filled, monkeypatch,
     monkeypatch.undo()
     keeping.order.recover()
     keeping.order.undo(report.run)
-    left = {path: raw for path, raw in keeping.tree().items() if not path.rpartition("/")[2].startswith(".engram-")}
+    left = {
+        path: raw
+        for path, raw in keeping.tree().items()
+        if not path.rpartition("/")[2].startswith(".engram-")
+    }
     assert left == before
 
 
 # row: X6
 # row: X18
-def test_a_note_that_a_refused_undo_left_in_its_old_place_is_recalled_from_there(keeping, monkeypatch):
-    """Once it has moved back no path can be opened any more: nobody can say so, and yet it is found."""
+def test_a_note_that_a_refused_undo_left_in_its_old_place_is_recalled_from_there(
+    keeping, monkeypatch
+):
+    """Once it has moved back no path can be opened any more: nobody can say so, and yet
+    it is found.
+    """
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     report = keeping.run()
     path = keeping.seen(name).path
@@ -251,14 +302,24 @@ def test_a_note_that_a_refused_undo_left_in_its_old_place_is_recalled_from_there
         with pytest.raises(StorageError):
             keeping.order.undo(report.run)
         assert not (keeping.root / path).exists()
-        assert keeping.memory.call("recall", {"query": "Who saw a red car?"})["hits"][0]["key"] == name
+        assert (
+            keeping.memory.call("recall", {"query": "Who saw a red car?"})["hits"][0][
+                "key"
+            ]
+            == name
+        )
     assert keeping.seen(name).path.startswith("facts/")
 
 
 # row: X6
-def test_an_undo_tells_what_failed_also_where_the_catalogue_cannot_be_written(keeping, monkeypatch):
+def test_an_undo_tells_what_failed_also_where_the_catalogue_cannot_be_written(
+    keeping, monkeypatch
+):
     """Nothing of it passes for done, and it can be asked for again."""
-    first, second = (keeping.fact(f"Anna saw {what}.", days=100, **FADING) for what in ("a red car", "an owl"))
+    first, second = (
+        keeping.fact(f"Anna saw {what}.", days=100, **FADING)
+        for what in ("a red car", "an owl")
+    )
     report, before = keeping.run(only="archive"), len(log_rows(keeping))
     path = keeping.seen(first).path
     database = keeping.memory.index.catalog.rows._db

@@ -9,7 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "engram"
-TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {
+    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
 
 HOMES = {
     "openai": {"engram/llm/endpoint.py"},
@@ -57,7 +60,11 @@ def imported_packages(tree: ast.AST) -> set[str]:
 
 
 def test_the_package_root_has_few_entries():
-    entries = [path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    entries = [
+        path.name
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    ]
     assert len(entries) <= ROOT_ENTRIES, sorted(entries)
 
 
@@ -77,7 +84,8 @@ def test_core_imports_only_the_standard_library_and_re2():
     offenders = [
         f"{path}: {sorted(extra)}"
         for path, tree in TREES.items()
-        if path.startswith("engram/core/") and (extra := imported_packages(tree) - allowed)
+        if path.startswith("engram/core/")
+        and (extra := imported_packages(tree) - allowed)
     ]
     assert not offenders
 
@@ -89,7 +97,8 @@ def test_a_class_name_exists_once():
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path)
     offenders = {name: paths for name, paths in places.items() if len(paths) > 1}
-    offenders.pop("Memory", None)  # the embedded vault, and its public front for callers
+    # the embedded vault, and its public front for callers
+    offenders.pop("Memory", None)
     assert not offenders
 
 
@@ -97,7 +106,8 @@ def test_each_package_says_what_it_is_for():
     offenders = [
         path
         for path, tree in TREES.items()
-        if path.endswith("__init__.py") and len((ast.get_docstring(tree) or "").splitlines()) < 3
+        if path.endswith("__init__.py")
+        and len((ast.get_docstring(tree) or "").splitlines()) < 3
     ]
     assert not offenders
 
@@ -117,13 +127,19 @@ def _changes_files(node: ast.Call) -> bool:
     called = node.func
     if isinstance(called, ast.Attribute) and called.attr in MUTATING_CALLS:
         return not (isinstance(called.value, ast.Name) and called.value.id == "disk")
-    return isinstance(called, ast.Name) and called.id == "open" and _opens_for_writing(node)
+    return (
+        isinstance(called, ast.Name)
+        and called.id == "open"
+        and _opens_for_writing(node)
+    )
 
 
 def _opens_for_writing(node: ast.Call) -> bool:
     by_keyword = (keyword.value for keyword in node.keywords if keyword.arg == "mode")
     mode = node.args[1] if len(node.args) > 1 else next(by_keyword, None)
-    return isinstance(mode, ast.Constant) and any(letter in str(mode.value) for letter in "wax+")
+    return isinstance(mode, ast.Constant) and any(
+        letter in str(mode.value) for letter in "wax+"
+    )
 
 
 def test_only_the_daemon_and_the_pass_runner_catch_every_exception():
@@ -138,7 +154,10 @@ def test_only_the_daemon_and_the_pass_runner_catch_every_exception():
 
 
 def _swallows_everything(node: ast.ExceptHandler) -> bool:
-    broad = node.type is None or getattr(node.type, "id", "") in {"Exception", "BaseException"}
+    broad = node.type is None or getattr(node.type, "id", "") in {
+        "Exception",
+        "BaseException",
+    }
     return broad and not any(isinstance(step, ast.Raise) for step in ast.walk(node))
 
 

@@ -1,4 +1,6 @@
-"""HTTP: the routes of the table, the doors and who may come in, faults, metrics, the document."""
+"""HTTP: the routes of the table, the doors and who may come in, faults, metrics, the
+document.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from urllib.parse import quote
 
 import pytest
 
-from engram.errors import BusyError, EngramError, ForbiddenError, NotFoundError, StorageError
+from engram.errors import (
+    BusyError,
+    EngramError,
+    ForbiddenError,
+    NotFoundError,
+    StorageError,
+)
 from engram.operations.table import OPERATIONS
 from engram.serve import auth
 from engram.serve.http import application, metric_lines, openapi
@@ -42,7 +50,12 @@ def fresh(doors):
 
 def post(address, path, value, *headers, host="engram"):
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *headers]
+    lines = [
+        f"POST {path} HTTP/1.1",
+        f"Host: {host}",
+        f"Content-Length: {len(body)}",
+        *headers,
+    ]
     return ask(address, "\n".join(lines), body)
 
 
@@ -77,8 +90,16 @@ def test_no_route_of_the_port_answers_without_the_token(fresh, method, path):
             "Content-Length: 2",
         ]
         status, headers, body = ask(port, "\n".join(lines), b"{}")
-        assert (status, body["error"]["code"], headers["www-authenticate"]) == (401, "unauthorised", "Bearer")
-    status, *_ = ask(port, f"{method} {path} HTTP/1.1\nHost: 127.0.0.1:{port}\n{JSON}\nContent-Length: 2", b"{}")
+        assert (status, body["error"]["code"], headers["www-authenticate"]) == (
+            401,
+            "unauthorised",
+            "Bearer",
+        )
+    status, *_ = ask(
+        port,
+        f"{method} {path} HTTP/1.1\nHost: 127.0.0.1:{port}\n{JSON}\nContent-Length: 2",
+        b"{}",
+    )
     assert status == 401
     assert answers.calls == []
 
@@ -87,11 +108,16 @@ def test_two_tokens_are_no_token(fresh):
     _, _, port, token = fresh
     line = f"Authorization: Bearer {token}"
     assert ask(port, f"GET /healthz HTTP/1.1\nHost: localhost:{port}\n{line}")[0] == 200
-    assert ask(port, f"GET /healthz HTTP/1.1\nHost: localhost:{port}\n{line}\n{line}")[0] == 401
+    assert (
+        ask(port, f"GET /healthz HTTP/1.1\nHost: localhost:{port}\n{line}\n{line}")[0]
+        == 401
+    )
 
 
 def matrix():
-    """Forty pairs of Host and Origin with what the port says to them; `P` is the port, `Q` another."""
+    """Forty pairs of Host and Origin with what the port says to them; `P` is the port,
+    `Q` another.
+    """
     hosts = {
         "127.0.0.1:P": True,
         "localhost:P": True,
@@ -109,7 +135,11 @@ def matrix():
         "http://localhost:Q": False,
         "null": False,
     }
-    return [(host, origin, good and fine) for host, good in hosts.items() for origin, fine in origins.items()]
+    return [
+        (host, origin, good and fine)
+        for host, good in hosts.items()
+        for origin, fine in origins.items()
+    ]
 
 
 @pytest.mark.parametrize(("host", "origin", "passes"), matrix())
@@ -127,27 +157,43 @@ def test_host_and_origin_must_be_ours_exactly(fresh, host, origin, passes):
 
 
 @pytest.mark.parametrize(
-    ("site", "passes"), [("same-origin", 1), ("none", 1), ("same-site", 0), ("cross-site", 0), ("x", 0)]
+    ("site", "passes"),
+    [("same-origin", 1), ("none", 1), ("same-site", 0), ("cross-site", 0), ("x", 0)],
 )
 def test_requests_from_other_sites_are_refused(fresh, site, passes):
     _, _, port, token = fresh
-    lines = [f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token}", f"Sec-Fetch-Site: {site}"]
-    assert ask(port, "\n".join(["GET /healthz HTTP/1.1", *lines]))[0] == (200 if passes else 403)
+    lines = [
+        f"Host: 127.0.0.1:{port}",
+        f"Authorization: Bearer {token}",
+        f"Sec-Fetch-Site: {site}",
+    ]
+    assert ask(port, "\n".join(["GET /healthz HTTP/1.1", *lines]))[0] == (
+        200 if passes else 403
+    )
 
 
 def test_the_unix_socket_answers_no_browser_and_no_other_name(fresh):
     _, path, *_ = fresh
     assert ask(path, "GET /healthz HTTP/1.1\nHost: localhost")[0] == 200
-    assert ask(path, "GET /healthz HTTP/1.1\nHost: localhost\nOrigin: http://localhost")[0] == 403
+    assert (
+        ask(path, "GET /healthz HTTP/1.1\nHost: localhost\nOrigin: http://localhost")[0]
+        == 403
+    )
     assert ask(path, "GET /healthz HTTP/1.1\nHost: evil.example")[0] == 403
 
 
 def test_nothing_is_shared_with_other_origins(fresh):
     """No answer carries a CORS header, and a preflight is refused."""
     _, _, port, token = fresh
-    lines = [f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token}", f"Origin: http://127.0.0.1:{port}"]
+    lines = [
+        f"Host: 127.0.0.1:{port}",
+        f"Authorization: Bearer {token}",
+        f"Origin: http://127.0.0.1:{port}",
+    ]
     for method in ("GET", "OPTIONS"):
-        status, headers, _ = ask(port, "\n".join([f"{method} /healthz HTTP/1.1", *lines]))
+        status, headers, _ = ask(
+            port, "\n".join([f"{method} /healthz HTTP/1.1", *lines])
+        )
         assert (status == 200) is (method == "GET")
         assert not [name for name in headers if name.startswith("access-control")]
 
@@ -166,11 +212,15 @@ def test_nothing_is_shared_with_other_origins(fresh):
 def test_a_body_must_be_declared_as_json(fresh, kind, status):
     """What a web form can send without asking is refused."""
     _, path, *_ = fresh
-    assert post(path, "/v1/recall", {"query": "x"}, f"Content-Type: {kind}")[0] == status
+    assert (
+        post(path, "/v1/recall", {"query": "x"}, f"Content-Type: {kind}")[0] == status
+    )
 
 
 def test_a_body_that_is_too_large_is_refused_however_it_comes(tmp_path):
-    """By its announced length before it is read, in pieces as soon as they are too many."""
+    """By its announced length before it is read, in pieces as soon as they are too
+    many.
+    """
     vault = tmp_path / "v"
     settings = settings_in(tmp_path / "home", vault)
     most = settings.policy.serve.body_bytes
@@ -179,7 +229,11 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(tmp_path):
         assert ask(path, head + f"Content-Length: {most + 1}")[0] == 413
         chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
         assert (
-            ask(path, head + "Transfer-Encoding: chunked", chunk * (most // 0x100000) + b"1\r\n \r\n0\r\n\r\n")[0]
+            ask(
+                path,
+                head + "Transfer-Encoding: chunked",
+                chunk * (most // 0x100000) + b"1\r\n \r\n0\r\n\r\n",
+            )[0]
             == 413
         )
 
@@ -201,8 +255,13 @@ def test_arguments_are_checked_against_the_table(fresh):
 @pytest.mark.parametrize("days", ["-1", "0", "3651", "x", "9" * 5000, "²", "--1"])
 def test_a_number_in_a_query_is_refused_with_its_range(fresh, days):
     _, path, *_ = fresh
-    status, _, answer = ask(path, f"GET /v1/forecast?days={quote(days)} HTTP/1.1\nHost: engram")
-    assert (status, answer["error"]["what"]) == (400, "argument 'days' must be a whole number from 1 to 3650")
+    status, _, answer = ask(
+        path, f"GET /v1/forecast?days={quote(days)} HTTP/1.1\nHost: engram"
+    )
+    assert (status, answer["error"]["what"]) == (
+        400,
+        "argument 'days' must be a whole number from 1 to 3650",
+    )
 
 
 def test_the_document_tells_the_range_of_a_number():
@@ -225,7 +284,11 @@ def test_a_full_queue_says_when_to_come_back(fresh):
     answers, path, *_ = fresh
     answers.results["observe"] = BusyError("too many turns wait", retry_after=3)
     status, headers, answer = post(path, "/v1/turns", {"turns": []}, JSON)
-    assert (status, headers["retry-after"], answer["error"]["code"]) == (429, "3", "busy")
+    assert (status, headers["retry-after"], answer["error"]["code"]) == (
+        429,
+        "3",
+        "busy",
+    )
 
 
 def every_fault():
@@ -241,7 +304,14 @@ def test_a_fault_is_told_with_code_what_where_and_fix(fresh, kind):
     answers.results["stats"] = kind("it broke", where="there", fix="Mend it.")
     status, _, answer = ask(path, "GET /v1/stats HTTP/1.1\nHost: engram")
     assert status == kind.status
-    assert answer == {"error": {"code": kind.code, "what": "it broke", "where": "there", "fix": "Mend it."}}
+    assert answer == {
+        "error": {
+            "code": kind.code,
+            "what": "it broke",
+            "where": "there",
+            "fix": "Mend it.",
+        }
+    }
 
 
 def test_an_unexpected_fault_keeps_its_words_to_itself(fresh, caplog):
@@ -254,7 +324,10 @@ def test_an_unexpected_fault_keeps_its_words_to_itself(fresh, caplog):
     assert "ValueError" in caplog.text
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("DELETE", "/v1/recall", 405)])
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nowhere", 404), ("DELETE", "/v1/recall", 405)],
+)
 def test_what_is_not_there_is_told_in_json(fresh, method, path, status):
     found, _, answer = ask(fresh[1], f"{method} {path} HTTP/1.1\nHost: engram")
     assert found == status
@@ -272,7 +345,12 @@ def test_ready_is_told_apart_from_alive(fresh):
 
 def test_metrics_are_the_numbers_of_the_status(fresh):
     answers, path, *_ = fresh
-    answers.results["status"] = {"ready": True, "vault": "/x", "turns_total": 5, "daemon": {"uptime seconds": 1.5}}
+    answers.results["status"] = {
+        "ready": True,
+        "vault": "/x",
+        "turns_total": 5,
+        "daemon": {"uptime seconds": 1.5},
+    }
     status, headers, text = ask(path, "GET /metrics HTTP/1.1\nHost: engram")
     assert (status, headers["content-type"].partition(";")[0]) == (200, "text/plain")
     assert text.splitlines() == [
@@ -296,30 +374,48 @@ def test_every_metric_line_has_the_form_prometheus_reads():
         "list": [1],
     }
     for line in metric_lines(status):
-        assert re.fullmatch(r"# TYPE [a-z_:][a-z0-9_:]* (gauge|counter)|[a-z_:][a-z0-9_:]* -?[0-9.e+-]+", line), line
+        assert re.fullmatch(
+            r"# TYPE [a-z_:][a-z0-9_:]* (gauge|counter)|[a-z_:][a-z0-9_:]* -?[0-9.e+-]+",
+            line,
+        ), line
 
 
 def test_the_document_describes_every_operation():
-    """Each operation has its path, its arguments where they are read, and its success status."""
+    """Each operation has its path, its arguments where they are read, and its success
+    status.
+    """
     document = openapi()
     for operation in OPERATIONS:
         described = document["paths"][operation.path][operation.method.lower()]
         assert described["operationId"] == operation.name
         named = {parameter["name"] for parameter in described["parameters"]}
-        schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        assert named | set(schema.get("properties", {})) == {param.name for param in operation.params}
+        schema = (
+            described.get("requestBody", {})
+            .get("content", {})
+            .get("application/json", {})
+            .get("schema", {})
+        )
+        assert named | set(schema.get("properties", {})) == {
+            param.name for param in operation.params
+        }
         assert ("202" in described["responses"]) is (operation.name == "observe")
     assert document["security"] == [{"token": []}]
 
 
 def test_the_token_is_256_random_bits_in_a_file_of_mode_0600(tmp_path):
-    first, again = auth.token_of(tmp_path / "a" / "token"), auth.token_of(tmp_path / "a" / "token")
+    first, again = (
+        auth.token_of(tmp_path / "a" / "token"),
+        auth.token_of(tmp_path / "a" / "token"),
+    )
     assert first == again != auth.token_of(tmp_path / "b" / "token")
     assert len(bytes.fromhex(first)) == 32
     assert stat.S_IMODE((tmp_path / "a" / "token").stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize(("mode", "text"), [(0o640, "a" * 64), (0o604, "a" * 64), (0o600, ""), (0o600, "short")])
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [(0o640, "a" * 64), (0o604, "a" * 64), (0o600, ""), (0o600, "short")],
+)
 def test_a_token_file_that_others_can_read_or_guess_is_refused(tmp_path, mode, text):
     path = tmp_path / "token"
     path.write_text(text)
@@ -364,7 +460,9 @@ def test_another_user_is_not_answered_even_where_the_mode_lets_them_in(tmp_path)
 
 
 def _bytes_heard_as_nobody(folder):
-    """In a child process: how much the server says to another user; 255 if the door was not reached at all."""
+    """In a child process: how much the server says to another user; 255 if the door was
+    not reached at all.
+    """
     os.fchdir(folder)
     os.setuid(65534)
     line = socket.socket(socket.AF_UNIX)
@@ -380,6 +478,8 @@ def _bytes_heard_as_nobody(folder):
 def test_not_found_is_told_for_what_the_operation_does_not_find(fresh):
     answers, path, *_ = fresh
     answers.results["show"] = NotFoundError("there is no memory '../../etc/passwd'")
-    status, *_ = ask(path, "GET /v1/memories/..%2F..%2Fetc%2Fpasswd HTTP/1.1\nHost: engram")
+    status, *_ = ask(
+        path, "GET /v1/memories/..%2F..%2Fetc%2Fpasswd HTTP/1.1\nHost: engram"
+    )
     assert status == 404
     assert answers.calls == [("show", {"id": "../../etc/passwd"})]

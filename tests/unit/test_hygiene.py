@@ -1,4 +1,6 @@
-"""The passes that need no model, each on a view of its own: what they change and what they leave alone."""
+"""The passes that need no model, each on a view of its own: what they change and what
+they leave alone.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import pytest
 from engram.core import graph
 from engram.core.policy import Policy
 from engram.core.records import Edge, Edit, Fact, Move, Usage
-from engram.maintenance.passes import EdgeUpdate, FileWrite, MemoryState, PassView, VaultReader, lifecycle
+from engram.maintenance.passes import (
+    EdgeUpdate,
+    FileWrite,
+    MemoryState,
+    PassView,
+    VaultReader,
+    lifecycle,
+)
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -24,7 +33,12 @@ FADED = Fact(
 
 
 def view_of(*living, **more):
-    memories = {one.fact.id: one for one in (MemoryState(one) if isinstance(one, Fact) else one for one in living)}
+    memories = {
+        one.fact.id: one
+        for one in (
+            MemoryState(one) if isinstance(one, Fact) else one for one in living
+        )
+    }
     return PassView(POLICY, UTC, memories, **more)
 
 
@@ -33,7 +47,9 @@ def files(**held):
 
     class Files(VaultReader):
         def read(self, path):
-            return held.get(path.rpartition("/")[2].partition(".")[0].replace("-", "_"), b"")
+            return held.get(
+                path.rpartition("/")[2].partition(".")[0].replace("-", "_"), b""
+            )
 
     return Files()
 
@@ -41,7 +57,10 @@ def files(**held):
 # row: C24
 def test_the_stage_of_a_memory_follows_its_use():
     """Nothing of it is written anywhere."""
-    new, used = (MemoryState(replace(FADED, id=name, created=NOW, path=f"{name}.md")) for name in "AB")
+    new, used = (
+        MemoryState(replace(FADED, id=name, created=NOW, path=f"{name}.md"))
+        for name in "AB"
+    )
     used = replace(used, usage=Usage(access=1, last_access=NOW))
     view = view_of(new, used)
     assert [view.stage(one, NOW) for one in (new, used)] == ["candidate", "active"]
@@ -49,7 +68,11 @@ def test_the_stage_of_a_memory_follows_its_use():
 
 # row: X27
 def test_what_comes_from_outside_is_never_core():
-    used = MemoryState(replace(FADED, created=NOW), Usage(access=12, last_access=NOW), barred="it is an import's")
+    used = MemoryState(
+        replace(FADED, created=NOW),
+        Usage(access=12, last_access=NOW),
+        barred="it is an import's",
+    )
     assert view_of(used).stage(used, NOW) == "active"
 
 
@@ -77,7 +100,11 @@ def test_a_settled_commitment_goes_to_the_trash_after_ninety_days():
     settled = replace(FADED, category="commitment", tags=("fulfilled",), kind="note")
     open_one = replace(settled, id="G", tags=(), path="facts/g.md")
     (step,) = lifecycle.expire(view_of(settled, open_one), NOW)
-    assert (step.path, step.to, dict(step.keys)) == (settled.path, ".trash/2026-11-20/fact-anna-saw.md", {})
+    assert (step.path, step.to, dict(step.keys)) == (
+        settled.path,
+        ".trash/2026-11-20/fact-anna-saw.md",
+        {},
+    )
 
 
 # row: C17
@@ -97,10 +124,19 @@ def test_an_unconfirmed_speculation_goes_to_the_trash(usage, folder):
 def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
     """An end that the person gave, as a date, stays one."""
     fact = replace(FADED, confidence=0.3, expires=NOW - 150 * DAY)
-    (step,) = lifecycle.expire(view_of(MemoryState(fact, kept="a person edited it")), NOW)
-    assert step == Edit(fact.path, fact.sha, {"expires": None}, "a person edited it: its guessed end counts no more")
+    (step,) = lifecycle.expire(
+        view_of(MemoryState(fact, kept="a person edited it")), NOW
+    )
+    assert step == Edit(
+        fact.path,
+        fact.sha,
+        {"expires": None},
+        "a person edited it: its guessed end counts no more",
+    )
     theirs = replace(fact, expires=NOW - 150 * DAY - timedelta(hours=3))
-    (move,) = lifecycle.expire(view_of(MemoryState(theirs, kept="a person edited it")), NOW)
+    (move,) = lifecycle.expire(
+        view_of(MemoryState(theirs, kept="a person edited it")), NOW
+    )
     assert move.to == "archive/2026-11-20/fact-anna-saw.md"
 
 
@@ -117,7 +153,10 @@ def test_what_is_over_is_archived_unless_it_is_pinned():
 def test_what_is_old_unimportant_unused_and_faded_is_archived_under_its_name():
     (step,) = lifecycle.archive(view_of(FADED), NOW)
     assert isinstance(step, Move)
-    assert (step.to, step.why) == ("archive/2026-11-20/fact-anna-saw.md", "a moment, old, unimportant, unused, faded")
+    assert (step.to, step.why) == (
+        "archive/2026-11-20/fact-anna-saw.md",
+        "a moment, old, unimportant, unused, faded",
+    )
 
 
 # row: C18
@@ -152,16 +191,33 @@ def test_what_nobody_can_rely_on_is_pruned_into_the_archive():
     fact = replace(FADED, confidence=0.6, created=NOW - 108 * DAY, importance=0.5)
     (step,) = lifecycle.pruning(0.05)(view_of(fact), NOW)
     assert step.keys == {"status": "pruned", "end_reason": "confidence below 0.05"}
-    assert lifecycle.pruning(0.05)(view_of(replace(fact, created=NOW - 107 * DAY)), NOW) == []
+    assert (
+        lifecycle.pruning(0.05)(view_of(replace(fact, created=NOW - 107 * DAY)), NOW)
+        == []
+    )
 
 
 # row: B3
 def test_an_archived_memory_that_is_recalled_is_active_again():
     """In the folder of its own day, under its own name."""
-    away = replace(FADED, status="archived", end_reason="old", path="archive/2026-11-18/fact-anna-saw.md")
-    since = Usage(access=1, last_access=NOW, evidence_at=NOW - 9 * DAY, salience=0.6, salience_at=NOW)
+    away = replace(
+        FADED,
+        status="archived",
+        end_reason="old",
+        path="archive/2026-11-18/fact-anna-saw.md",
+    )
+    since = Usage(
+        access=1,
+        last_access=NOW,
+        evidence_at=NOW - 9 * DAY,
+        salience=0.6,
+        salience_at=NOW,
+    )
     (step,) = lifecycle.revive(view_of(MemoryState(away, since)), NOW)
-    assert (step.to, step.keys["status"]) == ("facts/2026-05-04/fact-anna-saw.md", "active")
+    assert (step.to, step.keys["status"]) == (
+        "facts/2026-05-04/fact-anna-saw.md",
+        "active",
+    )
     before = replace(since, last_access=NOW - 5 * DAY)
     assert lifecycle.revive(view_of(MemoryState(away, before)), NOW) == []
 
@@ -169,18 +225,41 @@ def test_an_archived_memory_that_is_recalled_is_active_again():
 # row: B3
 def test_what_a_person_put_away_does_not_come_back_by_itself():
     away = replace(FADED, status="archived", path="archive/2026-11-18/fact-anna-saw.md")
-    assert lifecycle.revive(view_of(MemoryState(away, Usage(access=1, last_access=NOW))), NOW) == []
+    assert (
+        lifecycle.revive(
+            view_of(MemoryState(away, Usage(access=1, last_access=NOW))), NOW
+        )
+        == []
+    )
 
 
 # row: C20
 def test_topics_are_the_words_that_tell_most():
-    """`count · ln(N / memories with it)`: a word that is in every memory tells nothing, nor does a stop word."""
-    texts = ("Anna and the violin, violin, violin", "Anna in Porto", "Anna likes oat milk")
-    view = view_of(*(replace(FADED, id=str(n), text=text) for n, text in enumerate(texts)))
+    """`count · ln(N / memories with it)`: a word that is in every memory tells nothing,
+    nor does a stop word.
+    """
+    texts = (
+        "Anna and the violin, violin, violin",
+        "Anna in Porto",
+        "Anna likes oat milk",
+    )
+    view = view_of(
+        *(replace(FADED, id=str(n), text=text) for n, text in enumerate(texts))
+    )
     (mark,) = lifecycle.topics(view, NOW)
     listed = json.loads(mark.content)
-    assert listed["topics"][0] == {"term": "violin", "score": round(3 * math.log(3), 4), "count": 3}
-    assert {row["term"] for row in listed["topics"]} == {"violin", "porto", "likes", "oat", "milk"}
+    assert listed["topics"][0] == {
+        "term": "violin",
+        "score": round(3 * math.log(3), 4),
+        "count": 3,
+    }
+    assert {row["term"] for row in listed["topics"]} == {
+        "violin",
+        "porto",
+        "likes",
+        "oat",
+        "milk",
+    }
     assert listed["updatedAt"] == "2026-11-20T20:00:00+00:00"
     assert lifecycle.topics(view.after([mark]), NOW + DAY) == []
 
@@ -188,39 +267,59 @@ def test_topics_are_the_words_that_tell_most():
 # row: C20
 # row: X13
 def test_scripts_without_blanks_have_topics_too():
-    """Where two signs are a word, three are not asked for; archived memories are not counted."""
+    """Where two signs are a word, three are not asked for; archived memories are not
+    counted.
+    """
     gone = replace(FADED, id="C", text="harbour", status="archived")
-    view = view_of(replace(FADED, id="A", text="茶道"), replace(FADED, id="B", text="Ja, Porto"), gone)
+    view = view_of(
+        replace(FADED, id="A", text="茶道"),
+        replace(FADED, id="B", text="Ja, Porto"),
+        gone,
+    )
     (mark,) = lifecycle.topics(view, NOW)
-    assert {row["term"] for row in json.loads(mark.content)["topics"]} == {"茶道", "porto"}
+    assert {row["term"] for row in json.loads(mark.content)["topics"]} == {
+        "茶道",
+        "porto",
+    }
 
 
 # row: C20
 def test_there_are_at_most_fifty_topics():
-    facts = [replace(FADED, id=str(n), text=f"word{n:03} other{n:03}") for n in range(40)]
+    facts = [
+        replace(FADED, id=str(n), text=f"word{n:03} other{n:03}") for n in range(40)
+    ]
     (mark,) = lifecycle.topics(view_of(*facts), NOW)
     assert len(json.loads(mark.content)["topics"]) == 50
 
 
 # row: C34
-@pytest.mark.parametrize(("days", "worth", "anchor"), [(91, 0.9, 1), (200, 0.8, 20), (1000, 0.1, 10)])
+@pytest.mark.parametrize(
+    ("days", "worth", "anchor"), [(91, 0.9, 1), (200, 0.8, 20), (1000, 0.1, 10)]
+)
 def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anchor):
     """The anchor advances by exactly the windows that were charged."""
     edge = Edge("A", "B", "similar", reinforced=NOW - days * DAY)
     view = view_of(edges=[edge, replace(edge, target="C", reinforced=NOW)])
     (faded,) = lifecycle.edges(view, NOW)
     assert isinstance(faded, EdgeUpdate)
-    assert (faded.edge.confidence, faded.edge.reinforced) == (pytest.approx(worth), NOW - anchor * DAY)
+    assert (faded.edge.confidence, faded.edge.reinforced) == (
+        pytest.approx(worth),
+        NOW - anchor * DAY,
+    )
     for later in range(0, 2000, 7):
         then = NOW + later * DAY
-        was, now = (graph.effective(one, then, POLICY.links) for one in (edge, faded.edge))
+        was, now = (
+            graph.effective(one, then, POLICY.links) for one in (edge, faded.edge)
+        )
         assert now == pytest.approx(was, abs=1e-9)
     assert lifecycle.edges(view.after([faded]), NOW) == []
 
 
 # row: D9
 def test_logs_forget_after_ninety_days_what_carries_no_promise():
-    """A person's word stays, and where a memory that is still there comes from; what cannot be read stays as it is."""
+    """A person's word stays, and where a memory that is still there comes from; what
+    cannot be read stays as it is.
+    """
     old, new = (NOW - 91 * DAY).isoformat(), (NOW - 89 * DAY).isoformat()
     rows = [
         {"at": old, "action": "skip", "memory": "X"},
@@ -235,39 +334,60 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     ]
     lines = [json.dumps(row).encode() + b"\n" for row in rows]
     raw = b"".join([*lines, b"torn {\n", "a line\u2028break\n".encode()])
-    view = view_of(FADED, logs=("state/memory-actions.jsonl", "state/runs.jsonl"), look=files(memory_actions=raw))
+    view = view_of(
+        FADED,
+        logs=("state/memory-actions.jsonl", "state/runs.jsonl"),
+        look=files(memory_actions=raw),
+    )
     (mark,) = lifecycle.logs(view, NOW)
     assert mark == FileWrite(
-        "state/memory-actions.jsonl", raw[len(lines[0]) + len(lines[1]) :], "2 rows older than 90 days"
+        "state/memory-actions.jsonl",
+        raw[len(lines[0]) + len(lines[1]) :],
+        "2 rows older than 90 days",
     )
     assert lifecycle.logs(view.after([mark]), NOW) == []
 
 
 # row: D9
 def test_a_log_is_not_written_anew_for_a_few_rows():
-    """Else each night would remove what a night of 90 days before wrote of itself, for ever."""
+    """Else each night would remove what a night of 90 days before wrote of itself, for
+    ever.
+    """
     times = [NOW - 91 * DAY, *(NOW - day * DAY for day in range(10))]
-    raw = b"".join(json.dumps({"at": at.isoformat(), "action": "skip"}).encode() + b"\n" for at in times)
-    view = view_of(FADED, logs=("state/memory-actions.jsonl",), look=files(memory_actions=raw))
+    raw = b"".join(
+        json.dumps({"at": at.isoformat(), "action": "skip"}).encode() + b"\n"
+        for at in times
+    )
+    view = view_of(
+        FADED, logs=("state/memory-actions.jsonl",), look=files(memory_actions=raw)
+    )
     assert lifecycle.logs(view, NOW) == []
     assert len(lifecycle.logs(view, NOW + 85 * DAY)) == 1
 
 
 def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_changed():
-    """A file that is planned changes nothing about memories; a memory that is put away does."""
+    """A file that is planned changes nothing about memories; a memory that is put away
+    does.
+    """
     view, asked = view_of(FADED), []
 
     def count(seen):
         return seen.once("count", lambda: asked.append(1) or len(asked), seen.memories)
 
-    assert [count(view), count(view), count(view.after([FileWrite("state/x.json", b"{}", "new")]))] == [1, 1, 1]
+    assert [
+        count(view),
+        count(view),
+        count(view.after([FileWrite("state/x.json", b"{}", "new")])),
+    ] == [1, 1, 1]
     later = view.after(lifecycle.archive(view, NOW))
     assert [count(later), count(later)] == [2, 2]
     assert [len(one.active()) for one in (view, later, view)] == [1, 0, 1]
 
 
 def test_passes_see_what_those_before_them_plan():
-    """A memory that is archived is not pruned as well; a file that is planned away is not there any more."""
+    """A memory that is archived is not pruned as well; a file that is planned away is
+    not there any more.
+    """
     gone, prune = FileWrite("state/a.json", None, "old"), lifecycle.pruning(0.05)
     view = view_of(replace(FADED, confidence=0.1), look=files(a=b"a", b=b"x"))
     (step,) = lifecycle.archive(view, NOW)
@@ -275,4 +395,8 @@ def test_passes_see_what_those_before_them_plan():
     assert prune(view, NOW) != []
     assert prune(after, NOW) == []
     assert after.memories["F"].fact.path == step.to
-    assert (view.read(gone.path), after.read(gone.path), after.read("b")) == (b"a", b"", b"x")
+    assert (view.read(gone.path), after.read(gone.path), after.read("b")) == (
+        b"a",
+        b"",
+        b"x",
+    )

@@ -15,7 +15,9 @@ from engram.errors import BadRequestError, NotFoundError
 from engram.ingest.importers import KINDS, read_export
 
 BERLIN = ZoneInfo("Europe/Berlin")
-LOCOMO = Path(__file__).parents[2].parent / "shared" / "bench" / "data" / "locomo-dev.json"
+LOCOMO = (
+    Path(__file__).parents[2].parent / "shared" / "bench" / "data" / "locomo-dev.json"
+)
 
 
 def read(path, kind="auto"):
@@ -23,7 +25,10 @@ def read(path, kind="auto"):
 
 
 def lines(path, *rows):
-    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+    path.write_text(
+        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -52,14 +57,23 @@ def chatgpt():
         message("a1", "u1", "assistant", "How is Bonn?", at=None),
         message("t1", "a1", "assistant", "search()", recipient="browser"),
         message("t2", "t1", "tool", "a page"),
-        message("h1", "t2", "user", "about me", metadata={"is_visually_hidden_from_conversation": True}),
+        message(
+            "h1",
+            "t2",
+            "user",
+            "about me",
+            metadata={"is_visually_hidden_from_conversation": True},
+        ),
         message(
             "u2",
             "h1",
             "user",
             "",
             at=1700000100,
-            content={"content_type": "multimodal_text", "parts": [{"asset_pointer": "x"}, "Look at this"]},
+            content={
+                "content_type": "multimodal_text",
+                "parts": [{"asset_pointer": "x"}, "Look at this"],
+            },
         ),
     ]
     return {
@@ -77,8 +91,18 @@ def claude():
         "name": "Tea",
         "created_at": "2025-03-01T10:00:00.000000Z",
         "chat_messages": [
-            {"uuid": "1", "sender": "human", "text": "old form", "created_at": "2025-03-01T10:00:01Z"},
-            {"uuid": "2", "sender": "assistant", "text": "x", "content": [{"type": "text", "text": "new form"}]},
+            {
+                "uuid": "1",
+                "sender": "human",
+                "text": "old form",
+                "created_at": "2025-03-01T10:00:01Z",
+            },
+            {
+                "uuid": "2",
+                "sender": "assistant",
+                "text": "x",
+                "content": [{"type": "text", "text": "new form"}],
+            },
             {"uuid": "3", "sender": "human", "text": "", "content": []},
         ],
     }
@@ -100,11 +124,24 @@ def test_json_lines_take_many_names_for_the_same_things(tmp_path):
         },
         "",
         {"text": "hi", "role": "assistant", "occurred_at": "2023-11-15T08:00"},
-        {"content": [{"type": "text", "text": "two"}, {"type": "text", "text": "blocks"}], "time": "1700000000123"},
+        {
+            "content": [
+                {"type": "text", "text": "two"},
+                {"type": "text", "text": "blocks"},
+            ],
+            "time": "1700000000123",
+        },
     )
     first, second, third = read(path)
     assert first == Turn(
-        "7", "s1", "user", "hello", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC), "Anna", "kim", "import"
+        "7",
+        "s1",
+        "user",
+        "hello",
+        datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+        "Anna",
+        "kim",
+        "import",
     )
     assert (second.session, second.role, second.occurred_at) == (
         "talk",
@@ -159,7 +196,12 @@ def test_bytes_that_are_no_utf8_are_a_problem(tmp_path):
 # row: X28
 def test_a_line_without_time_has_the_time_before_it(tmp_path):
     """The first one has the file's."""
-    path = lines(tmp_path / "talk.jsonl", {"text": "a"}, {"text": "b", "time": "2024-05-01T10:00Z"}, {"text": "c"})
+    path = lines(
+        tmp_path / "talk.jsonl",
+        {"text": "a"},
+        {"text": "b", "time": "2024-05-01T10:00Z"},
+        {"text": "c"},
+    )
     os.utime(path, (1.6e9, 1.6e9))
     times = [turn.occurred_at for turn in read(path)]
     assert times[0] == datetime.fromtimestamp(1.6e9, UTC)
@@ -176,7 +218,9 @@ def test_ids_are_stable_and_distinct(tmp_path):
         {"text": "tea", "role": "user"},
     ]
     once = [turn.id for turn in read(lines(tmp_path / "talk.jsonl", *rows))]
-    again = [turn.id for turn in read(lines(tmp_path / "talk.jsonl", {"text": "new"}, *rows))]
+    again = [
+        turn.id for turn in read(lines(tmp_path / "talk.jsonl", {"text": "new"}, *rows))
+    ]
     assert len(set(once)) == 4
     assert again[1:] == once
 
@@ -199,7 +243,9 @@ def test_json_lines_are_not_held_whole(tmp_path):
 # row: X28
 @pytest.mark.parametrize("form", ["file", "zip", "folder", "single"])
 def test_chatgpt_follows_the_branch_that_was_kept(tmp_path, form):
-    """Only what the person and the model said to each other, from the root to the current node."""
+    """Only what the person and the model said to each other, from the root to the
+    current node.
+    """
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps(chatgpt() if form == "single" else [chatgpt()]))
     if form == "zip":
@@ -214,7 +260,11 @@ def test_chatgpt_follows_the_branch_that_was_kept(tmp_path, form):
         ("m-u2", "user", "Look at this"),
     ]
     assert {(t.session, t.origin) for t in turns} == {("c-1", "import")}
-    assert [t.occurred_at.timestamp() for t in turns] == [1700000000.5, 1700000000.5, 1700000100]
+    assert [t.occurred_at.timestamp() for t in turns] == [
+        1700000000.5,
+        1700000000.5,
+        1700000100,
+    ]
 
 
 # row: X28
@@ -237,9 +287,18 @@ def test_claude_messages_keep_their_order_and_ids(tmp_path):
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([claude()], indent=1))
     first, second = read(path)
-    assert (first.id, first.role, first.text, first.session) == ("1", "user", "old form", "c-2")
+    assert (first.id, first.role, first.text, first.session) == (
+        "1",
+        "user",
+        "old form",
+        "c-2",
+    )
     assert (second.id, second.role, second.text) == ("2", "assistant", "new form")
-    assert second.occurred_at == first.occurred_at == datetime(2025, 3, 1, 10, 0, 1, tzinfo=UTC)
+    assert (
+        second.occurred_at
+        == first.occurred_at
+        == datetime(2025, 3, 1, 10, 0, 1, tzinfo=UTC)
+    )
 
 
 # row: X28
@@ -247,24 +306,60 @@ def test_claude_messages_keep_their_order_and_ids(tmp_path):
     "broken",
     [
         {"mapping": None, "conversation_id": "x", "create_time": 1},
-        {"mapping": {"a": 5}, "current_node": "a", "conversation_id": "x", "create_time": 1},
-        {"mapping": {"a": {"message": {"author": 3, "content": []}}}, "id": "x", "create_time": 1},
+        {
+            "mapping": {"a": 5},
+            "current_node": "a",
+            "conversation_id": "x",
+            "create_time": 1,
+        },
+        {
+            "mapping": {"a": {"message": {"author": 3, "content": []}}},
+            "id": "x",
+            "create_time": 1,
+        },
         {"mapping": {}, "create_time": []},
         {"chat_messages": {"a": 1}, "uuid": "x", "created_at": "2024-01-01"},
-        {"chat_messages": [5, {"text": 4, "content": [None, 3]}], "uuid": "x", "created_at": "2024-01-01"},
+        {
+            "chat_messages": [5, {"text": 4, "content": [None, 3]}],
+            "uuid": "x",
+            "created_at": "2024-01-01",
+        },
         {"chat_messages": [], "uuid": None},
-        {"sample_id": "a", "conversation": {"session_1": [{"text": 1}], "session_1_date_time": "soon"}},
-        {"sample_id": "a", "conversation": {"session_1": 4, "session_1_date_time": "99:99 pm on 31 Feb, 2023"}},
+        {
+            "sample_id": "a",
+            "conversation": {"session_1": [{"text": 1}], "session_1_date_time": "soon"},
+        },
+        {
+            "sample_id": "a",
+            "conversation": {
+                "session_1": 4,
+                "session_1_date_time": "99:99 pm on 31 Feb, 2023",
+            },
+        },
     ],
 )
 def test_wrong_types_never_break_the_import(tmp_path, broken):
-    """A conversation of another shape gives nothing or a problem, and the next one is read."""
-    kind = "chatgpt" if "mapping" in broken else "claude" if "chat_messages" in broken else "locomo"
-    good = {"chatgpt": chatgpt(), "claude": claude(), "locomo": {"sample_id": "b", "conversation": talk()}}[kind]
+    """A conversation of another shape gives nothing or a problem, and the next one is
+    read.
+    """
+    kind = (
+        "chatgpt"
+        if "mapping" in broken
+        else "claude"
+        if "chat_messages" in broken
+        else "locomo"
+    )
+    good = {
+        "chatgpt": chatgpt(),
+        "claude": claude(),
+        "locomo": {"sample_id": "b", "conversation": talk()},
+    }[kind]
     path = tmp_path / "c.json"
     path.write_text(json.dumps([broken, 7, good]))
     found = read(path)
-    assert any(isinstance(item, Problem) and item.code == "not-an-object" for item in found)
+    assert any(
+        isinstance(item, Problem) and item.code == "not-an-object" for item in found
+    )
     assert isinstance(found[-1], Turn)
 
 
@@ -274,7 +369,12 @@ def talk():
         "speaker_b": "Bo",
         "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
-            {"speaker": "Ann", "dia_id": "D1:1", "text": " Look! ", "blip_caption": "a cat"},
+            {
+                "speaker": "Ann",
+                "dia_id": "D1:1",
+                "text": " Look! ",
+                "blip_caption": "a cat",
+            },
             {"speaker": "Bo", "dia_id": "D1:2", "text": "Nice"},
         ],
         "session_2_date_time": "12:05 am on 1 January, 2024",
@@ -284,15 +384,24 @@ def talk():
 
 # row: X28
 def test_locomo_sessions_speakers_pictures_and_dates(tmp_path):
-    """The first speaker is the user; a caption is part of the text; noon and midnight are right."""
+    """The first speaker is the user; a caption is part of the text; noon and midnight
+    are right.
+    """
     path = tmp_path / "l.json"
-    path.write_text(json.dumps([{"sample_id": "conv-1", "conversation": talk(), "qa": []}]))
+    path.write_text(
+        json.dumps([{"sample_id": "conv-1", "conversation": talk(), "qa": []}])
+    )
     one, two, three = read(path)
     when = datetime(2023, 5, 8, 13, 56, tzinfo=BERLIN)
     text = "Look! [shares a picture: a cat]"
-    assert one == Turn("conv-1/D1:1", "conv-1-session_1", "user", text, when, "Ann", None, "import")
+    assert one == Turn(
+        "conv-1/D1:1", "conv-1-session_1", "user", text, when, "Ann", None, "import"
+    )
     assert (two.role, two.speaker) == ("assistant", "Bo")
-    assert (three.session, three.occurred_at) == ("conv-1-session_2", datetime(2024, 1, 1, 0, 5, tzinfo=BERLIN))
+    assert (three.session, three.occurred_at) == (
+        "conv-1-session_2",
+        datetime(2024, 1, 1, 0, 5, tzinfo=BERLIN),
+    )
 
 
 # row: X28
@@ -300,7 +409,7 @@ def test_the_locomo_file_is_read_whole():
     """Four conversations, 2,080 turns, all of them distinct."""
     if not LOCOMO.exists():
         reason = f"{LOCOMO.name} is not beside this checkout"
-        print(f"skipped: {reason}")  # noqa: T201 - the reason is to be seen
+        print(f"skipped: {reason}")  # noqa: T201
         pytest.skip(reason)
     turns = read(LOCOMO)
     assert len(turns) == len({(turn.session, turn.id) for turn in turns}) == 2080
@@ -309,7 +418,9 @@ def test_the_locomo_file_is_read_whole():
 
 # row: X28
 def test_markdown_blocks_are_turns(tmp_path):
-    """A file is a conversation, a block a turn; headings go with what follows, fences stay whole."""
+    """A file is a conversation, a block a turn; headings go with what follows, fences
+    stay whole.
+    """
     folder = tmp_path / "notes"
     (folder / "trips").mkdir(parents=True)
     (folder / ".obsidian").mkdir()
@@ -318,7 +429,8 @@ def test_markdown_blocks_are_turns(tmp_path):
         "# Rome\n\nWe ate well.\n\n```\na\n\nb\n```\n\nWe ate well.\n\n## End\n"
     )
     (folder / "a.md").write_text(
-        "---\ntitle: x\ncreated: '2023-02-03T04:05'\n---\n- one\n- two\n", encoding="utf-8-sig"
+        "---\ntitle: x\ncreated: '2023-02-03T04:05'\n---\n- one\n- two\n",
+        encoding="utf-8-sig",
     )
     (folder / "b.md").write_text("plain")
     os.utime(folder / "b.md", (1.6e9, 1.6e9))
@@ -358,7 +470,10 @@ def test_one_markdown_file_can_be_read(tmp_path):
     """Its name is the conversation; a file that is no UTF-8 is a problem."""
     path = tmp_path / "diary.md"
     path.write_text("tea\n\ncake")
-    assert [(t.session, t.text) for t in read(path)] == [("diary", "tea"), ("diary", "cake")]
+    assert [(t.session, t.text) for t in read(path)] == [
+        ("diary", "tea"),
+        ("diary", "cake"),
+    ]
     path.write_bytes(b"\xff\xfe")
     (problem,) = read(path)
     assert problem.code == "unreadable"
@@ -410,12 +525,16 @@ def test_an_export_that_breaks_off_gives_what_is_whole(tmp_path):
 
 # row: X28
 def test_large_exports_are_read_one_conversation_at_a_time(tmp_path):
-    """A conversation longer than the reading step is put together, and memory stays at a few of them."""
+    """A conversation longer than the reading step is put together, and memory stays at
+    a few of them.
+    """
     path = tmp_path / "c.json"
     with path.open("w") as file:
         for n in range(60):
             one = claude() | {"uuid": f"c-{n}"}
-            one["chat_messages"][0]["text"] = "x" * (400_000 if n % 20 == 0 else 100_000)
+            one["chat_messages"][0]["text"] = "x" * (
+                400_000 if n % 20 == 0 else 100_000
+            )
             file.write(("[" if n == 0 else ",\n") + json.dumps(one))
         file.write("]")
     tracemalloc.start()
@@ -437,7 +556,15 @@ def test_a_folder_is_read_from_where_one_stands(tmp_path, monkeypatch):
 @pytest.mark.parametrize("indent", [None, 1])
 def test_turns_may_stand_as_whole_json(tmp_path, indent):
     """A list of objects, or one object over several lines, says what a line each says."""
-    rows = [{"id": str(n), "role": "user", "text": f"turn {n}", "occurred_at": "2026-03-04T10:00"} for n in range(3)]
+    rows = [
+        {
+            "id": str(n),
+            "role": "user",
+            "text": f"turn {n}",
+            "occurred_at": "2026-03-04T10:00",
+        }
+        for n in range(3)
+    ]
     by_line = read(lines(tmp_path / "turns.json", *rows))
     (tmp_path / "turns.json").write_text(json.dumps([*rows, 7], indent=indent))
     *turns, problem = read(tmp_path / "turns.json")
@@ -449,5 +576,7 @@ def test_turns_may_stand_as_whole_json(tmp_path, indent):
 
 def test_a_file_that_is_no_text_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "photo").write_bytes(bytes(range(256)))
-    with pytest.raises(BadRequestError, match="it holds no whole JSON, line 1 is broken or breaks off"):
+    with pytest.raises(
+        BadRequestError, match="it holds no whole JSON, line 1 is broken or breaks off"
+    ):
         read(tmp_path / "photo")

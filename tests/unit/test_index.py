@@ -11,7 +11,11 @@ from engram.core import ranking
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
 
-WORDS = ("The tide is high in Porto.", "Anna owns a lighthouse.", "Porto has a new lighthouse keeper.")
+WORDS = (
+    "The tide is high in Porto.",
+    "Anna owns a lighthouse.",
+    "Porto has a new lighthouse keeper.",
+)
 QUESTIONS = ("tide", "Porto", "lighthouse keeper", "Who is Anna?")
 
 
@@ -21,12 +25,16 @@ def told(memory):
     for words in WORDS:
         memory.call("remember", {"text": words})
     memory.on_turns = lambda: None
-    memory.call("observe", {"turns": [{"id": "w", "text": "The waiting tide of Porto."}]})
+    memory.call(
+        "observe", {"turns": [{"id": "w", "text": "The waiting tide of Porto."}]}
+    )
     return memory
 
 
 def answers(memory):
-    return [memory.call("recall", {"query": question})["hits"] for question in QUESTIONS]
+    return [
+        memory.call("recall", {"query": question})["hits"] for question in QUESTIONS
+    ]
 
 
 def settled(memory):
@@ -39,7 +47,10 @@ def settled(memory):
 def scores(index, clock):
     """Keys and scores of every unit, straight from the index."""
     where = SearchFilter(("fact", "turn", "note"), ("active",), "", None)
-    found = (index.search(ranking.ask(question, clock()), where, 50) for question in QUESTIONS)
+    found = (
+        index.search(ranking.ask(question, clock()), where, 50)
+        for question in QUESTIONS
+    )
     return [[(one.key, round(one.score, 9)) for one in each.hits] for each in found]
 
 
@@ -65,7 +76,9 @@ def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
     told.call("forget", {"id": kept["id"]})
     expected = scores(told.index, clock)
     crashed = Index(settings)
-    waiting = told.index.unit(next(key for each in expected for key, _ in each if key in told.index._pending))
+    waiting = told.index.unit(
+        next(key for each in expected for key, _ in each if key in told.index._pending)
+    )
     crashed.add_turns([waiting])
     assert scores(crashed, clock) == expected
     crashed.catalog.close()
@@ -87,7 +100,9 @@ def test_a_lost_part_of_the_cache_is_made_again(told, opened, settings, damage):
 
 
 # row: X20
-def test_a_snapshot_of_another_catalogue_is_not_believed(told, opened, settings, tmp_path):
+def test_a_snapshot_of_another_catalogue_is_not_believed(
+    told, opened, settings, tmp_path
+):
     """A mark from elsewhere names another generation."""
     told.index.save()
     shutil.copytree(settings.cache, tmp_path / "older")
@@ -99,7 +114,9 @@ def test_a_snapshot_of_another_catalogue_is_not_believed(told, opened, settings,
         if "catalogue" not in path.name:
             target = settings.cache / path.name
             shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
-            shutil.copytree(path, target) if path.is_dir() else shutil.copy(path, target)
+            shutil.copytree(path, target) if path.is_dir() else shutil.copy(
+                path, target
+            )
     assert answers(opened()) == before
 
 
@@ -107,13 +124,21 @@ def test_a_snapshot_of_another_catalogue_is_not_believed(told, opened, settings,
 def test_a_turn_counts_once_while_it_waits_and_when_it_is_filed(told):
     """It moves from the journal to its file without being lost or doubled."""
     before = told.index.counts()
-    (hit,) = [hit for hit in told.call("recall", {"query": "waiting tide"})["hits"] if "waiting" in hit["text"]]
+    (hit,) = [
+        hit
+        for hit in told.call("recall", {"query": "waiting tide"})["hits"]
+        if "waiting" in hit["text"]
+    ]
     told.queue.hurry()
     told.due(told.clock())
     after = told.index.counts()
     assert (before["waiting"], after["waiting"]) == (1, 0)
     assert after["turns"] == before["turns"] + 1
-    found = [one for one in told.call("recall", {"query": "waiting tide"})["hits"] if "waiting" in one["text"]]
+    found = [
+        one
+        for one in told.call("recall", {"query": "waiting tide"})["hits"]
+        if "waiting" in one["text"]
+    ]
     assert [(one["key"], one["score"]) for one in found] == [(hit["key"], hit["score"])]
 
 
@@ -126,7 +151,10 @@ def test_a_twin_is_active_and_may_be_recalled(told, clock):
     twin = told.index.active_twin(digest, None, clock())
     assert told.index.fact(twin).text == WORDS[0]
     kept = told.call("remember", {"text": "Gone tomorrow.", "expires": "2026-11-21"})
-    assert told.index.active_twin(content_hash("Gone tomorrow."), None, clock()) == kept["id"]
+    assert (
+        told.index.active_twin(content_hash("Gone tomorrow."), None, clock())
+        == kept["id"]
+    )
     clock.advance(days=2)
     assert told.index.active_twin(content_hash("Gone tomorrow."), None, clock()) is None
     told.call("forget", {"id": twin})
@@ -136,13 +164,20 @@ def test_a_twin_is_active_and_may_be_recalled(told, clock):
 # row: X5
 def test_a_pinned_fact_outlives_its_expiry_in_every_question(told, clock):
     """Now and as of a day."""
-    told.call("remember", {"text": "The pinned heron stays.", "expires": "2026-11-22", "pinned": True})
+    told.call(
+        "remember",
+        {"text": "The pinned heron stays.", "expires": "2026-11-22", "pinned": True},
+    )
     told.call("remember", {"text": "The other heron leaves.", "expires": "2026-11-22"})
     clock.advance(days=10)
     for wish in ({}, {"as_of": "2026-11-25"}):
-        hits = told.call("recall", {"query": "heron", "kinds": ["fact"], **wish})["hits"]
+        hits = told.call("recall", {"query": "heron", "kinds": ["fact"], **wish})[
+            "hits"
+        ]
         assert [hit["text"] for hit in hits] == ["The pinned heron stays."]
-    both = told.call("recall", {"query": "heron", "kinds": ["fact"], "as_of": "2026-11-21"})["hits"]
+    both = told.call(
+        "recall", {"query": "heron", "kinds": ["fact"], "as_of": "2026-11-21"}
+    )["hits"]
     assert len(both) == 2
 
 
@@ -166,16 +201,23 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
 def test_a_waiting_turn_is_found_while_and_after_the_snapshot_is_written(memory):
     """The snapshot leaves it out; the running index does not."""
     memory.on_turns = lambda: None
-    memory.call("observe", {"turns": [{"id": "1", "session": "s", "text": "The lighthouse is violet."}]})
+    memory.call(
+        "observe",
+        {"turns": [{"id": "1", "session": "s", "text": "The lighthouse is violet."}]},
+    )
     memory.save()
     assert memory.call("recall", {"query": "violet lighthouse"})["hits"]
 
 
 @pytest.mark.parametrize("seen", [False, True])
-def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, settings, seen):
+def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(
+    told, settings, seen
+):
     """While it waits and when it is filed, and then theirs is found too."""
     told.on_turns = lambda: None
-    told.call("observe", {"turns": [{"id": "a", "session": "walk", "text": "A grey gull."}]})
+    told.call(
+        "observe", {"turns": [{"id": "a", "session": "walk", "text": "A grey gull."}]}
+    )
     told.queue.hurry()
     told.due(told.clock())
     (note,) = (settings.vault / "sessions").rglob("*walk*.md")
@@ -183,13 +225,19 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(told, se
     if seen:
         note.write_text(note.read_text() + words)
         told.rescan([note])
-    told.call("observe", {"turns": [{"id": "b", "session": "walk", "text": "A purple heron."}]})
+    told.call(
+        "observe",
+        {"turns": [{"id": "b", "session": "walk", "text": "A purple heron."}]},
+    )
     if not seen:
         note.write_text(note.read_text() + words)
         told.rescan([note])
 
     def found(query):
-        return [hit["text"] for hit in told.call("recall", {"query": query, "kinds": ["turn"]})["hits"]]
+        return [
+            hit["text"]
+            for hit in told.call("recall", {"query": query, "kinds": ["turn"]})["hits"]
+        ]
 
     assert "A purple heron." in found("purple heron")
     told.queue.hurry()

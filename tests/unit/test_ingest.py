@@ -12,13 +12,26 @@ from datetime import timedelta
 import pytest
 
 from engram.config import ModelSettings
-from engram.errors import BadRequestError, BusyError, ConflictError, ModelError, StorageError, UnavailableError
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    ModelError,
+    StorageError,
+    UnavailableError,
+)
 from engram.ingest.intake import turn_from
 from engram.vault import syscalls
 
 
 def turn(number, text="The tide is high.", **more):
-    return {"id": f"m{number}", "session": "coffee plans", "role": "user", "text": text, **more}
+    return {
+        "id": f"m{number}",
+        "session": "coffee plans",
+        "role": "user",
+        "text": text,
+        **more,
+    }
 
 
 def observe(memory, *turns):
@@ -82,7 +95,11 @@ def test_eight_threads_with_the_same_turn_store_one(waiting):
 def test_the_same_turn_twice_in_one_request_is_one_turn(waiting):
     """And with another text it is refused."""
     answer = observe(waiting, turn(1), turn(1))
-    assert (answer["stored"], answer["duplicates"], len(set(answer["keys"]))) == (1, 1, 1)
+    assert (answer["stored"], answer["duplicates"], len(set(answer["keys"]))) == (
+        1,
+        1,
+        1,
+    )
     with pytest.raises(ConflictError):
         observe(waiting, turn(2, "One."), turn(2, "Two."))
     assert waiting.queue.counts()["waiting_turns"] == 1
@@ -123,7 +140,11 @@ def test_a_turn_that_was_refused_is_one_turn_after_a_restart(waiting, opened, re
 # row: E14
 def test_sessions_of_two_personas_are_two_files(waiting):
     """The same name of a conversation, kept apart, and so is what is recalled of it."""
-    observe(waiting, turn(1, "The tide is high.", persona="Kapitän"), turn(2, "The tide is low.", persona="Bootsmann"))
+    observe(
+        waiting,
+        turn(1, "The tide is high.", persona="Kapitän"),
+        turn(2, "The tide is low.", persona="Bootsmann"),
+    )
     waiting.queue.hurry()
     work(waiting)
     assert len(sessions(waiting)) == 2
@@ -135,7 +156,9 @@ def test_sessions_of_two_personas_are_two_files(waiting):
 # row: X1
 def test_a_session_file_is_continued_after_so_many_turns(opened, settings):
     """500 by default; the rest goes on in a file of its own."""
-    policy = replace(settings.policy, buffer=replace(settings.policy.buffer, session_turns=12))
+    policy = replace(
+        settings.policy, buffer=replace(settings.policy.buffer, session_turns=12)
+    )
     memory = held_back(opened(policy=policy))
     answer = observe(memory, *(turn(n, f"Wave number {n}.") for n in range(30)))
     stems = [key.partition("#")[0] for key in answer["keys"]]
@@ -144,11 +167,17 @@ def test_a_session_file_is_continued_after_so_many_turns(opened, settings):
 
 
 # row: X20
-def test_a_turn_after_a_restart_does_not_take_the_place_of_one_that_waits(waiting, opened):
+def test_a_turn_after_a_restart_does_not_take_the_place_of_one_that_waits(
+    waiting, opened
+):
     """What only the journal holds has its block already."""
     first = observe(waiting, turn(1), turn(2, "The tide is low."))
     later = held_back(opened())
-    second = observe(later, turn(3, "The tide turns."), {"text": "Other.", "session": "Coffee: plans", "id": "x"})
+    second = observe(
+        later,
+        turn(3, "The tide turns."),
+        {"text": "Other.", "session": "Coffee: plans", "id": "x"},
+    )
     assert len({*first["keys"], *second["keys"]}) == 4
     assert second["keys"][0] == f"{first['keys'][0].partition('#')[0]}#^t3"
     later.queue.hurry()
@@ -170,7 +199,9 @@ def test_a_turn_behind_a_filed_and_a_waiting_one_comes_last(waiting, opened):
 
 
 def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings, clock):
-    """Before a new catalogue has read the vault, nobody can tell a new turn from a known one."""
+    """Before a new catalogue has read the vault, nobody can tell a new turn from a
+    known one.
+    """
     from engram.memory import Memory
 
     observe(memory, turn(1))
@@ -198,7 +229,9 @@ def test_taking_up_after_a_restart_counts_as_a_try(waiting, opened):
         assert batch.attempts == tries
 
 
-def test_a_disk_that_refuses_to_count_does_not_hold_the_batch_back(waiting, opened, refusing):
+def test_a_disk_that_refuses_to_count_does_not_hold_the_batch_back(
+    waiting, opened, refusing
+):
     """Otherwise the turns would be in nobody's hands."""
     observe(waiting, turn(1, "My name is Mira."))
     later = held_back(opened())
@@ -221,14 +254,20 @@ def test_flush_of_one_conversation_leaves_the_others(waiting):
 
 
 # row: C2
-@pytest.mark.parametrize(("model", "cut"), [(None, [100, 25]), (ModelSettings("x"), [20] * 6 + [5])])
+@pytest.mark.parametrize(
+    ("model", "cut"), [(None, [100, 25]), (ModelSettings("x"), [20] * 6 + [5])]
+)
 def test_a_long_backlog_is_cut_into_batches(opened, model, cut):
-    """Twenty turns for a model's prompt, a hundred for the rules, in the order they were said."""
+    """Twenty turns for a model's prompt, a hundred for the rules, in the order they
+    were said.
+    """
     waiting = held_back(opened(model=model))
     observe(waiting, *(turn(n, f"Wave {n}.") for n in range(125)))
     batches = waiting.due(waiting.clock())
     assert [len(batch.turns) for batch in batches] == cut
-    assert [said.id for batch in batches for said in batch.turns] == [f"m{n}" for n in range(125)]
+    assert [said.id for batch in batches for said in batch.turns] == [
+        f"m{n}" for n in range(125)
+    ]
 
 
 # row: C1
@@ -252,7 +291,9 @@ def test_a_turn_sent_again_after_it_was_filed_is_the_same_turn(memory, text):
     assert (answer["stored"], answer["duplicates"]) == (0, 1)
 
 
-@pytest.mark.parametrize("name", ["a  b", " a ", "a\nb", "%%", "x|chat", "[[a]]", "#^t1", "ä/ö", "a" * 500])
+@pytest.mark.parametrize(
+    "name", ["a  b", " a ", "a\nb", "%%", "x|chat", "[[a]]", "#^t1", "ä/ö", "a" * 500]
+)
 def test_an_id_and_a_session_come_back_as_they_were(memory, name):
     """Ids of other programs are of any form."""
     one = turn(1) | {"id": name, "session": name, "speaker": name}
@@ -261,21 +302,34 @@ def test_an_id_and_a_session_come_back_as_they_were(memory, name):
 
 
 def test_a_turn_is_given_what_it_lacks(settings, clock):
-    """An id, the main session, the user's role, the time of the clock in the vault's zone."""
+    """An id, the main session, the user's role, the time of the clock in the vault's
+    zone.
+    """
     said = turn_from({"text": "Hello."}, clock(), settings, "fresh")
-    assert (said.id, said.session, said.role, said.origin) == ("fresh", "main", "user", "chat")
+    assert (said.id, said.session, said.role, said.origin) == (
+        "fresh",
+        "main",
+        "user",
+        "chat",
+    )
     assert said.occurred_at == clock()
     assert said.occurred_at.tzinfo == settings.zone
 
 
-@pytest.mark.parametrize("moment", ["2026-11-20T21:14:05", "2026-11-20T20:14:05Z", 1795205645, 1795205645.9])
+@pytest.mark.parametrize(
+    "moment", ["2026-11-20T21:14:05", "2026-11-20T20:14:05Z", 1795205645, 1795205645.9]
+)
 def test_a_time_may_be_local_have_an_offset_or_be_a_number(settings, clock, moment):
     """All of these are the same second."""
-    said = turn_from({"text": "Hello.", "occurred_at": moment}, clock(), settings, "fresh")
+    said = turn_from(
+        {"text": "Hello.", "occurred_at": moment}, clock(), settings, "fresh"
+    )
     assert said.occurred_at.isoformat() == "2026-11-20T21:14:05+01:00"
 
 
-@pytest.mark.parametrize("moment", ["soon", "", 1e20, float("nan"), [], {}, "2026-13-01", True])
+@pytest.mark.parametrize(
+    "moment", ["soon", "", 1e20, float("nan"), [], {}, "2026-13-01", True]
+)
 def test_a_time_that_is_none_is_refused(settings, clock, moment):
     """With an example of one."""
     with pytest.raises(BadRequestError, match="ISO 8601"):
@@ -285,42 +339,72 @@ def test_a_time_that_is_none_is_refused(settings, clock, moment):
 def test_a_turn_that_is_too_long_is_refused(settings, clock):
     """In bytes, with what to do about it."""
     with pytest.raises(BadRequestError, match="Split"):
-        turn_from({"text": "ä" * (settings.policy.journal.turn_bytes // 2 + 1)}, clock(), settings, "fresh")
+        turn_from(
+            {"text": "ä" * (settings.policy.journal.turn_bytes // 2 + 1)},
+            clock(),
+            settings,
+            "fresh",
+        )
 
 
 # row: X24
 def test_a_session_file_is_continued_after_so_many_bytes(opened, settings):
-    """Well below the largest note that is read; what stands in the file counts after a restart too."""
-    policy = replace(settings.policy, buffer=replace(settings.policy.buffer, session_bytes=4096))
+    """Well below the largest note that is read; what stands in the file counts after a
+    restart too.
+    """
+    policy = replace(
+        settings.policy, buffer=replace(settings.policy.buffer, session_bytes=4096)
+    )
     memory = held_back(opened(policy=policy))
     long = "wave " * 300
     first = observe(memory, *(turn(n, long) for n in range(4)))["keys"]
     work(memory)
     (last,) = observe(held_back(opened(policy=policy)), turn(9, "wave " * 500))["keys"]
-    assert [len({key.partition("#")[0] for key in keys}) for keys in (first, (*first, last))] == [2, 3]
+    assert [
+        len({key.partition("#")[0] for key in keys}) for keys in (first, (*first, last))
+    ] == [2, 3]
     assert settings.policy.buffer.session_bytes * 3 < settings.policy.files.note_bytes
 
 
-@pytest.mark.parametrize("moment", ["0001-01-01", "1899-12-31", "9990-01-02", "9999-12-31T23:59:59", -1e11, 1e12])
+@pytest.mark.parametrize(
+    "moment",
+    ["0001-01-01", "1899-12-31", "9990-01-02", "9999-12-31T23:59:59", -1e11, 1e12],
+)
 def test_a_time_that_no_calendar_reckons_with_is_refused_everywhere(memory, moment):
-    """In a turn, in a question and in a wish; the next turn of the conversation is taken all the same."""
+    """In a turn, in a question and in a wish; the next turn of the conversation is
+    taken all the same.
+    """
     with pytest.raises(BadRequestError, match="1900"):
         observe(memory, turn(1, occurred_at=moment))
     if isinstance(moment, str):
-        for name, wish in (("recall", "as_of"), ("recall", "now"), ("remember", "expires")):
+        for name, wish in (
+            ("recall", "as_of"),
+            ("recall", "now"),
+            ("remember", "expires"),
+        ):
             with pytest.raises(BadRequestError, match="1900"):
-                memory.call(name, {"query" if name == "recall" else "text": "Anna drinks tea.", wish: moment})
+                memory.call(
+                    name,
+                    {
+                        "query" if name == "recall" else "text": "Anna drinks tea.",
+                        wish: moment,
+                    },
+                )
     assert observe(memory, turn(2))["stored"] == 1
 
 
 # row: X20
-def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(waiting, opened, clock, settings):
+def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(
+    waiting, opened, clock, settings
+):
     """The longest wait between tries is a wait after the start too."""
     observe(waiting, turn(1, "My name is Mira."))
     (batch,) = waiting.due(clock())
     waiting.intake.parked(batch, clock() + timedelta(days=365), "the model was away")
     later = held_back(opened())
-    assert later.next_due() <= clock() + timedelta(seconds=settings.policy.model.retry_most_seconds)
+    assert later.next_due() <= clock() + timedelta(
+        seconds=settings.policy.model.retry_most_seconds
+    )
 
 
 # row: X11
@@ -329,11 +413,18 @@ def test_a_secret_in_a_name_is_taken_out(waiting, settings, clock):
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
     names = {"session": f"key {secret}", "speaker": secret, "persona": secret}
     first = turn_from({"text": "One.", "id": secret, **names}, clock(), settings, "x")
-    second = turn_from({"text": "Two.", "id": secret[:-1], **names}, clock(), settings, "x")
+    second = turn_from(
+        {"text": "Two.", "id": secret[:-1], **names}, clock(), settings, "x"
+    )
     assert "abcdef" not in repr((first, second))
     assert first.id != second.id
     observe(waiting, {"text": "One.", **names})
-    assert waiting.call("flush", {"session": names["session"], "background": True})["flushed"] == 1
+    assert (
+        waiting.call("flush", {"session": names["session"], "background": True})[
+            "flushed"
+        ]
+        == 1
+    )
 
 
 def parked(memory, *turns):
@@ -346,19 +437,30 @@ def parked(memory, *turns):
 
 @pytest.mark.parametrize("again", [False, True])
 # row: X8
-def test_words_taken_out_of_the_session_file_do_not_return_with_a_retry(waiting, opened, clock, again):
-    """Not into the file, not as a fact, not into an answer; the rest of the batch is distilled."""
+def test_words_taken_out_of_the_session_file_do_not_return_with_a_retry(
+    waiting, opened, clock, again
+):
+    """Not into the file, not as a fact, not into an answer; the rest of the batch is
+    distilled.
+    """
     parked(waiting, turn(1, "My brother is called Max."), turn(2, "My name is Mira."))
     (session,) = sessions(waiting)
     text = session.read_text()
-    session.write_text(text[: text.index("> [!user]")] + text[text.rindex("> [!user]") :])
+    session.write_text(
+        text[: text.index("> [!user]")] + text[text.rindex("> [!user]") :]
+    )
     waiting.rescan(None)
     waiting = held_back(opened()) if again else waiting
-    assert all("Max" not in hit["text"] for hit in waiting.call("recall", {"query": "Max brother"})["hits"])
+    assert all(
+        "Max" not in hit["text"]
+        for hit in waiting.call("recall", {"query": "Max brother"})["hits"]
+    )
     clock.advance(days=1)
     work(waiting)
     assert "Max" not in session.read_text()
-    facts = waiting.call("recall", {"query": "Mira Max brother", "kinds": ["fact"]})["hits"]
+    facts = waiting.call("recall", {"query": "Mira Max brother", "kinds": ["fact"]})[
+        "hits"
+    ]
     assert [fact["quote"] for fact in facts] == ["My name is Mira."]
     assert not any(waiting.queue.counts().values())
 
@@ -392,7 +494,9 @@ def test_only_a_flush_revives_what_is_parked_or_dead_and_waits_for_it(waiting):
 
 def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
     """They stand in the vault."""
-    policy = replace(settings.policy, journal=replace(settings.policy.journal, queue_turns=2))
+    policy = replace(
+        settings.policy, journal=replace(settings.policy.journal, queue_turns=2)
+    )
     memory = held_back(opened(policy=policy))
     for number in range(4):
         observe(memory, turn(number, f"Wave number {number}."))
@@ -405,7 +509,9 @@ def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
 
 def test_more_turns_than_can_ever_wait_are_refused_for_good(opened, settings):
     """Not with a time to come back, for it would never come."""
-    policy = replace(settings.policy, journal=replace(settings.policy.journal, queue_turns=10))
+    policy = replace(
+        settings.policy, journal=replace(settings.policy.journal, queue_turns=10)
+    )
     memory = held_back(opened(policy=policy))
     with pytest.raises(BadRequestError, match="10 new turns"):
         observe(memory, *(turn(n) for n in range(11)))
@@ -417,14 +523,20 @@ def test_more_turns_than_can_ever_wait_are_refused_for_good(opened, settings):
 
 # row: X20
 def test_places_that_are_no_longer_kept_in_mind_are_found_again(opened, settings):
-    """Whether a file holds them or only the journal; no block and no name is given twice."""
-    policy = replace(settings.policy, buffer=replace(settings.policy.buffer, conversations=2))
+    """Whether a file holds them or only the journal; no block and no name is given
+    twice.
+    """
+    policy = replace(
+        settings.policy, buffer=replace(settings.policy.buffer, conversations=2)
+    )
     memory = held_back(opened(policy=policy))
     names = ("Coffee plans", "coffee: plans", "COFFEE PLANS!", "tea", "tea?")
     keys = []
     for number in range(3):
         for name in names:
-            keys += observe(memory, turn(number, f"Wave {number} of {name}.", session=name))["keys"]
+            keys += observe(
+                memory, turn(number, f"Wave {number} of {name}.", session=name)
+            )["keys"]
             assert len(memory.intake._places) <= 2
         if number == 1:
             memory.queue.hurry()
@@ -448,7 +560,9 @@ def test_nothing_is_kept_in_mind_of_turns_that_are_in_the_vault(waiting):
 
 
 def damage(memory):
-    """Overwrite the catalogue under the open database, its head excepted; what it has in memory goes too."""
+    """Overwrite the catalogue under the open database, its head excepted; what it has
+    in memory goes too.
+    """
     rows = memory.index.catalog.rows
     rows.ask("PRAGMA wal_checkpoint(TRUNCATE)")
     rows.ask("PRAGMA cache_size = 0")
@@ -459,8 +573,12 @@ def damage(memory):
 
 
 # row: X20
-def test_a_turn_is_not_stored_twice_when_the_catalogue_is_found_damaged_meanwhile(waiting):
-    """Who asks for the turn finds the damage; until the vault is read again turns are refused."""
+def test_a_turn_is_not_stored_twice_when_the_catalogue_is_found_damaged_meanwhile(
+    waiting,
+):
+    """Who asks for the turn finds the damage; until the vault is read again turns are
+    refused.
+    """
     observe(waiting, turn(1))
     waiting.queue.hurry()
     work(waiting)
@@ -492,7 +610,9 @@ def test_a_scan_that_finds_the_catalogue_damaged_reads_everything(waiting, paths
     assert observe(waiting, turn(1))["duplicates"] == 1
 
 
-def test_a_fault_nobody_foresaw_holds_up_one_batch_and_no_other(waiting, clock, monkeypatch):
+def test_a_fault_nobody_foresaw_holds_up_one_batch_and_no_other(
+    waiting, clock, monkeypatch
+):
     """Nobody has it any more: it is given back, tried again soon, and the others go on."""
     honest = waiting.note_writer.file_turns
 
@@ -519,7 +639,9 @@ def test_a_fault_nobody_foresaw_holds_up_one_batch_and_no_other(waiting, clock, 
 
 
 # row: A1
-def test_a_batch_that_was_filed_and_not_settled_is_filed_again_without_a_trace(memory, clock, monkeypatch):
+def test_a_batch_that_was_filed_and_not_settled_is_filed_again_without_a_trace(
+    memory, clock, monkeypatch
+):
     """The journal's disk refused: the vault and the action log stay as they were."""
     memory.call("remember", {"text": "The user lives in Berlin."})
 
@@ -532,11 +654,20 @@ def test_a_batch_that_was_filed_and_not_settled_is_filed_again_without_a_trace(m
 
     def kept():  # a flush closes the box of the conversation, once
         named = memory.settings.vault.rglob("*")
-        paths = [path for path in named if path.is_file() and not {"boxes", "traces"} & {*path.parts}]
-        return {path: path.read_bytes() for path in paths if path.name not in {"open-boxes.jsonl", "traces.json"}}
+        paths = [
+            path
+            for path in named
+            if path.is_file() and not {"boxes", "traces"} & {*path.parts}
+        ]
+        return {
+            path: path.read_bytes()
+            for path in paths
+            if path.name not in {"open-boxes.jsonl", "traces.json"}
+        }
 
     before = kept()
-    assert sum(b"I live in Berlin" in raw for raw in before.values()) == 2  # the session and the action log
+    # the session and the action log
+    assert sum(b"I live in Berlin" in raw for raw in before.values()) == 2
     clock.advance(minutes=1)
     memory.call("flush", {})
     assert kept() == before

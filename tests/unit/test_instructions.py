@@ -1,4 +1,6 @@
-"""Instruction-shaped text is found in ten languages and in disguise; plain statements are left alone."""
+"""Instruction-shaped text is found in ten languages and in disguise; plain statements
+are left alone.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_an_instruction_among_plain_statements_is_found():
         str.upper,
         lambda text: text.replace(" ", "  \t"),
         "\u200b".join,
-        lambda text: "".join(chr(ord(sign) + 0xFEE0) if "!" <= sign <= "~" else sign for sign in text),
+        lambda text: "".join(
+            chr(ord(sign) + 0xFEE0) if "!" <= sign <= "~" else sign for sign in text
+        ),
         lambda text: text.replace("o", "0").replace("e", "3"),
         lambda text: text.replace("o", "о"),  # a Cyrillic letter
         lambda text: text.replace("i", "í").replace("e", "è"),
@@ -89,7 +93,9 @@ PUMPS = 'a |x|ignore |you must |when asked |<|</|[|"name": "a", |://a:|![|a.|. |
 # row: X27
 @pytest.mark.parametrize("pump", PUMPS.split("|"))
 def test_time_is_linear_in_the_text(pump):
-    """Twice the text takes at most two and a half times the time, on text made to be slow."""
+    """Twice the text takes at most two and a half times the time, on text made to be
+    slow.
+    """
     repeats = 8192 // len(pump)
     ratios = []
     for _ in range(4):

@@ -22,7 +22,11 @@ WHEN = datetime(2026, 11, 20, 21, 14, 5, tzinfo=timezone(timedelta(hours=1)))
 
 
 def turn(number, text="tea"):
-    return FiledTurn(Turn(f"id-{number}", "talk", "user", text, WHEN), "2026-11-20-talk", f"t{number}")
+    return FiledTurn(
+        Turn(f"id-{number}", "talk", "user", text, WHEN),
+        "2026-11-20-talk",
+        f"t{number}",
+    )
 
 
 @pytest.fixture
@@ -33,7 +37,9 @@ def opened(tmp_path):
     def reopen(segment_bytes=100000):
         for old in made:
             old.close()
-        journal = Journal(tmp_path / "journal", JournalPolicy(segment_bytes=segment_bytes))
+        journal = Journal(
+            tmp_path / "journal", JournalPolicy(segment_bytes=segment_bytes)
+        )
         made.append(journal)
         return journal, journal.replay()
 
@@ -80,13 +86,19 @@ def test_what_was_stored_is_there_after_a_restart(opened):
     text=st.text(),
     speaker=st.text(),
     persona=st.none() | st.text(),
-    at=st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))])),
+    at=st.datetimes(
+        timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))])
+    ),
 )
 @settings(max_examples=60, deadline=None)
 def test_any_turn_comes_back_as_it_was(tmp_path_factory, text, speaker, persona, at):
     """Any script, line ends, control characters and lone surrogates."""
     folder = tmp_path_factory.mktemp("journal")
-    said = FiledTurn(Turn("1", "talk", "tool", text + "\udc80", at, speaker, persona, "import"), "note", "t1")
+    said = FiledTurn(
+        Turn("1", "talk", "tool", text + "\udc80", at, speaker, persona, "import"),
+        "note",
+        "t1",
+    )
     journal = Journal(folder, JournalPolicy())
     journal.replay()
     journal.append([said])
@@ -105,7 +117,9 @@ def test_batches_settle_in_any_order(opened):
 
 
 def test_parked_batches_and_dead_letters_are_kept(opened):
-    """With their tries and reasons; a parked turn is one of the turns, a dead one is not."""
+    """With their tries and reasons; a parked turn is one of the turns, a dead one is
+    not.
+    """
     journal, _ = opened()
     one, two, three, four = journal.append([turn(number) for number in range(1, 5)])
     journal.park([one, two], 1, WHEN, "no answer")
@@ -113,7 +127,9 @@ def test_parked_batches_and_dead_letters_are_kept(opened):
     journal.bury([three], 6, "poison")
     for _ in range(2):
         journal, queue = opened()
-        assert queue.parked == (ParkedBatch((one, two), 2, WHEN + timedelta(hours=1), "no answer again"),)
+        assert queue.parked == (
+            ParkedBatch((one, two), 2, WHEN + timedelta(hours=1), "no answer again"),
+        )
         assert queue.dead == (DeadLetter(((three, turn(3)),), 6, "poison"),)
         assert [seq for seq, _ in queue.turns] == [one, two, four]
     journal.park([three], 0, WHEN, "tried again by hand")
@@ -145,7 +161,9 @@ def test_a_settled_segment_is_removed_and_numbers_go_on(opened, tmp_path):
 
 
 def test_a_dead_letter_does_not_keep_every_segment(opened, tmp_path):
-    """It is written again, so that old segments can go, and is the same after a restart."""
+    """It is written again, so that old segments can go, and is the same after a
+    restart.
+    """
     journal, _ = opened(segment_bytes=400)
     (dead,) = journal.append([turn(0)])
     journal.bury([dead], 6, "poison")
@@ -153,7 +171,10 @@ def test_a_dead_letter_does_not_keep_every_segment(opened, tmp_path):
         journal.settle(journal.append([turn(number)]))
         assert len(segments(tmp_path)) <= 6
     journal, queue = opened()
-    assert (queue.turns, queue.dead) == ((), (DeadLetter(((dead, turn(0)),), 6, "poison"),))
+    assert (queue.turns, queue.dead) == (
+        (),
+        (DeadLetter(((dead, turn(0)),), 6, "poison"),),
+    )
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
@@ -169,7 +190,11 @@ def test_a_torn_tail_is_told_and_the_rest_counts(opened, tmp_path, cut):
     journal, queue = opened()
     assert [filed for _, filed in queue.turns] == [turn(1)]
     (problem,) = queue.problems
-    assert (problem.code, problem.path, str(whole) in problem.message) == ("journal-torn", "00000001.jsonl", True)
+    assert (problem.code, problem.path, str(whole) in problem.message) == (
+        "journal-torn",
+        "00000001.jsonl",
+        True,
+    )
     journal.append([turn(3)])
     assert path.read_bytes() == before
     assert len(opened()[1].turns) == 2
@@ -186,7 +211,9 @@ def test_a_damaged_line_is_told_and_its_segment_is_never_removed(opened, tmp_pat
     path.write_bytes(b"".join(lines))
     journal, queue = opened()
     assert [filed for _, filed in queue.turns] == [turn(0), turn(2)]
-    assert [(each.code, str(len(lines[0])) in each.message) for each in queue.problems] == [("journal-damage", True)]
+    assert [
+        (each.code, str(len(lines[0])) in each.message) for each in queue.problems
+    ] == [("journal-damage", True)]
     journal.settle([seq for seq, _ in queue.turns])
     assert (tmp_path / "journal/00000001.damaged").read_bytes() == b"".join(lines)
     assert [problem.code for problem in opened()[1].problems] == ["journal-kept"]
@@ -209,7 +236,9 @@ def test_no_bytes_stop_a_replay(tmp_path_factory, noise, at):
     assert len(found) >= 2
 
 
-def test_a_failed_sync_acknowledges_nothing_and_the_next_try_has_a_new_segment(opened, disk, tmp_path):
+def test_a_failed_sync_acknowledges_nothing_and_the_next_try_has_a_new_segment(
+    opened, disk, tmp_path
+):
     """The fault is seen as long as it lasts; afterwards there is one turn."""
     journal, _ = opened()
     journal.append([turn(1)])
@@ -254,7 +283,11 @@ def test_sixty_four_clients_share_syncs(opened, disk):
         each.join()
     assert 64 * 20 / disk.synced >= 20
     _, queue = opened()
-    assert len({filed.turn.id for _, filed in queue.turns}) == 64 * 20 == len({seq for seq, _ in queue.turns})
+    assert (
+        len({filed.turn.id for _, filed in queue.turns})
+        == 64 * 20
+        == len({seq for seq, _ in queue.turns})
+    )
 
 
 def test_settling_by_one_thread_while_others_store_loses_nothing(opened):
@@ -276,4 +309,6 @@ def test_settling_by_one_thread_while_others_store_loses_nothing(opened):
     for each in clients:
         each.join()
     held = sorted(filed.turn.id for _, filed in journal.queue().turns)
-    assert held == sorted(kept) == sorted(filed.turn.id for _, filed in opened()[1].turns)
+    assert (
+        held == sorted(kept) == sorted(filed.turn.id for _, filed in opened()[1].turns)
+    )

@@ -56,7 +56,9 @@ def api(request):
 
 def asking(fake, known=KNOWN, *, api="chat", seconds=20.0, spend=None):
     policy = replace(ModelPolicy(), timeout_seconds=seconds)
-    model = Model(ModelSettings("m", fake.url, api=api), policy, spend or Budget(), lambda: NOW)
+    model = Model(
+        ModelSettings("m", fake.url, api=api), policy, spend or Budget(), lambda: NOW
+    )
     return judge(model, NEW, known, LadderPolicy())
 
 
@@ -67,7 +69,9 @@ def test_exactly_this_is_asked(fake):
     assert asking(fake) == FIRST
     (body,) = fake.asked
     system, user = (message["content"] for message in body["messages"])
-    raw = (Path(module.__file__).parent / "prompts/judge.md").read_text(encoding="utf-8")
+    raw = (Path(module.__file__).parent / "prompts/judge.md").read_text(
+        encoding="utf-8"
+    )
     assert system == re.search(r"# system\n(.*)\n\n# user", raw, re.DOTALL)[1]
     assert user == (
         'New: "Anna lives in Munich."\n1. "Anna lives in Berlin."\n2. "Anna likes Munich."\nGive the relation as JSON.'
@@ -83,7 +87,9 @@ def test_the_prompt_is_short():
     """At most 500 tokens or so beside the statements."""
     system, _ = prompt(NEW, KNOWN)
     assert len(system) / 4 < 500
-    assert all(f'"{relation}"' in system for relation in ("same", "contradicts", "independent"))
+    assert all(
+        f'"{relation}"' in system for relation in ("same", "contradicts", "independent")
+    )
 
 
 # row: A9
@@ -95,10 +101,16 @@ def test_without_candidates_nobody_is_asked(fake):
 
 # row: X27
 def test_a_statement_cannot_leave_its_line():
-    """Quotes, breaks and placeholders in it are data; each line is still one JSON string."""
+    """Quotes, breaks and placeholders in it are data; each line is still one JSON
+    string.
+    """
     _, user = prompt(ATTACK, (ATTACK, "b"))
     lines = user.splitlines()
-    assert [json.loads(line.partition(" ")[2]) for line in lines[:3]] == [ATTACK, ATTACK, "b"]
+    assert [json.loads(line.partition(" ")[2]) for line in lines[:3]] == [
+        ATTACK,
+        ATTACK,
+        "b",
+    ]
     assert [line.partition(" ")[0] for line in lines] == ["New:", "1.", "2.", "Give"]
 
 
@@ -166,7 +178,10 @@ def test_what_names_nothing_that_was_shown_is_independent_with_a_warning(reply):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(max_size=60) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
+@given(
+    st.text(max_size=60)
+    | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)
+)
 def test_no_reply_names_more_than_was_shown(reply):
     """Whatever is said."""
     found = read_judgement(reply, 2)
@@ -262,6 +277,12 @@ def test_a_silent_server_costs_no_more_than_the_timeout(fake, step):
 
 def test_a_spent_budget_is_told():
     """The batch waits; nobody is asked."""
-    today = {"date": "2026-03-04", "calls": 10**6, "tokens_in": 0, "tokens_out": 0, "failures": 0}
+    today = {
+        "date": "2026-03-04",
+        "calls": 10**6,
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "failures": 0,
+    }
     with FakeServer() as fake, pytest.raises(BudgetSpentError):
         asking(fake, spend=Budget(lambda: today))

@@ -1,4 +1,6 @@
-"""What lies beside a statement: words, vectors and a model's verdict, on a real index and a real socket."""
+"""What lies beside a statement: words, vectors and a model's verdict, on a real index
+and a real socket.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from engram.pipeline.plan import WritePlan
 from tests.fakes.batches import batch_of, by_text, every, held_back, rows, tell, texts
 from tests.fakes.openai_server import FakeServer, fact, hang, prompt_text, status
 
-BEACH, OCEAN = "The tea is in the house by the beach.", "The beverage is in the flat by the ocean."
+BEACH, OCEAN = (
+    "The tea is in the house by the beach.",
+    "The beverage is in the flat by the ocean.",
+)
 """One meaning in two wordings: the fake vectors are near, the words are not."""
 BERLIN, MUNICH = "Anna lives in Berlin.", "Anna lives in Munich."
 DIMENSION = 256
@@ -42,24 +47,35 @@ def held(memory):
 
 @pytest.fixture
 def asking(opened, fake):
-    """A memory with a model, and with embeddings if it is told so; `calibrated` says what their numbers mean."""
+    """A memory with a model, and with embeddings if it is told so; `calibrated` says
+    what their numbers mean.
+    """
 
     def start(*, embeddings=False, calibrated=None):
         memory = opened()
         if calibrated:
             scale = {"model": "fake", "dimension": DIMENSION, "points": calibrated}
             (memory.settings.state / "calibration.json").write_text(json.dumps(scale))
-        vectors = EmbeddingSettings("fake", fake.url) if embeddings or calibrated else None
-        return held_back(opened(model=ModelSettings("fake", fake.url), embeddings=vectors))
+        vectors = (
+            EmbeddingSettings("fake", fake.url) if embeddings or calibrated else None
+        )
+        return held_back(
+            opened(model=ModelSettings("fake", fake.url), embeddings=vectors)
+        )
 
     return start
 
 
 def understood(memory, fake, text, *verdicts, **more):
-    """The user says so; the model states it in the same words and then gives its verdicts; what became of it."""
+    """The user says so; the model states it in the same words and then gives its
+    verdicts; what became of it.
+    """
     words = f"{text} I thought I had better mention that."
     batch = batch_of(memory, words, **more)
-    fake.script({"facts": [fact("t1", text, text)], "entities": [], "relations": []}, *(verdicts or ({},)))
+    fake.script(
+        {"facts": [fact("t1", text, text)], "entities": [], "relations": []},
+        *(verdicts or ({},)),
+    )
     return memory.file(batch, memory.distil(batch))
 
 
@@ -77,7 +93,7 @@ def questions(fake):
     return [prompt_text(body) for body in fake.asked][1:]
 
 
-# -- a model judges -----------------------------------------------------------------------------------
+# -- a model judges --------------------------------------------------------------------
 
 
 # row: A7
@@ -171,7 +187,9 @@ def test_nothing_near_asks_nothing(asking, fake):
 # row: A9
 # row: C12
 def test_a_verdict_on_what_changed_meanwhile_is_void(asking, fake):
-    """Between question and filing a person forgot the old memory: the new one is simply kept."""
+    """Between question and filing a person forgot the old memory: the new one is simply
+    kept.
+    """
     memory = asking()
     (old,) = tell(memory, BERLIN).created
     batch = batch_of(memory, f"{MUNICH} I thought I had better mention that.")
@@ -182,7 +200,7 @@ def test_a_verdict_on_what_changed_meanwhile_is_void(asking, fake):
     assert (texts(memory), by_text(memory, BERLIN).superseded_by) == ([MUNICH], ())
 
 
-# -- meaning ------------------------------------------------------------------------------------------
+# -- meaning ---------------------------------------------------------------------------
 
 
 # row: A7
@@ -236,7 +254,8 @@ def test_without_vectors_facts_are_filed_all_the_same(asking, fake, fault):
     memory = asking(calibrated=[(-1, -1), (1, 1)])
     patient = memory.settings.policy
     memory.embedding._settings = replace(
-        memory.settings, policy=replace(patient, vectors=replace(patient.vectors, timeout_seconds=0.2))
+        memory.settings,
+        policy=replace(patient, vectors=replace(patient.vectors, timeout_seconds=0.2)),
     )
     tell(memory, BERLIN)
     embedded(memory)
@@ -255,16 +274,20 @@ def test_a_statement_is_embedded_once(asking, fake):
     embedded(memory)
     fake.requests.clear()
     for _ in range(2):
-        memory.reconciler.ladder.learn([BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors)
+        memory.reconciler.ladder.learn(
+            [BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors
+        )
     assert [request.body["input"] for request in fake.requests] == [[OCEAN, MUNICH]]
 
 
-# -- neighbours ---------------------------------------------------------------------------------------
+# -- neighbours ------------------------------------------------------------------------
 
 
 def weighed(memory, text, when=None, plan=None, **more):
     fact = Fact("", text, created=memory.clock(), **more)
-    return memory.reconciler.ladder.weigh(fact, when or memory.clock(), model=False, plan=plan)
+    return memory.reconciler.ladder.weigh(
+        fact, when or memory.clock(), model=False, plan=plan
+    )
 
 
 # row: A7
@@ -275,16 +298,24 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     tell(held, "A boat is a ship.")
     near = weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours
     assert near[0].fact.text == "Anna painted her wooden boat red in Oslo."
-    assert [one.similarity for one in near] == sorted((one.similarity for one in near), reverse=True)
+    assert [one.similarity for one in near] == sorted(
+        (one.similarity for one in near), reverse=True
+    )
     assert len(near) == 8
-    few = replace(held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3))
+    few = replace(
+        held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3)
+    )
     held.reconciler.ladder.beside.settings = replace(held.settings, policy=few)
-    assert len(weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours) == 3
+    assert (
+        len(weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours) == 3
+    )
 
 
 # row: A7
 def test_only_what_could_be_recalled_is_compared(held, clock):
-    """Not what is over, forgotten, or waits for a person; what was ended is seen, for a crash may have left it so."""
+    """Not what is over, forgotten, or waits for a person; what was ended is seen, for a
+    crash may have left it so.
+    """
     tell(held, "Anna loves tea.", lifetime="week")
     assert weighed(held, "Anna really loves tea.").verdict.action == "reinforce"
     clock.advance(days=8)
@@ -303,7 +334,10 @@ def test_a_persona_sees_its_own_and_what_everybody_knows(held):
     tell(held, BERLIN)
     tell(held, MUNICH, persona="Kapitän")
     seen = {
-        persona: {near.fact.text for near in weighed(held, "Anna lives in Rome.", persona=persona).neighbours}
+        persona: {
+            near.fact.text
+            for near in weighed(held, "Anna lives in Rome.", persona=persona).neighbours
+        }
         for persona in (None, "Kapitän", "Smutje")
     }
     assert seen == {None: {BERLIN}, "Kapitän": {BERLIN, MUNICH}, "Smutje": {BERLIN}}
@@ -316,16 +350,24 @@ def test_a_batch_meets_its_own_statements_as_they_will_stand(held):
     plan = WritePlan(held.settings, held.clock(), held.note_writer)
     new = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", MUNICH, created=held.clock())
     plan.add(plan.placed(new), "new", "", asking=False)
-    assert {near.fact.text for near in weighed(held, "Anna lives in Rome.", plan=plan).neighbours} == {BERLIN, MUNICH}
+    assert {
+        near.fact.text
+        for near in weighed(held, "Anna lives in Rome.", plan=plan).neighbours
+    } == {BERLIN, MUNICH}
 
 
 # row: E5
 def test_the_same_slot_is_compared_from_further_away(asking, fake):
-    """Two habits of one person are judged where two statements of different kinds are not."""
+    """Two habits of one person are judged where two statements of different kinds are
+    not.
+    """
     habit = {"about": ("Anna",), "tags": ("habit",)}
     memory = asking()
     tell(memory, "Anna drinks tea with milk every morning.", **habit)
-    ladder, new = memory.reconciler.ladder, Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",))
+    ladder, new = (
+        memory.reconciler.ladder,
+        Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",)),
+    )
     assert ladder.weigh(new, memory.clock(), model=True).verdict.action == "create"
     tagged = replace(new, tags=("habit",))
     assert ladder.weigh(tagged, memory.clock(), model=True).verdict.action == "judge"
@@ -341,7 +383,10 @@ def test_nothing_is_tied_to_what_is_over(held):
     ends = {frozenset((row["from"], row["to"])) for row in rows(held, "edges.jsonl")}
     assert frozenset((new, gone)) not in ends
     assert (
-        held.reconciler.ladder.ties(held.index.fact(gone), WritePlan(held.settings, held.clock(), held.note_writer))
+        held.reconciler.ladder.ties(
+            held.index.fact(gone),
+            WritePlan(held.settings, held.clock(), held.note_writer),
+        )
         == ()
     )
 

@@ -46,7 +46,9 @@ def search(lexical, text, where=ALL, k=10, now=NOW):
 
 
 def parts(lexical, text, key):
-    return next(hit.parts for hit in search(lexical, text, k=100).hits if hit.key == key)
+    return next(
+        hit.parts for hit in search(lexical, text, k=100).hits if hit.key == key
+    )
 
 
 # Few documents.
@@ -63,7 +65,9 @@ def test_an_empty_index_finds_nothing():
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_one_of_few_units_is_found_with_a_score_above_zero(count):
-    """The parent's idf of a word in most of two documents is negative; a match is a match."""
+    """The parent's idf of a word in most of two documents is negative; a match is a
+    match.
+    """
     lexical = index(*[fact(f"f{n}", f"coffee number{n}") for n in range(count)])
     found = search(lexical, "coffee?")
     assert keys(found) == [f"f{n}" for n in range(count)]
@@ -126,7 +130,9 @@ def test_threads_may_add_and_search_at_once():
             if not found.hits or any(hit.score <= 0 for hit in found.hits):
                 faults.append(found)
 
-    threads = [threading.Thread(target=add, args=(name,)) for name in "xy"] + [threading.Thread(target=look)]
+    threads = [threading.Thread(target=add, args=(name,)) for name in "xy"] + [
+        threading.Thread(target=look)
+    ]
     for one in threads:
         one.start()
     for one in threads:
@@ -141,10 +147,18 @@ def test_threads_may_add_and_search_at_once():
 def test_kinds_and_threads_are_kept_to():
     """What is not asked for is not there, and is not counted as left out."""
     lexical = index(
-        fact("f", "tea"), turn("t", "tea"), turn("u", "tea", thread="other"), IndexedText("n", "note", "tea")
+        fact("f", "tea"),
+        turn("t", "tea"),
+        turn("u", "tea", thread="other"),
+        IndexedText("n", "note", "tea"),
     )
-    assert keys(search(lexical, "tea", SearchFilter(kinds=("fact", "note")))) == ["f", "n"]
-    assert keys(search(lexical, "tea", SearchFilter(kinds=("turn",), threads=("s",)))) == ["t"]
+    assert keys(search(lexical, "tea", SearchFilter(kinds=("fact", "note")))) == [
+        "f",
+        "n",
+    ]
+    assert keys(
+        search(lexical, "tea", SearchFilter(kinds=("turn",), threads=("s",)))
+    ) == ["t"]
     assert search(lexical, "tea", SearchFilter(kinds=("fact",))).filtered == {}
 
 
@@ -157,7 +171,10 @@ def test_a_persona_sees_its_own_and_everybodys():
         turn("all", "swordfish recipe", thread="t"),
     )
     assert keys(search(lexical, "swordfish", SearchFilter(persona="ada"))) == ["all"]
-    assert set(keys(search(lexical, "swordfish", SearchFilter(persona="bob")))) == {"theirs", "all"}
+    assert set(keys(search(lexical, "swordfish", SearchFilter(persona="bob")))) == {
+        "theirs",
+        "all",
+    }
     assert keys(search(lexical, "swordfish", SearchFilter())) == ["all"]
     assert search(lexical, "swordfish", SearchFilter(persona="ada")).filtered == {}
 
@@ -183,13 +200,27 @@ def test_units_left_out_are_counted_by_reason_where_they_would_have_been_shown()
 def test_as_of_answers_from_what_was_known_and_valid_then():
     """From its first moment on, and not at its last any more."""
     lexical = index(
-        fact("tea", "drinks tea", status="superseded", created=at(2026, 1, 1), valid_until=at(2026, 6, 1)),
-        fact("oat", "drinks oat milk", created=at(2026, 6, 1), valid_from=at(2026, 6, 1)),
+        fact(
+            "tea",
+            "drinks tea",
+            status="superseded",
+            created=at(2026, 1, 1),
+            valid_until=at(2026, 6, 1),
+        ),
+        fact(
+            "oat", "drinks oat milk", created=at(2026, 6, 1), valid_from=at(2026, 6, 1)
+        ),
         turn("said", "drinks what?", when=at(2026, 3, 1)),
     )
     both = ("active", "superseded")
-    assert keys(search(lexical, "drinks", SearchFilter(statuses=both, as_of=at(2026, 2, 1)))) == ["tea"]
-    assert set(keys(search(lexical, "drinks", SearchFilter(statuses=both, as_of=at(2026, 6, 1))))) == {"oat", "said"}
+    assert keys(
+        search(lexical, "drinks", SearchFilter(statuses=both, as_of=at(2026, 2, 1)))
+    ) == ["tea"]
+    assert set(
+        keys(
+            search(lexical, "drinks", SearchFilter(statuses=both, as_of=at(2026, 6, 1)))
+        )
+    ) == {"oat", "said"}
 
 
 # What a conversation adds.
@@ -197,11 +228,34 @@ def test_as_of_answers_from_what_was_known_and_valid_then():
 
 # row: X4
 def test_parts_sum_to_the_score():
-    """Own words, date, neighbours, session, who says it, how and when: nothing is unexplained."""
+    """Own words, date, neighbours, session, who says it, how and when: nothing is
+    unexplained.
+    """
     lexical = index(
-        turn("t1", "Where did you buy the lamp, Anna?", 1, speaker="Bob", role="user", when=at(2026, 11, 20)),
-        turn("t2", "In Oslo, last May.", 2, speaker="Anna", role="assistant", when=at(2026, 11, 20)),
-        turn("t3", "My two lamps from Oslo!", 3, speaker="Bob", role="user", when=at(2026, 11, 20)),
+        turn(
+            "t1",
+            "Where did you buy the lamp, Anna?",
+            1,
+            speaker="Bob",
+            role="user",
+            when=at(2026, 11, 20),
+        ),
+        turn(
+            "t2",
+            "In Oslo, last May.",
+            2,
+            speaker="Anna",
+            role="assistant",
+            when=at(2026, 11, 20),
+        ),
+        turn(
+            "t3",
+            "My two lamps from Oslo!",
+            3,
+            speaker="Bob",
+            role="user",
+            when=at(2026, 11, 20),
+        ),
         fact("f", "Anna has a lamp"),
     )
     seen = set()
@@ -213,24 +267,53 @@ def test_parts_sum_to_the_score():
         for hit in search(lexical, asked).hits:
             assert hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-9)
             seen |= set(hit.parts)
-    others = {"importance", "recency", "stability", "frequency", "vector", "subject", "ties", "chain", "nudge"}
+    others = {
+        "importance",
+        "recency",
+        "stability",
+        "frequency",
+        "vector",
+        "subject",
+        "ties",
+        "chain",
+        "nudge",
+    }
     assert seen == set(MEANING) - others
 
 
 def test_an_answer_is_found_by_the_words_of_the_question_before_it():
     """A question just before weighs twice what a statement does."""
-    asking = index(turn("q", "What did you name the puppy?", 1), turn("a", "Biscuit", 2), fact("x", "y"))
-    stating = index(turn("q", "I know you named the puppy.", 1), turn("a", "Biscuit", 2), fact("x", "y"))
+    asking = index(
+        turn("q", "What did you name the puppy?", 1),
+        turn("a", "Biscuit", 2),
+        fact("x", "y"),
+    )
+    stating = index(
+        turn("q", "I know you named the puppy.", 1),
+        turn("a", "Biscuit", 2),
+        fact("x", "y"),
+    )
     assert keys(search(asking, "puppy name")) == ["a", "q"]
     near = parts(asking, "puppy name", "a")["neighbours"]
     assert near > parts(stating, "puppy name", "a")["neighbours"] > 0
 
 
 def test_a_nod_is_no_answer_and_does_not_stand_before_one():
-    """What stands beside it would put it above a turn that holds a word of the question."""
+    """What stands beside it would put it above a turn that holds a word of the
+    question.
+    """
     user, bot = {"role": "user"}, {"role": "assistant"}
-    told = [turn("a1", "We want the kitchen in sage green.", 1, **user), turn("a2", "Noted.", 2, **bot)]
-    weak = turn("b1", "The kitchen of the house by the mill has old tiles and a stove and a sink.", 1, "other", **user)
+    told = [
+        turn("a1", "We want the kitchen in sage green.", 1, **user),
+        turn("a2", "Noted.", 2, **bot),
+    ]
+    weak = turn(
+        "b1",
+        "The kitchen of the house by the mill has old tiles and a stove and a sink.",
+        1,
+        "other",
+        **user,
+    )
     lexical = index(*told, weak)
     assert keys(search(lexical, "kitchen green")) == ["a1", "b1"]
     assert keys(search(lexical, "noted")) == ["a2", "a1"]
@@ -245,9 +328,13 @@ def test_a_nod_is_no_answer_and_does_not_stand_before_one():
         ("I moved last week.", "To Porto.", "assistant"),
     ],
 )
-def test_a_word_or_two_that_tell_something_are_found_for_what_stands_beside_them(before, said, role):
+def test_a_word_or_two_that_tell_something_are_found_for_what_stands_beside_them(
+    before, said, role
+):
     """An answer, a number, a time, and what goes on with one's own words."""
-    lexical = index(turn("t1", before, 1, role="assistant"), turn("t2", said, 2, role=role))
+    lexical = index(
+        turn("t1", before, 1, role="assistant"), turn("t2", said, 2, role=role)
+    )
     assert "t2" in keys(search(lexical, "move moved"))
 
 
@@ -268,7 +355,9 @@ def test_the_window_ends_at_its_radius_and_at_the_session():
 # row: X13
 # row: X4
 def test_a_question_is_met_in_other_words():
-    """Behind its own words, and shown as such; what is narrower answers, and is not answered by its like."""
+    """Behind its own words, and shown as such; what is narrower answers, and is not
+    answered by its like.
+    """
     lexical = index(
         fact("own", "Mira owns a musical instrument"),
         fact("guitar", "Mira plays the guitar"),
@@ -280,23 +369,49 @@ def test_a_question_is_met_in_other_words():
     assert keys(found) == ["own", "cello", "guitar"]
     assert [set(hit.parts) for hit in found.hits] == [{"text"}, {"akin"}, {"akin"}]
     assert keys(search(lexical, "Which guitar?")) == ["guitar"]
-    assert keys(search(index(fact("guitar", "Mira plays the guitar"), akin=0.0), "Which instrument?")) == []
+    assert (
+        keys(
+            search(
+                index(fact("guitar", "Mira plays the guitar"), akin=0.0),
+                "Which instrument?",
+            )
+        )
+        == []
+    )
 
 
 # row: X13
 def test_a_word_akin_says_little_in_a_long_text_and_nothing_where_a_speaker_is_meant():
-    """A long text has a word of everything; who asks what Rose said means no other flower."""
-    short, long = (fact(name, "a puppy " + "sleeps " * n) for name, n in (("short", 3), ("long", 90)))
-    lexical = index(short, long, *(fact(f"other {n}", "so it goes") for n in range(5)), b=0.0)
-    assert parts(lexical, "Which dog?", "long")["akin"] < parts(lexical, "Which dog?", "short")["akin"] / 3
-    named = index(turn("t", "a tulip", speaker="Flower"), turn("u", "so it goes", thread="other"), speaker=0.0)
+    """A long text has a word of everything; who asks what Rose said means no other
+    flower.
+    """
+    short, long = (
+        fact(name, "a puppy " + "sleeps " * n)
+        for name, n in (("short", 3), ("long", 90))
+    )
+    lexical = index(
+        short, long, *(fact(f"other {n}", "so it goes") for n in range(5)), b=0.0
+    )
+    assert (
+        parts(lexical, "Which dog?", "long")["akin"]
+        < parts(lexical, "Which dog?", "short")["akin"] / 3
+    )
+    named = index(
+        turn("t", "a tulip", speaker="Flower"),
+        turn("u", "so it goes", thread="other"),
+        speaker=0.0,
+    )
     assert keys(search(named, "What did Flower say?")) == []
 
 
 # row: X13
 def test_a_word_that_is_asked_for_itself_is_not_akin_as_well():
     """Each word of the question counts once."""
-    lexical = index(fact("a", "a dog"), *(fact(f"other {n}", "so it goes") for n in range(5)), session=0.0)
+    lexical = index(
+        fact("a", "a dog"),
+        *(fact(f"other {n}", "so it goes") for n in range(5)),
+        session=0.0,
+    )
     assert set(parts(lexical, "dog or puppy", "a")) == {"text"}
 
 
@@ -304,7 +419,10 @@ def test_a_long_neighbour_weighs_no_more_than_a_short_one():
     """An essay next door says little about this turn."""
     short = index(turn("a", "swordfish " + "filler " * 8, 1), turn("b", "so", 2))
     long = index(turn("a", "swordfish " + "filler " * 80, 1), turn("b", "so", 2))
-    assert parts(long, "swordfish", "b")["neighbours"] < parts(short, "swordfish", "b")["neighbours"] / 3
+    assert (
+        parts(long, "swordfish", "b")["neighbours"]
+        < parts(short, "swordfish", "b")["neighbours"] / 3
+    )
 
 
 def test_neighbours_are_found_whatever_came_first():
@@ -324,13 +442,21 @@ def test_the_date_of_a_turn_answers_for_its_words():
         turn("june", "we met", thread="b", when=at(2023, 6, 9)),
     ]
     lexical = index(*docs)
-    for words in ("met in May", "met on the 8", "met on Monday", "am Montag met", "met en mayo"):
+    for words in (
+        "met in May",
+        "met on the 8",
+        "met on Monday",
+        "am Montag met",
+        "met en mayo",
+    ):
         assert keys(search(lexical, words))[0] == "may"
     assert {"may", "june"} == set(keys(search(lexical, "met 2023")))
     assert "date" in parts(lexical, "met 2023", "may")
     far = Bm25Index(zone=ZoneInfo("Pacific/Kiritimati"))
     far.add(docs)
-    assert "date" in next(hit.parts for hit in search(far, "met on Tuesday").hits if hit.key == "may")
+    assert "date" in next(
+        hit.parts for hit in search(far, "met on Tuesday").hits if hit.key == "may"
+    )
 
 
 def test_a_session_that_has_the_rest_of_the_question_lifts_its_turns():
@@ -341,7 +467,10 @@ def test_a_session_that_has_the_rest_of_the_question_lifts_its_turns():
         turn("b9", "it was in Oslo", 9, "b"),
     )
     assert keys(search(lexical, "lamp Oslo"))[:2] == ["b9", "b1"]
-    assert parts(lexical, "lamp Oslo", "b1")["session"] > parts(lexical, "lamp Oslo", "a1")["session"]
+    assert (
+        parts(lexical, "lamp Oslo", "b1")["session"]
+        > parts(lexical, "lamp Oslo", "a1")["session"]
+    )
 
 
 def test_a_speaker_that_is_named_is_preferred():
@@ -357,21 +486,29 @@ def test_a_speaker_that_is_named_is_preferred():
 
 def test_the_role_a_question_is_about_is_preferred():
     """What I said, or what the assistant recommended."""
-    lexical = index(turn("u", "a tall lamp", 1, "a", role="user"), turn("v", "a tall lamp", 1, "b", role="assistant"))
+    lexical = index(
+        turn("u", "a tall lamp", 1, "a", role="user"),
+        turn("v", "a tall lamp", 1, "b", role="assistant"),
+    )
     assert keys(search(lexical, "Where is my lamp?")) == ["u", "v"]
     assert keys(search(lexical, "Which lamp did you recommend?")) == ["v", "u"]
 
 
 def test_a_question_when_prefers_turns_that_hold_a_time():
     """And only such a question."""
-    lexical = index(turn("a", "met Bob", thread="a"), turn("b", "met Bob last Friday", thread="b"))
+    lexical = index(
+        turn("a", "met Bob", thread="a"), turn("b", "met Bob last Friday", thread="b")
+    )
     assert "when" in parts(lexical, "When was Bob met?", "b")
     assert "when" not in parts(lexical, "Where was Bob met?", "b")
 
 
 def test_a_question_how_many_prefers_turns_that_hold_a_number():
     """In digits or in words; and only such a question."""
-    docs = [turn(key, text, thread=key) for key, text in (("a", "a lamp"), ("b", "two lamps"), ("c", "12 lamps"))]
+    docs = [
+        turn(key, text, thread=key)
+        for key, text in (("a", "a lamp"), ("b", "two lamps"), ("c", "12 lamps"))
+    ]
     lexical = index(*docs)
     assert keys(search(lexical, "How many lamps?")) == ["b", "c", "a"]
     assert "counted" not in parts(lexical, "Which lamps?", "b")
@@ -385,7 +522,11 @@ def test_a_question_about_oneself_prefers_what_one_told_of_oneself():
         turn("other", "My lamp is by the bed. Thanks", thread="c", role="assistant"),
     )
     assert keys(search(lexical, "Where is my lamp?"))[0] == "tells"
-    assert [key for key in keys(search(lexical, "my lamp")) if "telling" in parts(lexical, "my lamp", key)] == ["tells"]
+    assert [
+        key
+        for key in keys(search(lexical, "my lamp"))
+        if "telling" in parts(lexical, "my lamp", key)
+    ] == ["tells"]
     assert "telling" not in parts(lexical, "Where is the lamp?", "tells")
 
 
@@ -414,11 +555,15 @@ def test_the_time_a_question_names_finds_what_was_said_then():
 
 def test_common_words_do_not_make_candidates_beyond_the_budget():
     """Rare words choose the rows, common ones still count for their score."""
-    docs = [fact(f"f{n:03}", "tea time") for n in range(300)] + [fact("z", "tea with swordfish")]
+    docs = [fact(f"f{n:03}", "tea time") for n in range(300)] + [
+        fact("z", "tea with swordfish")
+    ]
     lexical = index(*docs, postings=100)
     found = search(lexical, "tea swordfish", k=500)
     assert keys(found) == ["z"]
-    assert found.hits[0].score == search(index(*docs), "tea swordfish", k=1).hits[0].score
+    assert (
+        found.hits[0].score == search(index(*docs), "tea swordfish", k=1).hits[0].score
+    )
     assert len(keys(search(lexical, "tea", k=500))) == 301
 
 
@@ -429,7 +574,10 @@ def test_common_words_do_not_make_candidates_beyond_the_budget():
 @pytest.mark.parametrize(
     ("text", "question"),
     [
-        ("Sie kaufte zwei Häuser und die Gärten mit dem Hund", "Wer hat ein Haus mit Garten?"),
+        (
+            "Sie kaufte zwei Häuser und die Gärten mit dem Hund",
+            "Wer hat ein Haus mit Garten?",
+        ),
         ("Anna mag Katzen", "Katze"),
         ("je ne mangerai pas de fraises avec du lait", "Qui mange des fraises?"),
         ("我喜欢喝绿茶", "绿茶"),
@@ -442,7 +590,9 @@ def test_common_words_do_not_make_candidates_beyond_the_budget():
     ],
 )
 def test_a_word_is_found_in_another_form(text, question):
-    """Stemming by language and script; a question too short to tell its language tries all there are."""
+    """Stemming by language and script; a question too short to tell its language tries
+    all there are.
+    """
     lexical = index(
         fact("a", text),
         fact("b", "der Zug fährt nicht mit dem Wagen"),
@@ -455,13 +605,21 @@ def test_a_word_is_found_in_another_form(text, question):
 # row: X13
 def test_a_word_that_languages_stem_apart_is_one_word_of_the_question():
     """Its counts are summed where a unit holds both stems."""
-    lexical = index(fact("a", "das ist eine Katze und die Katzen"), fact("b", "Katzen"), fact("c", "Hunde"))
+    lexical = index(
+        fact("a", "das ist eine Katze und die Katzen"),
+        fact("b", "Katzen"),
+        fact("c", "Hunde"),
+    )
     assert set(keys(search(lexical, "Katzen"))) == {"a", "b"}
 
 
 def test_terms_are_stems_without_stop_words():
     """What a caller counts with is what the index counts."""
-    assert Bm25Index().terms("The children's toys were lost") == ["child", "toy", "lose"]
+    assert Bm25Index().terms("The children's toys were lost") == [
+        "child",
+        "toy",
+        "lose",
+    ]
 
 
 # The snapshot.
@@ -469,14 +627,38 @@ def test_terms_are_stems_without_stop_words():
 
 def filled():
     return index(
-        turn("s#^t1", "Where did you buy the lamp?", 1, speaker="Bob", when=at(2026, 5, 1)),
-        turn("s#^t2", "In Oslo. 绿茶", 2, speaker="Anna", role="assistant", when=at(2026, 5, 1)),
-        fact("F", "Anna bought a lamp in Oslo", persona="ada", status="archived", valid_from=at(2026, 1, 1)),
+        turn(
+            "s#^t1",
+            "Where did you buy the lamp?",
+            1,
+            speaker="Bob",
+            when=at(2026, 5, 1),
+        ),
+        turn(
+            "s#^t2",
+            "In Oslo. 绿茶",
+            2,
+            speaker="Anna",
+            role="assistant",
+            when=at(2026, 5, 1),
+        ),
+        fact(
+            "F",
+            "Anna bought a lamp in Oslo",
+            persona="ada",
+            status="archived",
+            valid_from=at(2026, 1, 1),
+        ),
         IndexedText("notes/lämp.md", "note", "lamp repair"),
     )
 
 
-QUESTIONS = ("When did Anna buy the lamp?", "lamp Oslo in May", "绿茶", "what did you say yesterday")
+QUESTIONS = (
+    "When did Anna buy the lamp?",
+    "lamp Oslo in May",
+    "绿茶",
+    "what did you say yesterday",
+)
 
 
 # row: X20
@@ -486,7 +668,12 @@ def test_a_saved_index_answers_as_before(tmp_path):
     first.save(tmp_path)
     assert second.load(tmp_path)
     for lexical in (first, second):
-        lexical.add([turn("s#^t3", "A lamp from Oslo?", 3, speaker="Bob"), fact("G", "lamp oil")])
+        lexical.add(
+            [
+                turn("s#^t3", "A lamp from Oslo?", 3, speaker="Bob"),
+                fact("G", "lamp oil"),
+            ]
+        )
         lexical.remove(["notes/lämp.md"])
     where = SearchFilter(statuses=("active", "archived"), persona="ada")
     for text in QUESTIONS:
@@ -510,13 +697,20 @@ def test_an_index_can_be_saved_again_and_again(tmp_path):
 
 
 def test_a_snapshot_that_cannot_be_used_gives_an_empty_index(tmp_path):
-    """Absent, empty, cut anywhere, one bit flipped, not ours, another version, another zone: never a crash."""
+    """Absent, empty, cut anywhere, one bit flipped, not ours, another version, another
+    zone: never a crash.
+    """
     lexical = Bm25Index()
     assert not lexical.load(tmp_path)
     filled().save(tmp_path)
     file = tmp_path / "lexical.bin"
     whole = file.read_bytes()
-    damaged = [b"", b"\n", b"not a snapshot\n" * 9, whole.replace(b"engram-lexical 1", b"engram-lexical 0", 1)]
+    damaged = [
+        b"",
+        b"\n",
+        b"not a snapshot\n" * 9,
+        whole.replace(b"engram-lexical 1", b"engram-lexical 0", 1),
+    ]
     damaged += [whole[:size] for size in range(0, len(whole), max(1, len(whole) // 40))]
     for place in range(0, len(whole), max(1, len(whole) // 40)):
         damaged.append(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
@@ -561,23 +755,37 @@ def test_what_is_added_while_saving_is_not_lost(tmp_path):
     assert fresh.load(tmp_path)
     assert len(fresh) <= len(lexical)
     assert len(
-        search(lexical, "lamp", SearchFilter(statuses=("active", "archived"), persona=None), k=1000).hits
+        search(
+            lexical,
+            "lamp",
+            SearchFilter(statuses=("active", "archived"), persona=None),
+            k=1000,
+        ).hits
     ) == len(lexical)
 
 
 def test_the_average_idf_is_that_of_the_living():
     """A word in more than half of the units is worth the parent's share of the average."""
     texts = ["tea cup", "tea pot", "tea leaf", "milk jug"]
-    lexical = index(*[fact(str(n), text) for n, text in enumerate(texts)], fact("gone", "tea rare words"))
+    lexical = index(
+        *[fact(str(n), text) for n, text in enumerate(texts)],
+        fact("gone", "tea rare words"),
+    )
     lexical.remove(["gone"])
     parent = BM25Okapi([sorted(lexical.terms(text)) for text in texts], k1=0.9, b=0.75)
     assert math.isfinite(parent.average_idf)
-    assert lexical.get_scores(["tea", "cup"]).tolist() == parent.get_scores(["tea", "cup"]).tolist()
+    assert (
+        lexical.get_scores(["tea", "cup"]).tolist()
+        == parent.get_scores(["tea", "cup"]).tolist()
+    )
 
 
 def test_policy_without_weights_is_plain_okapi():
     """Every addition can be turned off by its number."""
-    docs = [turn(f"t{n}", text, n) for n, text in enumerate(["a red lamp?", "a blue lamp", "Oslo", "tea"])]
+    docs = [
+        turn(f"t{n}", text, n)
+        for n, text in enumerate(["a red lamp?", "a blue lamp", "Oslo", "tea"])
+    ]
     plain = index(
         *docs,
         short_words=0,
@@ -595,14 +803,27 @@ def test_policy_without_weights_is_plain_okapi():
         least_idf=-100,
     )
     found = search(plain, "red lamp Oslo")
-    expected = dict(zip(["t0", "t1", "t2", "t3"], plain.get_scores(["red", "lamp", "oslo"]), strict=True))
-    assert {hit.key: hit.score for hit in found.hits} == {key: s for key, s in expected.items() if s}
+    expected = dict(
+        zip(
+            ["t0", "t1", "t2", "t3"],
+            plain.get_scores(["red", "lamp", "oslo"]),
+            strict=True,
+        )
+    )
+    assert {hit.key: hit.score for hit in found.hits} == {
+        key: s for key, s in expected.items() if s
+    }
 
 
 # row: X20
 def test_many_at_once_are_found_like_one_after_another():
-    """What makes a frozen segment of a cold start, and what joins the delta, give one answer."""
-    docs = [fact(f"k{n:03}", " ".join(f"w{(n * step) % 700}" for step in range(1, 101))) for n in range(300)]
+    """What makes a frozen segment of a cold start, and what joins the delta, give one
+    answer.
+    """
+    docs = [
+        fact(f"k{n:03}", " ".join(f"w{(n * step) % 700}" for step in range(1, 101)))
+        for n in range(300)
+    ]
     at_once, singly = index(*docs), Bm25Index()
     for doc in docs:
         singly.add([doc])
@@ -611,4 +832,7 @@ def test_many_at_once_are_found_like_one_after_another():
         found.remove(["k008"])
     for asked in ("w1", "w7 w90", "w350 w4 w4", "changed"):
         assert search(at_once, asked, k=400) == search(singly, asked, k=400)
-        assert at_once.get_scores(asked.split()).tolist() == singly.get_scores(asked.split()).tolist()
+        assert (
+            at_once.get_scores(asked.split()).tolist()
+            == singly.get_scores(asked.split()).tolist()
+        )

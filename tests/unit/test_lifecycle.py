@@ -38,7 +38,13 @@ NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
 POLICY = Policy()
-FACT = Fact("F", "Anna drinks tea.", created=NOW - 10 * DAY, source="2026-11-10-talk#^t1", origin="rules")
+FACT = Fact(
+    "F",
+    "Anna drinks tea.",
+    created=NOW - 10 * DAY,
+    source="2026-11-10-talk#^t1",
+    origin="rules",
+)
 UNUSED = Usage()
 FRESH = Vitals(confidence=0.8, salience=0.5, retention=1.0, decay=0.0, heat=0.3)
 FADED = Vitals(confidence=0.4, salience=0.2, retention=0.1, decay=0.9, heat=0.1)
@@ -51,7 +57,9 @@ def limits(**numbers):
 
 # row: A30
 # row: C23
-@pytest.mark.parametrize("status", [status for status in STATUSES if status != "active"])
+@pytest.mark.parametrize(
+    "status", [status for status in STATUSES if status != "active"]
+)
 def test_only_active_facts_are_recalled(status):
     """The status is the reason; a pin does not change that."""
     assert hidden(FACT, NOW) is None
@@ -103,15 +111,19 @@ def test_as_of_a_day_counts_what_was_known_and_valid_then(changes, why):
 
 # row: C23
 def test_archived_facts_are_recalled_on_request_only():
-    """Then they are held to what active ones are held to; the other statuses stay hidden."""
+    """Then they are held to what active ones are held to; the other statuses stay
+    hidden.
+    """
     away = replace(FACT, status="archived")
     assert (hidden(away, NOW), hidden(away, NOW, archive=True)) == ("archived", None)
     assert hidden(replace(away, expires=NOW), NOW, archive=True) == "expired"
-    assert hidden(replace(away, valid_until=NOW), NOW, archive=True) == "no longer valid"
+    assert (
+        hidden(replace(away, valid_until=NOW), NOW, archive=True) == "no longer valid"
+    )
     assert hidden(replace(FACT, status="pruned"), NOW, archive=True) == "pruned"
 
 
-# -- stage ----------------------------------------------------------------------------------------
+# -- stage -----------------------------------------------------------------------------
 
 
 # row: B3
@@ -121,37 +133,93 @@ def test_archived_facts_are_recalled_on_request_only():
     ("changes", "usage", "vitals", "expected"),
     [
         ({}, {}, {}, ("candidate", "new")),
-        ({"status": "archived", "end_reason": "expired"}, {}, {}, ("archived", "expired")),
+        (
+            {"status": "archived", "end_reason": "expired"},
+            {},
+            {},
+            ("archived", "expired"),
+        ),
         ({"status": "archived", "pinned": True}, {}, {}, ("archived", "archived")),
-        ({"status": "superseded", "end_reason": "newer"}, {"access": 50}, {}, ("", "newer")),
+        (
+            {"status": "superseded", "end_reason": "newer"},
+            {"access": 50},
+            {},
+            ("", "newer"),
+        ),
         ({"verification": "disputed"}, {"access": 50}, {}, ("stale", "disputed")),
         ({}, {"access": 50}, {"decay": 0.65}, ("stale", "decay 0.65 or more")),
         ({}, {}, {"decay": 0.6499}, ("candidate", "new")),
         ({}, {}, {"confidence": 0.0999}, ("stale", "confidence below 0.1")),
         ({}, {}, {"confidence": 0.10}, ("candidate", "new")),
-        ({"pinned": True, "verification": "disputed"}, {}, {"decay": 1, "confidence": 0}, ("candidate", "new")),
+        (
+            {"pinned": True, "verification": "disputed"},
+            {},
+            {"decay": 1, "confidence": 0},
+            ("candidate", "new"),
+        ),
         ({}, {"access": 10}, {}, ("core", "recalled 10 times")),
         ({}, {"access": 9}, {}, ("active", "recalled 9 times")),
-        ({"verification": "user_confirmed"}, {"access": 1}, {}, ("active", "recalled once")),
-        ({"verification": "user_confirmed"}, {}, {"heat": 0.55}, ("active", "heat 0.55 or more, user_confirmed")),
-        ({"verification": "system_inferred"}, {}, {"heat": 0.9}, ("active", "heat 0.55 or more, system_inferred")),
-        ({"verification": "unverified"}, {}, {"heat": 0.55}, ("validated", "heat 0.55 or more")),
-        ({"verification": "user_confirmed"}, {}, {"heat": 0.5499}, ("validated", "confirmed by the user")),
+        (
+            {"verification": "user_confirmed"},
+            {"access": 1},
+            {},
+            ("active", "recalled once"),
+        ),
+        (
+            {"verification": "user_confirmed"},
+            {},
+            {"heat": 0.55},
+            ("active", "heat 0.55 or more, user_confirmed"),
+        ),
+        (
+            {"verification": "system_inferred"},
+            {},
+            {"heat": 0.9},
+            ("active", "heat 0.55 or more, system_inferred"),
+        ),
+        (
+            {"verification": "unverified"},
+            {},
+            {"heat": 0.55},
+            ("validated", "heat 0.55 or more"),
+        ),
+        (
+            {"verification": "user_confirmed"},
+            {},
+            {"heat": 0.5499},
+            ("validated", "confirmed by the user"),
+        ),
         ({}, {"confirmations": 1}, {}, ("validated", "said 2 times")),
-        ({"verification": "system_inferred"}, {}, {"heat": 0.5499}, ("candidate", "new")),
+        (
+            {"verification": "system_inferred"},
+            {},
+            {"heat": 0.5499},
+            ("candidate", "new"),
+        ),
     ],
 )
 def test_the_first_stage_that_fits_is_the_stage(changes, usage, vitals, expected):
     """From archived over stale, core, active and validated to candidate."""
-    assert stage(replace(FACT, **changes), Usage(**usage), replace(FRESH, **vitals), POLICY) == expected
+    assert (
+        stage(
+            replace(FACT, **changes), Usage(**usage), replace(FRESH, **vitals), POLICY
+        )
+        == expected
+    )
 
 
 # row: X27
 def test_what_is_barred_from_core_stays_active_and_says_why():
     """However often it is recalled; below ten recalls there is nothing to bar."""
     why = "what an import says cannot be core"
-    assert stage(FACT, Usage(access=10), FRESH, POLICY, why) == ("active", f"recalled 10 times; {why}")
-    assert stage(FACT, Usage(access=9), FRESH, POLICY, why) == ("active", "recalled 9 times")
+    assert stage(FACT, Usage(access=10), FRESH, POLICY, why) == (
+        "active",
+        f"recalled 10 times; {why}",
+    )
+    assert stage(FACT, Usage(access=9), FRESH, POLICY, why) == (
+        "active",
+        "recalled 9 times",
+    )
 
 
 # row: C28
@@ -169,12 +237,14 @@ def test_what_is_barred_from_core_stays_active_and_says_why():
     ],
 )
 def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
-    """What is neither active nor archived has no stage and is not moved; a dispute comes on top."""
+    """What is neither active nor archived has no stage and is not moved; a dispute
+    comes on top.
+    """
     assert nudge(name, "", POLICY) == points
     assert nudge(name, "disputed", POLICY) == pytest.approx(points - 0.12)
 
 
-# -- what becomes of it ---------------------------------------------------------------------------
+# -- what becomes of it ----------------------------------------------------------------
 
 
 # row: C18
@@ -196,22 +266,43 @@ def test_trust_moves_the_score_a_little_and_a_dispute_more(name, points):
         ({"category": "skill"}, {}, {}, None),
     ],
 )
-def test_only_what_is_old_unimportant_unused_and_faded_is_archived(changes, usage, vitals, why):
+def test_only_what_is_old_unimportant_unused_and_faded_is_archived(
+    changes, usage, vitals, why
+):
     """Each condition alone keeps a memory, exactly at its limit."""
-    assert archived(replace(OLD, **changes), Usage(**usage), replace(FADED, **vitals), NOW, POLICY) == why
+    assert (
+        archived(
+            replace(OLD, **changes),
+            Usage(**usage),
+            replace(FADED, **vitals),
+            NOW,
+            POLICY,
+        )
+        == why
+    )
 
 
 # row: C18
 def test_a_retention_limit_of_one_leaves_retention_out():
     """Then the seed's four conditions decide alone, also for what has not faded at all."""
     assert archived(OLD, UNUSED, FRESH, NOW, POLICY) is None
-    assert archived(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0)) == "a moment, old, unimportant, unused"
+    assert (
+        archived(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0))
+        == "a moment, old, unimportant, unused"
+    )
 
 
 # row: C27
 def test_decay_alone_archives_nothing():
-    """Decay is one less retention, so the seed's .85 is the retention of .15, and one of several conditions."""
-    assert archived(replace(OLD, importance=0.5), UNUSED, replace(FADED, decay=1.0), NOW, POLICY) is None
+    """Decay is one less retention, so the seed's .85 is the retention of .15, and one
+    of several conditions.
+    """
+    assert (
+        archived(
+            replace(OLD, importance=0.5), UNUSED, replace(FADED, decay=1.0), NOW, POLICY
+        )
+        is None
+    )
 
 
 # row: B8
@@ -222,12 +313,16 @@ def test_what_nobody_remembers_is_archived_at_any_age():
     assert archived(young, UNUSED, gone, NOW, POLICY) == "a moment, salience below 0.01"
     assert archived(young, UNUSED, replace(gone, salience=0.01), NOW, POLICY) is None
     assert archived(replace(young, pinned=True), UNUSED, gone, NOW, POLICY) is None
-    assert archived(replace(young, category="decision"), UNUSED, gone, NOW, POLICY) is None
+    assert (
+        archived(replace(young, category="decision"), UNUSED, gone, NOW, POLICY) is None
+    )
 
 
 # row: B16
 def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
-    """It holds for protected memories too: it is no fading. What only ceased to be true is not put away."""
+    """It holds for protected memories too: it is no fading. What only ceased to be true
+    is not put away.
+    """
     ending = replace(FACT, category="preference", origin="user", expires=NOW)
     assert (expired(ending, NOW), expired(ending, NOW - SECOND)) == ("expired", None)
     assert fate(ending, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
@@ -250,7 +345,9 @@ def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
         ({"text": "Anna is allergic to nuts."}, 0.01, None),
     ],
 )
-def test_what_nothing_speaks_for_any_more_is_pruned_when_a_person_prunes(changes, confidence, why):
+def test_what_nothing_speaks_for_any_more_is_pruned_when_a_person_prunes(
+    changes, confidence, why
+):
     """Active, with an effective confidence below the threshold, and not protected."""
     fact = replace(FACT, **{"kind": "episode"} | changes)
     assert pruned(fact, replace(FRESH, confidence=confidence), 0.05) == why
@@ -269,11 +366,23 @@ def test_the_threshold_of_pruning_can_be_set():
     ("changes", "usage", "why"),
     [
         ({"tags": ("fulfilled",)}, {}, "a commitment, fulfilled more than 90 days ago"),
-        ({"tags": ("home", "State/Expired")}, {}, "a commitment, expired more than 90 days ago"),
+        (
+            {"tags": ("home", "State/Expired")},
+            {},
+            "a commitment, expired more than 90 days ago",
+        ),
         ({"tags": ("fulfilled",)}, {"evidence_at": NOW - 90 * DAY}, None),
-        ({"tags": ("fulfilled",)}, {"evidence_at": NOW - 91 * DAY}, "a commitment, fulfilled more than 90 days ago"),
+        (
+            {"tags": ("fulfilled",)},
+            {"evidence_at": NOW - 91 * DAY},
+            "a commitment, fulfilled more than 90 days ago",
+        ),
         ({"tags": ("fulfilled",), "done": NOW - 90 * DAY}, {}, None),
-        ({"tags": ("fulfilled",), "done": NOW - 89 * DAY}, {"evidence_at": NOW - 400 * DAY}, None),
+        (
+            {"tags": ("fulfilled",), "done": NOW - 89 * DAY},
+            {"evidence_at": NOW - 400 * DAY},
+            None,
+        ),
         (
             {"tags": ("fulfilled",), "done": NOW - 91 * DAY},
             {"evidence_at": NOW},
@@ -288,8 +397,12 @@ def test_the_threshold_of_pruning_can_be_set():
         ({}, {}, None),
     ],
 )
-def test_a_resolved_commitment_goes_to_the_trash_ninety_days_after_it_was_settled(changes, usage, why):
-    """Where its note does not say when, since it was last said or edited; an unresolved one never goes."""
+def test_a_resolved_commitment_goes_to_the_trash_ninety_days_after_it_was_settled(
+    changes, usage, why
+):
+    """Where its note does not say when, since it was last said or edited; an unresolved
+    one never goes.
+    """
     promise = replace(OLD, category="commitment", importance=0.9)
     assert trashed(replace(promise, **changes), Usage(**usage), NOW, POLICY) == why
 
@@ -311,16 +424,22 @@ def test_a_resolved_commitment_goes_to_the_trash_ninety_days_after_it_was_settle
         ({"status": "review"}, {}, None),
     ],
 )
-def test_a_speculation_that_nobody_confirmed_goes_to_the_trash_after_thirty_days(changes, usage, why):
+def test_a_speculation_that_nobody_confirmed_goes_to_the_trash_after_thirty_days(
+    changes, usage, why
+):
     """Said again, confirmed, or freed of its expiry it stays."""
-    guess = replace(FACT, kind="episode", confidence=0.39, created=NOW - 30 * DAY, expires=NOW)
+    guess = replace(
+        FACT, kind="episode", confidence=0.39, created=NOW - 30 * DAY, expires=NOW
+    )
     assert trashed(replace(guess, **changes), Usage(**usage), NOW, POLICY) == why
 
 
 # row: C17
 def test_a_speculation_that_ends_early_is_only_archived():
     """The rule that lets go asks for its thirty days."""
-    guess = replace(FACT, kind="episode", confidence=0.3, created=NOW - 2 * DAY, expires=NOW)
+    guess = replace(
+        FACT, kind="episode", confidence=0.3, created=NOW - 2 * DAY, expires=NOW
+    )
     assert fate(guess, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
 
 
@@ -331,24 +450,46 @@ def test_trash_comes_before_the_archive_and_nothing_is_pruned_by_itself():
     """Where several rules would take a memory, the first one's reason is the reason."""
     vitals = replace(FADED, confidence=0.01)
     fact = replace(OLD, confidence=0.3, expires=NOW - DAY)
-    assert fate(fact, UNUSED, vitals, NOW, POLICY) == ("trash", "a speculation, unconfirmed for 30 days")
-    assert fate(fact, Usage(confirmations=1), vitals, NOW, POLICY) == ("archive", "expired")
+    assert fate(fact, UNUSED, vitals, NOW, POLICY) == (
+        "trash",
+        "a speculation, unconfirmed for 30 days",
+    )
+    assert fate(fact, Usage(confirmations=1), vitals, NOW, POLICY) == (
+        "archive",
+        "expired",
+    )
     unended = replace(fact, expires=None)
-    assert fate(unended, UNUSED, vitals, NOW, POLICY) == ("archive", "a moment, old, unimportant, unused, faded")
+    assert fate(unended, UNUSED, vitals, NOW, POLICY) == (
+        "archive",
+        "a moment, old, unimportant, unused, faded",
+    )
     assert fate(replace(unended, importance=0.5), UNUSED, vitals, NOW, POLICY) is None
 
 
 # row: A26
 # row: A30
 # row: B18
-@pytest.mark.parametrize("status", [status for status in STATUSES if status != "active"])
+@pytest.mark.parametrize(
+    "status", [status for status in STATUSES if status != "active"]
+)
 def test_nothing_happens_by_itself_to_what_is_not_active(status):
     """Ends are kept for audit, and only a person forgets."""
-    fact = replace(OLD, status=status, expires=NOW, confidence=0.01, layer="working", tags=("fulfilled",))
+    fact = replace(
+        OLD,
+        status=status,
+        expires=NOW,
+        confidence=0.01,
+        layer="working",
+        tags=("fulfilled",),
+    )
     nothing = Vitals(0, 0, 0, 1, 0)
     for category in CATEGORIES:
         one = replace(fact, category=category)
-        assert fate(one, UNUSED, nothing, NOW, POLICY) is promoted(one, Usage(access=9), NOW, POLICY) is None
+        assert (
+            fate(one, UNUSED, nothing, NOW, POLICY)
+            is promoted(one, Usage(access=9), NOW, POLICY)
+            is None
+        )
 
 
 # row: B3
@@ -368,7 +509,9 @@ def test_nothing_happens_by_itself_to_what_is_not_active(status):
     ],
 )
 def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
-    """Not by a person, not into another memory, not past its end, and not if it had to go again at once."""
+    """Not by a person, not into another memory, not past its end, and not if it had to
+    go again at once.
+    """
     fact = replace(OLD, status="archived", end_reason="old, unimportant, unused, faded")
     usage = Usage(**{"access": 1, "last_access": NOW, "salience": 0.07} | usage)
     vitals = replace(FRESH, **{"salience": 0.07} | vitals)
@@ -377,19 +520,32 @@ def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
 
 # row: B3
 def test_what_was_long_away_comes_back_with_new_life():
-    """Seven months old it is worth nothing; recalled it begins anew, and is not given up the next night."""
-    away = replace(OLD, created=NOW - 200 * DAY, status="archived", end_reason="old, unimportant, unused, faded")
+    """Seven months old it is worth nothing; recalled it begins anew, and is not given
+    up the next night.
+    """
+    away = replace(
+        OLD,
+        created=NOW - 200 * DAY,
+        status="archived",
+        end_reason="old, unimportant, unused, faded",
+    )
     usage = decay.recalled(away, UNUSED, NOW, 1.0, POLICY)
-    assert revived(away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY) == "recalled again"
+    assert (
+        revived(away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY)
+        == "recalled again"
+    )
 
 
 # row: C27
 def test_a_protected_memory_may_go_stale():
     """It is kept, not believed."""
-    assert stage(replace(OLD, category="decision"), UNUSED, FADED, POLICY) == ("stale", "decay 0.65 or more")
+    assert stage(replace(OLD, category="decision"), UNUSED, FADED, POLICY) == (
+        "stale",
+        "decay 0.65 or more",
+    )
 
 
-# -- layers and tiers -----------------------------------------------------------------------------
+# -- layers and tiers ------------------------------------------------------------------
 
 
 # row: D1
@@ -399,7 +555,10 @@ def test_a_protected_memory_may_go_stale():
         ({"kind": "episode"}, "episodic"),
         ({"kind": "note"}, "semantic"),
         ({"category": "skill", "kind": "episode"}, "procedural"),
-        ({"category": "principle", "text": "Before a release:\n1. test\n2. tag"}, "procedural"),
+        (
+            {"category": "principle", "text": "Before a release:\n1. test\n2. tag"},
+            "procedural",
+        ),
         ({"category": "principle", "text": "Test first.\n- always"}, "semantic"),
         ({"category": "fact", "text": "1. tea\n2. milk"}, "semantic"),
         ({"kind": "episode", "layer": "codebase"}, "codebase"),
@@ -423,15 +582,31 @@ def test_a_layer_follows_from_the_note_unless_the_note_says_one(changes, layer):
         ({"layer": "semantic"}, 50, None),
         ({"status": "archived"}, 50, None),
         ({"layer": "working"}, 0, ("", "30 minutes old")),
-        ({"layer": "working", "created": NOW - timedelta(minutes=29, seconds=59)}, 1, None),
+        (
+            {"layer": "working", "created": NOW - timedelta(minutes=29, seconds=59)},
+            1,
+            None,
+        ),
         ({"layer": "working", "created": NOW}, 2, ("", "recalled 2 times")),
-        ({"layer": "working", "created": NOW}, 5, ("semantic", "important, recalled 5 times")),
-        ({"layer": "working", "kind": "note", "created": NOW}, 5, ("", "recalled 5 times")),
+        (
+            {"layer": "working", "created": NOW},
+            5,
+            ("semantic", "important, recalled 5 times"),
+        ),
+        (
+            {"layer": "working", "kind": "note", "created": NOW},
+            5,
+            ("", "recalled 5 times"),
+        ),
     ],
 )
 def test_layers_rise_by_age_use_and_importance(changes, access, expected):
     """To where they stay, in one step; what a person demoted is not promoted again."""
-    fact = replace(FACT, **{"kind": "episode", "importance": 0.7, "created": NOW - timedelta(minutes=30)} | changes)
+    fact = replace(
+        FACT,
+        **{"kind": "episode", "importance": 0.7, "created": NOW - timedelta(minutes=30)}
+        | changes,
+    )
     assert promoted(fact, Usage(access=access), NOW, POLICY) == expected
 
 
@@ -439,9 +614,18 @@ def test_layers_rise_by_age_use_and_importance(changes, access, expected):
 def test_age_is_time_gone_by_and_not_what_the_clock_on_the_wall_shows():
     """In the night that clocks go back, 15 minutes by the wall are 75."""
     berlin = ZoneInfo("Europe/Berlin")
-    fact = replace(FACT, layer="working", created=datetime(2026, 10, 25, 2, 50, tzinfo=berlin))
-    assert promoted(fact, UNUSED, datetime(2026, 10, 25, 3, 5, tzinfo=berlin), POLICY) == ("", "30 minutes old")
-    assert promoted(fact, UNUSED, datetime(2026, 10, 25, 2, 10, tzinfo=berlin, fold=1), POLICY) is None
+    fact = replace(
+        FACT, layer="working", created=datetime(2026, 10, 25, 2, 50, tzinfo=berlin)
+    )
+    assert promoted(
+        fact, UNUSED, datetime(2026, 10, 25, 3, 5, tzinfo=berlin), POLICY
+    ) == ("", "30 minutes old")
+    assert (
+        promoted(
+            fact, UNUSED, datetime(2026, 10, 25, 2, 10, tzinfo=berlin, fold=1), POLICY
+        )
+        is None
+    )
 
 
 # row: D7
@@ -450,18 +634,32 @@ def test_a_person_moves_a_memory_one_layer_up_or_down():
     layers = ("working", "episodic", "semantic", "procedural", "codebase")
     facts = [replace(FACT, layer=layer) for layer in layers]
     assert [raised(fact) for fact in facts] == ["", "semantic", None, None, None]
-    assert [lowered(fact) for fact in facts] == [None, None, "episodic", "episodic", "episodic"]
+    assert [lowered(fact) for fact in facts] == [
+        None,
+        None,
+        "episodic",
+        "episodic",
+        "episodic",
+    ]
 
 
 # row: C29
 def test_the_value_of_a_memory_is_what_its_heat_is_made_of_weighted_otherwise():
-    """All of it 1; a correction and a person's word add, a dispute takes; kept within 0–1."""
+    """All of it 1; a correction and a person's word add, a dispute takes; kept within
+    0–1.
+    """
     inputs = (0.5, 0.4, 0.3, 0.2, 0.5)
     base = 0.24 * 0.5 + 0.26 * 0.4 + 0.20 * 0.3 + 0.20 * 0.2 + 0.10 * 0.5
     assert value(FACT, inputs, POLICY) == pytest.approx(base)
-    assert value(replace(FACT, category="correction"), inputs, POLICY) == pytest.approx(base + 0.08)
-    assert value(replace(FACT, verification="user_confirmed"), inputs, POLICY) == pytest.approx(base + 0.05)
-    assert value(replace(FACT, verification="disputed"), inputs, POLICY) == pytest.approx(base - 0.10)
+    assert value(replace(FACT, category="correction"), inputs, POLICY) == pytest.approx(
+        base + 0.08
+    )
+    assert value(
+        replace(FACT, verification="user_confirmed"), inputs, POLICY
+    ) == pytest.approx(base + 0.05)
+    assert value(
+        replace(FACT, verification="disputed"), inputs, POLICY
+    ) == pytest.approx(base - 0.10)
     assert value(FACT, (1, 1, 1, 1, 1), POLICY) == 1.0
     assert value(replace(FACT, category="correction"), (1, 1, 1, 1, 1), POLICY) == 1.0
     assert value(replace(FACT, verification="disputed"), (0, 0, 0, 0, 0), POLICY) == 0.0
@@ -490,14 +688,30 @@ def test_a_tier_changes_only_beyond_the_far_limit(tier, worth, changes, expected
 def test_the_age_that_a_tier_asks_for_counts_from_the_last_word():
     """Said again or edited lately it stays hot."""
     fact = replace(FACT, created=NOW - 100 * DAY)
-    assert tiered(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY) is None
-    assert tiered(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY) is not None
+    assert (
+        tiered(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY)
+        is None
+    )
+    assert (
+        tiered(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY)
+        is not None
+    )
 
 
 # row: D12
 @pytest.mark.parametrize(
     ("retention", "bits"),
-    [(1.0, 32), (0.81, 32), (0.8, 8), (0.51, 8), (0.5, 4), (0.21, 4), (0.2, 2), (0.05, 2), (0.0, 2)],
+    [
+        (1.0, 32),
+        (0.81, 32),
+        (0.8, 8),
+        (0.51, 8),
+        (0.5, 4),
+        (0.21, 4),
+        (0.2, 2),
+        (0.05, 2),
+        (0.0, 2),
+    ],
 )
 def test_what_is_retained_less_is_kept_in_fewer_bits(retention, bits):
     """A limit belongs to what lies below it, and nothing fades out of the store."""
@@ -505,13 +719,17 @@ def test_what_is_retained_less_is_kept_in_fewer_bits(retention, bits):
 
 
 # row: C29
-@pytest.mark.parametrize(("retention", "bits"), [(1.0, 8), (0.81, 8), (0.5, 4), (0.0, 2)])
+@pytest.mark.parametrize(
+    ("retention", "bits"), [(1.0, 8), (0.81, 8), (0.5, 4), (0.0, 2)]
+)
 def test_what_is_cold_has_no_whole_vector(retention, bits):
-    """However much of it is retained; what it has less by retention it has less by that alone."""
+    """However much of it is retained; what it has less by retention it has less by that
+    alone.
+    """
     assert precision(retention, "cold", POLICY) == bits
 
 
-# -- time -----------------------------------------------------------------------------------------
+# -- time ------------------------------------------------------------------------------
 
 
 def fading(days):
@@ -519,7 +737,13 @@ def fading(days):
 
     def at(moment):
         left = max(0.0, 1 - (moment - NOW) / DAY / days)
-        return Vitals(confidence=left, salience=left, retention=left, decay=1 - left, heat=left / 2)
+        return Vitals(
+            confidence=left,
+            salience=left,
+            retention=left,
+            decay=1 - left,
+            heat=left / 2,
+        )
 
     return at
 
@@ -528,12 +752,18 @@ def fading(days):
 def test_a_forecast_names_the_first_day_and_the_reason():
     """First it is doubted, then put away; a longer look shows more."""
     stale = Forecast(NOW + 65 * DAY, "stale", "decay 0.65 or more")
-    away = Forecast(NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded")
+    away = Forecast(
+        NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded"
+    )
     fact = replace(OLD, created=NOW)
     assert when(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
     assert when(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
-    assert when(replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY) == (stale, away)
-    older = Forecast(NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded")
+    assert when(
+        replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY
+    ) == (stale, away)
+    older = Forecast(
+        NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded"
+    )
     assert when(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
 
 
@@ -543,46 +773,80 @@ def test_a_forecast_names_the_first_day_and_the_reason():
     [
         (
             {"confidence": 0.4},
-            [(37, "stale", "decay 0.65 or more"), (89, "archive", "a moment, salience below 0.01")],
+            [
+                (37, "stale", "decay 0.65 or more"),
+                (89, "archive", "a moment, salience below 0.01"),
+            ],
         ),
         (
             {"confidence": 0.9, "importance": 0.2},
-            [(37, "stale", "decay 0.65 or more"), (91, "archive", "a moment, old, unimportant, unused, faded")],
+            [
+                (37, "stale", "decay 0.65 or more"),
+                (91, "archive", "a moment, old, unimportant, unused, faded"),
+            ],
         ),
         ({"confidence": 0.9}, [(37, "stale", "decay 0.65 or more")]),
-        ({"confidence": 0.4, "text": "Anna moved to Porto."}, [(37, "stale", "decay 0.65 or more")]),
+        (
+            {"confidence": 0.4, "text": "Anna moved to Porto."},
+            [(37, "stale", "decay 0.65 or more")],
+        ),
         ({"confidence": 0.9, "kind": "note"}, [(46, "stale", "decay 0.65 or more")]),
     ],
 )
 def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
-    """Under the law of fading as it is: tired in its second month; only a moment that is unsure or unimportant goes."""
+    """Under the law of fading as it is: tired in its second month; only a moment that
+    is unsure or unimportant goes.
+    """
     fact = replace(FACT, **{"kind": "episode", "created": NOW} | changes)
-    coming = when(fact, UNUSED, lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY), NOW, 365, POLICY)
+    coming = when(
+        fact,
+        UNUSED,
+        lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY),
+        NOW,
+        365,
+        POLICY,
+    )
     assert [((one.at - NOW) / DAY, one.what, one.why) for one in coming] == expected
 
 
 # row: X10
 def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
-    """What is stale does not become it; what is due is due today; a pinned one has no future."""
+    """What is stale does not become it; what is due is due today; a pinned one has no
+    future.
+    """
     tired = replace(OLD, importance=0.9)
-    (away,) = when(tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5))
+    (away,) = when(
+        tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5)
+    )
     assert away == Forecast(NOW, "archive", "a moment, salience below 0.5")
     assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
-    assert when(replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY) == ()
-    assert when(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY) == ()
+    assert (
+        when(
+            replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY
+        )
+        == ()
+    )
+    assert (
+        when(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY)
+        == ()
+    )
 
 
 # row: X10
 def test_a_forecast_tells_what_expires():
     """On the first day that lies behind the end, whatever the vitals."""
     ending = replace(FACT, expires=NOW + 5 * DAY + SECOND)
-    assert when(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (Forecast(NOW + 6 * DAY, "archive", "expired"),)
+    assert when(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (
+        Forecast(NOW + 6 * DAY, "archive", "expired"),
+    )
     assert when(ending, UNUSED, lambda _: FRESH, NOW, 5, POLICY) == ()
 
 
 def readings(*pairs):
     """Readings of (minutes on the wall, minutes of the steady clock)."""
-    return [Reading(NOW + timedelta(minutes=wall), steady * 60.0) for wall, steady in pairs]
+    return [
+        Reading(NOW + timedelta(minutes=wall), steady * 60.0) for wall, steady in pairs
+    ]
 
 
 @pytest.mark.parametrize(
@@ -607,5 +871,7 @@ def readings(*pairs):
     ],
 )
 def test_a_clock_that_jumped_is_not_believed_until_it_kept_step(looks, why):
-    """More than an hour against the steady clock, at once or by degrees; then ten minutes without."""
+    """More than an hour against the steady clock, at once or by degrees; then ten
+    minutes without.
+    """
     assert clock_doubt(readings(*looks), POLICY) == why

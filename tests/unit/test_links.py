@@ -11,7 +11,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engram.core.graph import effective, inhibited, links, over, refined, reinforced, spread, strands, together, ways
+from engram.core.graph import (
+    effective,
+    inhibited,
+    links,
+    over,
+    refined,
+    reinforced,
+    spread,
+    strands,
+    together,
+    ways,
+)
 from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Fact
 
@@ -32,7 +43,16 @@ def tie(source, target, kind="similar", confidence=1.0, **more):
 # row: A13
 def test_a_memory_is_tied_to_its_three_nearest_that_are_no_duplicates():
     """0.40 ≤ s < 0.85, and each pair stands in one order."""
-    near = [("a", 0.85), ("b", 0.84), ("z", 0.5), ("c", 0.40), ("d", 0.41), ("e", 0.39), ("m", 0.8), ("b", 0.8)]
+    near = [
+        ("a", 0.85),
+        ("b", 0.84),
+        ("z", 0.5),
+        ("c", 0.40),
+        ("d", 0.41),
+        ("e", 0.39),
+        ("m", 0.8),
+        ("b", 0.8),
+    ]
     made = links("m", near, NOW, POLICY)
     assert [(edge.source, edge.target, edge.type) for edge in made] == [
         ("b", "m", "similar"),
@@ -44,11 +64,23 @@ def test_a_memory_is_tied_to_its_three_nearest_that_are_no_duplicates():
 
 # row: C34
 @pytest.mark.parametrize(
-    ("age", "worth"), [(0, 1.0), (90, 1.0), (90.001, 0.9), (91, 0.9), (180, 0.9), (181, 0.8), (1000, 0.1), (-5, 1.0)]
+    ("age", "worth"),
+    [
+        (0, 1.0),
+        (90, 1.0),
+        (90.001, 0.9),
+        (91, 0.9),
+        (180, 0.9),
+        (181, 0.8),
+        (1000, 0.1),
+        (-5, 1.0),
+    ],
 )
 def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
     """Worked example of the row."""
-    assert effective(Edge("a", "b", "time", confidence=1.0, reinforced=ago(age)), NOW, POLICY) == pytest.approx(worth)
+    assert effective(
+        Edge("a", "b", "time", confidence=1.0, reinforced=ago(age)), NOW, POLICY
+    ) == pytest.approx(worth)
 
 
 # row: C34
@@ -57,7 +89,10 @@ def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
 def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, more):
     """Also for an edge that is below the floor already."""
     edge = Edge("a", "b", "time", confidence=confidence, reinforced=NOW)
-    soon, late = (effective(edge, NOW + timedelta(days=days), POLICY) for days in (first, first + more))
+    soon, late = (
+        effective(edge, NOW + timedelta(days=days), POLICY)
+        for days in (first, first + more)
+    )
     assert min(confidence, POLICY.floor) <= late <= soon <= confidence
 
 
@@ -103,10 +138,12 @@ def test_activation_fades_with_each_hop_and_ends_after_three():
     """Weight · confidence · 0.7 for each hop, before refinement."""
     chain = [tie(*ends, "time") for ends in ("ab", "bc", "cd", "de")]
     plain = LinkPolicy(rounds=0, inhibition=0)
-    assert spread_over({"a": 1.0}, chain, plain) == pytest.approx({"b": 0.7, "c": 0.49, "d": 0.343})
-    assert spread_over({"a": 0.5}, [tie("b", "a", confidence=0.5)], plain) == pytest.approx(
-        {"b": 0.5 * 0.8 * 0.5 * 0.7}
+    assert spread_over({"a": 1.0}, chain, plain) == pytest.approx(
+        {"b": 0.7, "c": 0.49, "d": 0.343}
     )
+    assert spread_over(
+        {"a": 0.5}, [tie("b", "a", confidence=0.5)], plain
+    ) == pytest.approx({"b": 0.5 * 0.8 * 0.5 * 0.7})
 
 
 # row: C34
@@ -137,7 +174,11 @@ def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
     plain = LinkPolicy(rounds=0, inhibition=0)
     edges = [tie("a", "b", "causal"), tie("c", "a", "causal"), tie("d", "a", "entity")]
     assert set(spread_over({"a": 1.0}, edges, plain)) == {"b", "d"}
-    faint = [tie("a", "b", "time", 0.19), tie("a", "c", "time", 0.2), tie("a", "d", "relation", valid_until=NOW)]
+    faint = [
+        tie("a", "b", "time", 0.19),
+        tie("a", "c", "time", 0.2),
+        tie("a", "d", "relation", valid_until=NOW),
+    ]
     assert set(spread_over({"a": 1.0}, faint, plain)) == {"c"}
     old = [Edge("a", "b", "time", confidence=0.3, reinforced=ago(300))]
     assert spread_over({"a": 1.0}, old, plain) == {}
@@ -145,15 +186,22 @@ def test_causes_lead_to_effects_only_and_faint_or_ended_ties_nowhere():
 
 # row: C34
 def test_a_thought_goes_on_from_the_strongest_few_and_while_it_is_worth_it():
-    """Ties are asked of what was just reached: so a recall never looks at the whole vault."""
+    """Ties are asked of what was just reached: so a recall never looks at the whole
+    vault.
+    """
     policy, asked = LinkPolicy(rounds=0, inhibition=0), []
-    fan = {"a": [("a", f"b{n}", "entity", 0.9 + n / 100) for n in range(5)], "b4": [("b4", "c", "time", 0.5)]}
+    fan = {
+        "a": [("a", f"b{n}", "entity", 0.9 + n / 100) for n in range(5)],
+        "b4": [("b4", "c", "time", 0.5)],
+    }
 
     def around(nodes):
         asked.append(sorted(nodes))
         return [way for node in nodes for way in fan.get(node, ())]
 
-    assert spread({"a": 1.0}, around, policy)["c"] == pytest.approx(0.94 * 0.7 * 0.5 * 0.7)
+    assert spread({"a": 1.0}, around, policy)["c"] == pytest.approx(
+        0.94 * 0.7 * 0.5 * 0.7
+    )
     assert asked == [["a"], ["b3", "b4"]]
     asked.clear()
     assert "c" not in spread({"a": 0.25}, around, policy)
@@ -164,7 +212,9 @@ def test_a_thought_goes_on_from_the_strongest_few_and_while_it_is_worth_it():
 def test_the_neighbour_of_a_belief_is_worth_eight_tenths_of_it():
     """Seed A's rule is one hop over ties of similarity, with nothing lost on the way."""
     seed = LinkPolicy(hop=1.0, hops=1, rounds=0, inhibition=0)
-    assert spread_over({"a": 0.9}, [tie("a", "b"), tie("b", "c")], seed) == pytest.approx({"b": 0.72})
+    assert spread_over(
+        {"a": 0.9}, [tie("a", "b"), tie("b", "c")], seed
+    ) == pytest.approx({"b": 0.72})
 
 
 # row: C34
@@ -174,13 +224,19 @@ def test_activation_stays_in_range_and_off_the_seeds(edges, seeds):
     """Nothing is activated from nothing."""
     found = spread_over(seeds, edges, POLICY)
     assert not seeds.keys() & found.keys()
-    assert all(0 <= value <= 0.7 * max(seeds.values()) + 1e-9 for value in found.values())
+    assert all(
+        0 <= value <= 0.7 * max(seeds.values()) + 1e-9 for value in found.values()
+    )
 
 
 # row: C34
 def test_what_many_are_tied_to_gathers_no_more_than_the_best_path_brought():
-    """Refinement moves what belongs to many to their hub; it is still no surer than any of them."""
-    spokes = [tie("a", f"b{n}") for n in range(12)] + [tie(f"b{n}", "hub") for n in range(12)]
+    """Refinement moves what belongs to many to their hub; it is still no surer than any
+    of them.
+    """
+    spokes = [tie("a", f"b{n}") for n in range(12)] + [
+        tie(f"b{n}", "hub") for n in range(12)
+    ]
     found = spread_over({"a": 1.0}, spokes, LinkPolicy(inhibition=0))
     assert max(found, key=found.get) == "hub"
     assert found["hub"] == pytest.approx(0.8 * 0.7)
@@ -207,8 +263,14 @@ def test_refinement_moves_activation_and_makes_none(scores, ways):
 # row: C34
 def test_one_refinement_is_the_rows_formula():
     """0.15 of one's own, 0.85 of what flows in."""
-    after = refined({"a": 0.6, "b": 0.2, "c": 0.1}, {"a": {"b": 0.6, "c": 0.2, "seed": 1.0}}, LinkPolicy(rounds=1))
-    assert after == pytest.approx({"a": 0.15 * 0.6, "b": 0.2 + 0.85 * 0.6 * 0.75, "c": 0.1 + 0.85 * 0.6 * 0.25})
+    after = refined(
+        {"a": 0.6, "b": 0.2, "c": 0.1},
+        {"a": {"b": 0.6, "c": 0.2, "seed": 1.0}},
+        LinkPolicy(rounds=1),
+    )
+    assert after == pytest.approx(
+        {"a": 0.15 * 0.6, "b": 0.2 + 0.85 * 0.6 * 0.75, "c": 0.1 + 0.85 * 0.6 * 0.25}
+    )
 
 
 # row: C34
@@ -252,7 +314,9 @@ def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
 
 # row: B1
 def test_a_relation_may_end_without_another_in_its_place():
-    """What held between the two then; what was heard later to hold goes on, and what was never known is no news."""
+    """What held between the two then; what was heard later to hold goes on, and what
+    was never known is no news.
+    """
     (first,) = together([], works("a"), ago(100), POLICY, single=True)
     assert over([first], works("a"), ago(50)) == (replace(first, valid_until=ago(50)),)
     assert over([first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW)
@@ -270,7 +334,9 @@ def test_a_relation_may_end_without_another_in_its_place():
 def test_relations_that_may_hold_to_many_stand_side_by_side():
     """A second sister does not end the first."""
     (first,) = together([], works("a"), ago(100), POLICY, single=False)
-    assert together([first], works("b"), NOW, POLICY, single=False) == (works("b", reinforced=NOW, valid_from=NOW),)
+    assert together([first], works("b"), NOW, POLICY, single=False) == (
+        works("b", reinforced=NOW, valid_from=NOW),
+    )
 
 
 # row: B1
@@ -289,31 +355,49 @@ def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
     (first,) = together([], works("a", confidence=0.8), ago(20), POLICY, single=True)
     again = Edge("concept:mira", "place:a", "relation", "works_at")
     (held,) = together([first], again, ago(10), POLICY, single=True)
-    assert (held.confidence, held.reinforced, held.source) == (pytest.approx(0.85), ago(10), "person:mira")
+    assert (held.confidence, held.reinforced, held.source) == (
+        pytest.approx(0.85),
+        ago(10),
+        "person:mira",
+    )
     for when in (ago(10), ago(15), ago(20)):
         assert together([held], again, when, POLICY, single=True) == ()
 
 
 # row: B1
 @settings(max_examples=100, deadline=None)
-@given(said=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50)), max_size=12, unique_by=itemgetter(1)))
+@given(
+    said=st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 50)),
+        max_size=12,
+        unique_by=itemgetter(1),
+    )
+)
 @example(said=[("a", 3), ("b", 3)])
 @example(said=[("b", 1), ("b", 0), ("a", 0)])
 def test_of_one_at_a_time_never_two_hold_in_any_order_of_learning(said):
-    """And telling it all again changes nothing, also where one turn says first the one and then the other."""
+    """And telling it all again changes nothing, also where one turn says first the one
+    and then the other.
+    """
     held = {}
 
     def learn():
         changed = 0
         for place, day in said:
-            for edge in together(list(held.values()), works(place), ago(day), POLICY, single=True):
+            for edge in together(
+                list(held.values()), works(place), ago(day), POLICY, single=True
+            ):
                 held[edge.target, edge.valid_from] = edge
                 changed += 1
         return changed
 
     learn()
     assert learn() == 0
-    spans = sorted((edge.valid_from, edge.valid_until) for edge in held.values() if edge.valid_until != edge.valid_from)
+    spans = sorted(
+        (edge.valid_from, edge.valid_until)
+        for edge in held.values()
+        if edge.valid_until != edge.valid_from
+    )
     for (_, end), (start, _) in pairwise(spans):
         assert end is not None
         assert end <= start

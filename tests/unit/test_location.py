@@ -1,4 +1,6 @@
-"""A vault that was copied, moved, swapped or put back: each folder has the state that is its own."""
+"""A vault that was copied, moved, swapped or put back: each folder has the state that
+is its own.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,15 @@ class Machine:
     def settings(self, vault=None):
         found = config.load(vault or self.vault, self.env)
         light = socket_client.socket_of(str(vault or self.vault), self.env)
-        assert light == str(found.socket), "the short way and the configuration name one socket"
-        return replace(found, policy=replace(found.policy, files=replace(found.policy.files, quiet_seconds=0)))
+        assert light == str(found.socket), (
+            "the short way and the configuration name one socket"
+        )
+        return replace(
+            found,
+            policy=replace(
+                found.policy, files=replace(found.policy.files, quiet_seconds=0)
+            ),
+        )
 
     def open(self, vault=None):
         memory = Memory(self.settings(vault))
@@ -72,7 +81,9 @@ class Machine:
     def waiting(self, vault=None):
         """How many turns wait in the journal that this vault would replay."""
         settings = self.settings(vault)
-        return len(Journal(settings.state / "journal", settings.policy.journal).replay().turns)
+        return len(
+            Journal(settings.state / "journal", settings.policy.journal).replay().turns
+        )
 
 
 @pytest.fixture
@@ -127,7 +138,11 @@ def test_a_copy_is_named_and_the_original_is_not(machine):
     assert machine.do("status", copy)["place"] == words
     assert machine.do("status", copy)["place"] == words, "also the second time"
     doctor = machine.do("doctor", copy)
-    assert [(one["level"], one["what"]) for one in doctor["findings"] if one["code"] == "place"] == [("notice", words)]
+    assert [
+        (one["level"], one["what"])
+        for one in doctor["findings"]
+        if one["code"] == "place"
+    ] == [("notice", words)]
     assert machine.do("status")["place"] == ""
 
 
@@ -138,11 +153,17 @@ def test_each_of_two_copies_has_its_own_state(machine):
     leaves = [machine.leaf(vault) for vault in (machine.vault, one, other)]
     assert len(set(leaves)) == 3
     assert leaves[0] == ID
-    assert [machine.waiting(vault) for vault in (machine.vault, one, other)] == [0, 1, 0]
+    assert [machine.waiting(vault) for vault in (machine.vault, one, other)] == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_a_copy_whose_usage_log_came_along_writes_one_of_its_own(machine):
-    """Each device writes its own file only, so two copies that are brought together again add up."""
+    """Each device writes its own file only, so two copies that are brought together
+    again add up.
+    """
     machine.do("remember", text="Anna prefers oat milk.")
     machine.do("recall", query="Anna")
     copy = machine.copy()
@@ -161,7 +182,9 @@ def test_tombstones_that_came_along_with_the_copy_hold_in_it(machine):
     memory.close()
 
 
-def test_a_moved_vault_keeps_its_journal_its_name_in_the_usage_log_and_what_can_be_undone(machine):
+def test_a_moved_vault_keeps_its_journal_its_name_in_the_usage_log_and_what_can_be_undone(
+    machine,
+):
     machine.tell()
     state = machine.settings().state
     device = (state / "device").read_text()
@@ -177,7 +200,9 @@ def test_a_moved_vault_keeps_its_journal_its_name_in_the_usage_log_and_what_can_
 
 
 def test_a_note_deleted_by_hand_in_a_moved_vault_is_a_deletion(machine):
-    """Moved within one file system the folder is the same one, and what it lacks a person took out."""
+    """Moved within one file system the folder is the same one, and what it lacks a
+    person took out.
+    """
     known = machine.do("remember", text="Anna prefers oat milk.")
     moved = machine.root / "moved"
     machine.vault.rename(moved)
@@ -214,7 +239,11 @@ def test_another_path_to_the_same_folder_is_the_same_place(machine, way):
     path = machine.root / "link"
     if way == "symlink":
         path.symlink_to(machine.vault)
-    path = {"symlink": path, "twice": Path(f"{machine.root}//vault/"), "dots": machine.vault / ".." / "vault"}[way]
+    path = {
+        "symlink": path,
+        "twice": Path(f"{machine.root}//vault/"),
+        "dots": machine.vault / ".." / "vault",
+    }[way]
     assert machine.leaf(path) == ID
     assert machine.do("status", path)["place"] == ""
 
@@ -224,7 +253,9 @@ def test_a_bind_mount_is_the_same_place(machine):
     machine.do("stats")
     bound = machine.root / "bound"
     bound.mkdir()
-    if subprocess.run(["mount", "--bind", str(machine.vault), str(bound)], check=False).returncode:
+    if subprocess.run(
+        ["mount", "--bind", str(machine.vault), str(bound)], check=False
+    ).returncode:
         pytest.skip("mounting is not allowed here")
     try:
         assert machine.leaf(bound) == ID
@@ -239,7 +270,9 @@ def test_a_bind_mount_is_the_same_place(machine):
 
 
 def test_a_disk_that_comes_back_finds_a_state_of_its_own_and_no_turn_is_lost(machine):
-    """While it was away its copy took over, with the turns that waited; then the disk's vault is called the copy."""
+    """While it was away its copy took over, with the turns that waited; then the disk's
+    vault is called the copy.
+    """
     machine.tell()
     copy = machine.copy("disk")
     away = machine.root / "unmounted"
@@ -248,12 +281,17 @@ def test_a_disk_that_comes_back_finds_a_state_of_its_own_and_no_turn_is_lost(mac
     machine.do("flush", copy)
     assert "barn" in told(copy)
     away.rename(machine.vault)
-    assert machine.do("status")["place"] == f"this folder is a copy of {copy}; it has its own state"
+    assert (
+        machine.do("status")["place"]
+        == f"this folder is a copy of {copy}; it has its own state"
+    )
     assert machine.leaf() != machine.leaf(copy) == ID
     assert stones(machine.vault) == stones(copy) == ""
 
 
-def test_a_backup_put_back_in_place_of_the_vault_keeps_its_turns_and_lacks_nothing(machine):
+def test_a_backup_put_back_in_place_of_the_vault_keeps_its_turns_and_lacks_nothing(
+    machine,
+):
     """What was told since the backup is gone from the folder, but nobody deleted it."""
     machine.do("remember", text="Anna prefers oat milk.")
     backup = machine.copy("backup")
@@ -270,7 +308,9 @@ def test_a_backup_put_back_in_place_of_the_vault_keeps_its_turns_and_lacks_nothi
     assert "barn" in told(machine.vault)
 
 
-def test_a_copy_that_is_put_in_the_originals_place_keeps_its_own_state_and_so_does_the_original(machine):
+def test_a_copy_that_is_put_in_the_originals_place_keeps_its_own_state_and_so_does_the_original(
+    machine,
+):
     copy = machine.copy()
     machine.tell()
     machine.tell(copy, "The copy heard of a green gate.")
@@ -286,7 +326,9 @@ def test_a_copy_that_is_put_in_the_originals_place_keeps_its_own_state_and_so_do
     assert "green gate" not in told(old)
 
 
-def test_a_copy_never_opened_that_is_put_in_the_originals_place_takes_the_turns_over(machine):
+def test_a_copy_never_opened_that_is_put_in_the_originals_place_takes_the_turns_over(
+    machine,
+):
     """They were told to this path, and nothing else tells whose they are."""
     machine.tell()
     copy = machine.copy()
@@ -294,7 +336,9 @@ def test_a_copy_never_opened_that_is_put_in_the_originals_place_takes_the_turns_
     copy.rename(machine.vault)
     machine.do("flush")
     assert "barn" in told(machine.vault)
-    assert machine.do("status", machine.root / "old")["place"].startswith("this folder is a copy of")
+    assert machine.do("status", machine.root / "old")["place"].startswith(
+        "this folder is a copy of"
+    )
 
 
 def test_a_copy_on_another_machine_begins_afresh(machine, tmp_path):
@@ -324,7 +368,9 @@ def test_a_damaged_record_loses_nothing(machine, damage):
 
 
 def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):
-    """Both read that the vault is gone; the first one takes its state, the second one is told to look again."""
+    """Both read that the vault is gone; the first one takes its state, the second one
+    is told to look again.
+    """
     machine.tell()
     one, other = machine.copy("one"), machine.copy("other")
     shutil.rmtree(machine.vault)
@@ -353,7 +399,9 @@ def test_a_copy_made_while_the_original_is_open_is_opened_beside_it(machine):
 def test_the_folder_itself_is_locked_whatever_home_the_other_one_has(machine, tmp_path):
     memory = machine.open()
     machine.env["ENGRAM_HOME"] = str(tmp_path / "another-home")
-    with pytest.raises(LockedError, match=rf"process {os.getpid()} owns this vault .{machine.vault}"):
+    with pytest.raises(
+        LockedError, match=rf"process {os.getpid()} owns this vault .{machine.vault}"
+    ):
         machine.open()
     assert (machine.vault / "engram.toml").read_text(), "reading is free"
     memory.close()
@@ -361,7 +409,9 @@ def test_the_folder_itself_is_locked_whatever_home_the_other_one_has(machine, tm
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP])
-def test_a_file_system_that_cannot_lock_folders_is_a_fault_that_is_told(machine, monkeypatch, code):
+def test_a_file_system_that_cannot_lock_folders_is_a_fault_that_is_told(
+    machine, monkeypatch, code
+):
     class Networked(syscalls.Syscalls):
         def lock(self, descriptor):
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
@@ -396,12 +446,20 @@ def test_a_folder_put_in_the_vaults_place_while_it_is_open_is_not_written(machin
     old = machine.root / "old"
     machine.vault.rename(old)
     copy.rename(machine.vault)
-    before = sorted((path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*"))
-    for attempt in (lambda: memory.rescan(None), lambda: memory.call("remember", {"text": "Ben plays the violin."})):
+    before = sorted(
+        (path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*")
+    )
+    for attempt in (
+        lambda: memory.rescan(None),
+        lambda: memory.call("remember", {"text": "Ben plays the violin."}),
+    ):
         with pytest.raises(NotFoundError):
             attempt()
     memory.close()
-    assert sorted((path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*")) == before
+    assert (
+        sorted((path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*"))
+        == before
+    )
 
 
 def test_a_socket_path_of_a_copy_with_a_long_home_can_be_used(machine, tmp_path):
@@ -424,7 +482,13 @@ def test_asking_for_a_place_writes_nothing_and_loads_little(machine):
     machine.settings(copy)
     assert sorted(machine.root.rglob("*")) == before
     code = "import sys, engram.vault.location; print({'pathlib', 'typing', 'engram.config'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
     assert done.stdout.strip() == "set()"
 
 

@@ -67,14 +67,44 @@ def test_a_long_text_without_an_end_is_no_burden():
 
 
 SAID = (
-    *("yesterday", "Tuesday", "I", "mine", "three", "cats", "may", "half", "a", "dozen", "morning", "today's", "été"),
-    *("mid-June", "I'll", "my_own", "in", "2026", "three-quarters", "?", ".", ",", "!", "`x`", "'x", "三"),
+    *(
+        "yesterday",
+        "Tuesday",
+        "I",
+        "mine",
+        "three",
+        "cats",
+        "may",
+        "half",
+        "a",
+        "dozen",
+        "morning",
+        "today's",
+        "été",
+    ),
+    *(
+        "mid-June",
+        "I'll",
+        "my_own",
+        "in",
+        "2026",
+        "three-quarters",
+        "?",
+        ".",
+        ",",
+        "!",
+        "`x`",
+        "'x",
+        "三",
+    ),
     *("my", "sister"),
 )
 
 
 @given(st.lists(st.sampled_from(SAID)).map(" ".join))
 def test_a_plain_text_is_read_no_otherwise(text):
-    """The words that the index has are taken where nothing can be split in two ways; `_` is such a sign."""
+    """The words that the index has are taken where nothing can be split in two ways;
+    `_` is such a sign.
+    """
     assert speaks(text) == speaks(f"_ {text}") | {"asks": speaks(text)["asks"]}
     assert speaks(text)["timed"] == has_time_expression(text)

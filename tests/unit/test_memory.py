@@ -30,7 +30,13 @@ from tests.fakes.openai_server import FakeServer
 
 
 def turn(number, text, **more):
-    return {"id": f"m{number}", "session": "coffee plans", "role": "user", "text": text, **more}
+    return {
+        "id": f"m{number}",
+        "session": "coffee plans",
+        "role": "user",
+        "text": text,
+        **more,
+    }
 
 
 def observe(memory, *turns):
@@ -60,10 +66,19 @@ def work(memory):
 # row: X1
 # row: C7
 def test_a_conversation_becomes_notes_with_its_words_as_evidence(memory):
-    """Turns stand verbatim in a session file, what they say in a fact that names its turn."""
-    observe(memory, turn(1, "I work as a marine biologist at the Oceanário."), turn(2, "Nice!", role="assistant"))
+    """Turns stand verbatim in a session file, what they say in a fact that names its
+    turn.
+    """
+    observe(
+        memory,
+        turn(1, "I work as a marine biologist at the Oceanário."),
+        turn(2, "Nice!", role="assistant"),
+    )
     (session,) = notes(memory, "sessions")
-    assert "> I work as a marine biologist at the Oceanário.\n\n^t1\n" in session.read_text()
+    assert (
+        "> I work as a marine biologist at the Oceanário.\n\n^t1\n"
+        in session.read_text()
+    )
     (fact,) = notes(memory)
     assert f"[[{session.stem}#^t1]]" in fact.read_text()
     (hit,) = recalled(memory, "marine biologist", kinds=["fact"])["hits"]
@@ -77,7 +92,10 @@ def test_what_was_just_observed_is_found_before_it_is_filed(memory):
     held_back(memory)
     observe(memory, turn(1, "The lighthouse keeper is called Ulrike."))
     assert not notes(memory, "sessions")
-    assert recalled(memory, "Who keeps the lighthouse?")["hits"][0]["text"] == "The lighthouse keeper is called Ulrike."
+    assert (
+        recalled(memory, "Who keeps the lighthouse?")["hits"][0]["text"]
+        == "The lighthouse keeper is called Ulrike."
+    )
 
 
 def test_the_same_turn_twice_is_one_turn(memory):
@@ -109,7 +127,9 @@ def test_an_id_is_known_across_restarts_and_without_any_derived_store(memory, op
 
 # row: X20
 def test_turns_in_the_journal_survive_a_restart_and_are_distilled(memory, opened):
-    """What was acknowledged is found, and becomes a fact, after the process ended without a word."""
+    """What was acknowledged is found, and becomes a fact, after the process ended
+    without a word.
+    """
     held_back(memory)
     observe(memory, turn(1, "My name is Mira."))
     before = recalled(memory, "Mira")["hits"][0]
@@ -117,14 +137,23 @@ def test_turns_in_the_journal_survive_a_restart_and_are_distilled(memory, opened
     assert recalled(later, "Mira")["hits"][0] == before
     work(later)
     assert len(notes(later)) == 1
-    assert later.queue.counts() == {"waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0, "dead_turns": 0}
+    assert later.queue.counts() == {
+        "waiting_turns": 0,
+        "distilling_turns": 0,
+        "parked_turns": 0,
+        "dead_turns": 0,
+    }
 
 
 # row: C2
-def test_two_turns_and_silence_are_distilled_when_the_oldest_has_waited_long_enough(memory, clock):
+def test_two_turns_and_silence_are_distilled_when_the_oldest_has_waited_long_enough(
+    memory, clock
+):
     """The timer looks at the oldest waiting turn, not at the next one to come."""
     held_back(memory)
-    observe(memory, turn(1, "The garden needs rain."), turn(2, "It does.", role="assistant"))
+    observe(
+        memory, turn(1, "The garden needs rain."), turn(2, "It does.", role="assistant")
+    )
     assert memory.due(clock()) == []
     assert (memory.next_due() - clock()).total_seconds() == 15 * 60
     clock.advance(minutes=15)
@@ -147,7 +176,9 @@ def test_a_high_signal_is_distilled_now_and_five_turns_are_a_batch(memory, clock
 def test_half_an_hour_of_silence_opens_a_new_session_file(memory):
     """The same conversation continues in a file of its own."""
     for number, clock_time in enumerate(("09:00:00", "09:30:00", "10:00:01")):
-        observe(memory, turn(number, "Hello again.", occurred_at=f"2026-11-20T{clock_time}"))
+        observe(
+            memory, turn(number, "Hello again.", occurred_at=f"2026-11-20T{clock_time}")
+        )
     stems = {path.stem for path in notes(memory, "sessions")}
     assert stems == {"2026-11-20-coffee-plans", "2026-11-20-coffee-plans-2"}
 
@@ -160,7 +191,9 @@ def test_a_secret_reaches_neither_the_disk_nor_the_answer(memory, tmp_path):
     observe(memory, turn(1, f"My key is {secret}, remember that I like tea."))
     work(memory)
     memory.save = memory.index.save()
-    on_disk = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    on_disk = b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
     assert secret.encode() not in on_disk
     assert secret not in json.dumps(recalled(memory, "key tea"))
 
@@ -169,8 +202,12 @@ def test_a_secret_reaches_neither_the_disk_nor_the_answer(memory, tmp_path):
 # row: A12
 def test_remember_keeps_the_words_as_a_turn_and_the_statement_as_a_fact(memory):
     """What a person asks to keep is believed in full and has its evidence."""
-    kept = memory.call("remember", {"text": "Anna switched to oat milk", "about": ["Anna"]})
-    assert recalled(memory, "what does Anna drink? milk")["hits"][0]["key"] == kept["id"]
+    kept = memory.call(
+        "remember", {"text": "Anna switched to oat milk", "about": ["Anna"]}
+    )
+    assert (
+        recalled(memory, "what does Anna drink? milk")["hits"][0]["key"] == kept["id"]
+    )
     assert "Anna switched to oat milk" in notes(memory, "sessions")[0].read_text()
     shown = memory.call("show", {"id": kept["id"][:20]})["memory"]
     assert (shown["confidence"], shown["about"]) == (1.0, ["Anna"])
@@ -183,7 +220,10 @@ def test_show_and_why_say_the_computed_stage_and_the_rule_that_gave_it(memory):
     kept = memory.call("remember", {"text": "Anna switched to oat milk"})["id"]
 
     def stage():
-        worth, why = memory.call("show", {"id": kept})["worth"], memory.call("why", {"id": kept})
+        worth, why = (
+            memory.call("show", {"id": kept})["worth"],
+            memory.call("why", {"id": kept}),
+        )
         assert (worth["stage"], worth["why"]) == (why["stage"], why["stage_why"])
         assert "stage" not in memory.call("show", {"id": kept})["markdown"]
         return why["stage"], why["stage_why"]
@@ -193,7 +233,9 @@ def test_show_and_why_say_the_computed_stage_and_the_rule_that_gave_it(memory):
     assert stage() == ("active", "recalled once")
     memory.call("dispute", {"id": kept})
     assert stage() == ("stale", "disputed")
-    assert "stage: stale\nstage_why: disputed" in output.shown("why", memory.call("why", {"id": kept}))
+    assert "stage: stale\nstage_why: disputed" in output.shown(
+        "why", memory.call("why", {"id": kept})
+    )
     memory.call("correct", {"id": kept, "text": "Anna drinks her coffee black"})
     assert "stage" not in memory.call("why", {"id": kept})
 
@@ -205,39 +247,55 @@ def test_a_statement_that_is_known_confirms_and_writes_no_file(memory):
     again = memory.call("remember", {"text": "anna drinks  OAT milk"})
     assert (again["id"], again["verdict"]) == (first["id"], "confirmed")
     assert len(notes(memory)) == 1
-    decisions = [row["action"] for row in memory.call("why", {"id": first["id"]})["decisions"]]
+    decisions = [
+        row["action"] for row in memory.call("why", {"id": first["id"]})["decisions"]
+    ]
     assert decisions == ["store", "confirm"]
 
 
 # row: C5
-def test_the_hash_list_holds_the_active_facts_and_is_seeded_from_the_vault(memory, opened):
+def test_the_hash_list_holds_the_active_facts_and_is_seeded_from_the_vault(
+    memory, opened
+):
     """A vault that comes without the list gets it at the first start."""
     memory.call("remember", {"text": "Anna drinks oat milk."})
     listed = memory.settings.vault / "state" / "fact-hashes.txt"
     before = sorted(listed.read_text().splitlines()[1:])
     listed.unlink()
     later = opened()
-    assert sorted(listed.read_text().splitlines()[1:]) == before == sorted(later.index.active_hashes())
+    assert (
+        sorted(listed.read_text().splitlines()[1:])
+        == before
+        == sorted(later.index.active_hashes())
+    )
 
 
 # row: C5
 def test_what_was_deleted_a_moment_ago_and_is_asked_for_again_gets_its_note(memory):
-    """The deletion is not taken in yet; a confirmation of a note that is gone would lose what was acknowledged."""
-    path = memory.settings.vault / memory.call("remember", {"text": "The key is under the pot."})["path"]
+    """The deletion is not taken in yet; a confirmation of a note that is gone would
+    lose what was acknowledged.
+    """
+    path = (
+        memory.settings.vault
+        / memory.call("remember", {"text": "The key is under the pot."})["path"]
+    )
     path.unlink()
     again = memory.call("remember", {"text": "The key is under the pot."})
     assert again["verdict"] == "created"
     assert (memory.settings.vault / again["path"]).exists()
     memory.rescan(None)
-    assert [hit["text"] for hit in memory.call("recall", {"query": "key", "kinds": ["fact"]})["hits"]] == [
-        "The key is under the pot."
-    ]
+    assert [
+        hit["text"]
+        for hit in memory.call("recall", {"query": "key", "kinds": ["fact"]})["hits"]
+    ] == ["The key is under the pot."]
 
 
 # row: X8
 # row: A26
 def test_what_was_forgotten_does_not_come_back_by_itself(memory):
-    """The note stays, marked; an assistant that says it again makes no note and no question."""
+    """The note stays, marked; an assistant that says it again makes no note and no
+    question.
+    """
     observe(memory, turn(1, "I work as a marine biologist."))
     (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
     memory.call("forget", {"id": hit["key"], "reason": "left the job"})
@@ -250,8 +308,12 @@ def test_what_was_forgotten_does_not_come_back_by_itself(memory):
 
 
 # row: X8
-def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(memory, monkeypatch):
-    """The note says it and the disk did not confirm that: the answer is a fault, and nobody else brings it back."""
+def test_a_wish_to_forget_that_is_refused_behind_the_note_still_holds(
+    memory, monkeypatch
+):
+    """The note says it and the disk did not confirm that: the answer is a fault, and
+    nobody else brings it back.
+    """
     observe(memory, turn(1, "I work as a marine biologist."))
     (hit,) = recalled(memory, "biologist", kinds=["fact"])["hits"]
     folder = notes(memory)[0].parent
@@ -278,13 +340,18 @@ def test_restore_brings_a_forgotten_memory_back(memory):
     memory.call("forget", {"id": kept["id"]})
     memory.call("update", {"id": kept["id"], "status": "active"})
     assert recalled(memory, "oat milk", kinds=["fact"])["hits"][0]["key"] == kept["id"]
-    assert memory.call("remember", {"text": "Anna drinks oat milk."})["verdict"] == "confirmed"
+    assert (
+        memory.call("remember", {"text": "Anna drinks oat milk."})["verdict"]
+        == "confirmed"
+    )
 
 
 # row: C5
 @pytest.mark.parametrize("gone", ["forgotten", "archived"])
 def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
-    """The active one stays, gains the evidence and is the answer; the other is superseded by it, its turn is back."""
+    """The active one stays, gains the evidence and is the answer; the other is
+    superseded by it, its turn is back.
+    """
     old = memory.call("remember", {"text": "Anna drinks oat milk."})
     if gone == "forgotten":
         memory.call("forget", {"id": old["id"]})
@@ -294,18 +361,35 @@ def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
         memory.rescan(None)
     new = memory.call("remember", {"text": "Anna drinks oat milk!", "tags": ["milk"]})
     assert new["verdict"] == "created"
-    answer = memory.call("update", {"id": old["id"], "status": "active", "pinned": True})
-    assert (answer["id"], answer["path"], answer["changed"]) == (new["id"], new["path"], ["pinned"])
-    assert (answer["verdict"], answer["why"]) == ("confirmed", "the same statement is already known")
+    answer = memory.call(
+        "update", {"id": old["id"], "status": "active", "pinned": True}
+    )
+    assert (answer["id"], answer["path"], answer["changed"]) == (
+        new["id"],
+        new["path"],
+        ["pinned"],
+    )
+    assert (answer["verdict"], answer["why"]) == (
+        "confirmed",
+        "the same statement is already known",
+    )
     stays, joined = memory.index.find(new["id"]), memory.index.find(old["id"])
-    assert (stays.status, joined.status, joined.superseded_by) == ("active", "superseded", (stays.id,))
+    assert (stays.status, joined.status, joined.superseded_by) == (
+        "active",
+        "superseded",
+        (stays.id,),
+    )
     assert (stays.also, stays.supersedes) == ((joined.source,), (joined.id,))
     assert memory.index.tombstones == set()
-    assert [turn["text"] for turn in memory.call("why", {"id": new["id"]})["turns"]] == [
+    assert [
+        turn["text"] for turn in memory.call("why", {"id": new["id"]})["turns"]
+    ] == [
         "Anna drinks oat milk!",
         "Anna drinks oat milk.",
     ]
-    assert [hit["key"] for hit in recalled(memory, "oat milk", kinds=["fact"])["hits"]] == [new["id"]]
+    assert [
+        hit["key"] for hit in recalled(memory, "oat milk", kinds=["fact"])["hits"]
+    ] == [new["id"]]
 
 
 # row: D8
@@ -315,7 +399,9 @@ def test_a_pin_is_one_line_in_the_note(memory):
     note = memory.settings.vault / kept["path"]
     before = note.read_text()
     memory.call("update", {"id": kept["id"], "pinned": True})
-    assert set(note.read_text().splitlines()) - set(before.splitlines()) == {"pinned: true"}
+    assert set(note.read_text().splitlines()) - set(before.splitlines()) == {
+        "pinned: true"
+    }
     memory.call("update", {"id": kept["id"], "pinned": False})
     assert note.read_text() == before
 
@@ -327,7 +413,10 @@ def test_recall_says_what_the_file_says_now(memory):
     kept = memory.call("remember", {"text": "Anna drinks oat milk."})
     note = memory.settings.vault / kept["path"]
     note.write_text(note.read_text().replace("oat milk.", "oat milk and rye coffee."))
-    assert recalled(memory, "Anna drinks", kinds=["fact"])["hits"][0]["text"] == "Anna drinks oat milk and rye coffee."
+    assert (
+        recalled(memory, "Anna drinks", kinds=["fact"])["hits"][0]["text"]
+        == "Anna drinks oat milk and rye coffee."
+    )
     note.unlink()
     answer = recalled(memory, "Anna drinks", kinds=["fact"])
     assert answer["hits"] == []
@@ -336,7 +425,9 @@ def test_recall_says_what_the_file_says_now(memory):
 
 # row: X4
 def test_words_that_were_said_before_a_person_edited_the_statement_are_marked(memory):
-    """They prove what the note said, not what it says; a changed key, sign or place changes nothing of that."""
+    """They prove what the note said, not what it says; a changed key, sign or place
+    changes nothing of that.
+    """
     kept = memory.call("remember", {"text": "Anna drinks oat milk."})
     note = memory.settings.vault / kept["path"]
 
@@ -359,7 +450,9 @@ def test_a_persons_edit_is_kept_when_the_note_is_pinned(memory):
     """The patch is made on the person's version."""
     kept = memory.call("remember", {"text": "Anna drinks oat milk."})
     note = memory.settings.vault / kept["path"]
-    note.write_text(note.read_text().replace("---\nAnna", "mood: fine # mine\n---\nOur Anna"))
+    note.write_text(
+        note.read_text().replace("---\nAnna", "mood: fine # mine\n---\nOur Anna")
+    )
     memory.call("update", {"id": kept["id"], "pinned": True})
     text = note.read_text()
     assert "mood: fine # mine" in text
@@ -369,7 +462,9 @@ def test_a_persons_edit_is_kept_when_the_note_is_pinned(memory):
 
 # row: X8
 def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
-    """After a second look the statement is not learned again from others; the user may say it anew."""
+    """After a second look the statement is not learned again from others; the user may
+    say it anew.
+    """
     observe(memory, turn(1, "I work as a marine biologist."))
     notes(memory)[0].unlink()
     memory.index.catalog.clock = lambda: clock().timestamp()
@@ -377,7 +472,9 @@ def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     clock.advance(seconds=10)
     memory.rescan(None)
     clock.advance(seconds=10)
-    memory.call("observe", {"turns": [turn(2, "I work as a marine biologist.")]}, "import")
+    memory.call(
+        "observe", {"turns": [turn(2, "I work as a marine biologist.")]}, "import"
+    )
     assert not notes(memory)
     assert not notes(memory, "review")
     observe(memory, turn(3, "I work as a marine biologist."))
@@ -387,7 +484,11 @@ def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
 # row: X20
 def test_wiping_every_derived_store_changes_no_answer(memory, opened):
     """Recall after a rebuild is the same, with the waiting turns included."""
-    observe(memory, turn(1, "I work as a marine biologist."), turn(2, "My sister Anna lives in Porto."))
+    observe(
+        memory,
+        turn(1, "I work as a marine biologist."),
+        turn(2, "My sister Anna lives in Porto."),
+    )
     held_back(memory)
     observe(memory, turn(3, "The tide was three metres high in Porto."))
     questions = ("marine biologist", "Porto", "Who is Anna?")
@@ -411,7 +512,12 @@ def test_as_of_answers_from_what_was_known_then(memory, clock):
     memory.call("remember", {"text": "Anna drinks tea."})
     clock.advance(days=30)
     memory.call("remember", {"text": "Anna drinks oat milk."})
-    texts = [hit["text"] for hit in recalled(memory, "Anna drinks", kinds=["fact"], as_of="2026-11-25")["hits"]]
+    texts = [
+        hit["text"]
+        for hit in recalled(memory, "Anna drinks", kinds=["fact"], as_of="2026-11-25")[
+            "hits"
+        ]
+    ]
     assert texts == ["Anna drinks tea."]
 
 
@@ -428,7 +534,9 @@ def test_an_empty_answer_says_why(memory):
     """No memories, no match, and filtered are different words."""
     assert recalled(memory, "anything")["note"] == "there are no memories yet"
     kept = memory.call("remember", {"text": "Anna drinks oat milk."})
-    assert recalled(memory, "zebra")["note"] == "nothing in memory shares a word with this"
+    assert (
+        recalled(memory, "zebra")["note"] == "nothing in memory shares a word with this"
+    )
     memory.call("forget", {"id": kept["id"]})
     assert recalled(memory, "oat", kinds=["fact"])["note"].startswith("filtered: ")
 
@@ -446,7 +554,12 @@ def test_the_text_for_a_model_is_fenced_by_a_mark_that_nobody_can_know(memory):
 def test_an_answer_costs_no_more_than_its_budget(memory):
     """And says what did not fit."""
     for number in range(20):
-        memory.call("remember", {"text": f"Anna drinks tea number {number} in the long quiet afternoon by the window."})
+        memory.call(
+            "remember",
+            {
+                "text": f"Anna drinks tea number {number} in the long quiet afternoon by the window."
+            },
+        )
     answer = recalled(memory, "Anna tea afternoon", budget=100)
     assert 0 < answer["tokens"] <= 100
     assert answer["filtered"]["over the token budget"] > 0
@@ -454,7 +567,9 @@ def test_an_answer_costs_no_more_than_its_budget(memory):
 
 def test_a_full_buffer_says_so_and_stores_nothing(opened, settings):
     """BusyError with a time to come back."""
-    policy = replace(settings.policy, journal=replace(settings.policy.journal, queue_turns=2))
+    policy = replace(
+        settings.policy, journal=replace(settings.policy.journal, queue_turns=2)
+    )
     memory = held_back(opened(policy=policy))
     observe(memory, turn(1, "One."), turn(2, "Two."))
     with pytest.raises(BusyError) as fault:
@@ -493,9 +608,13 @@ def test_a_missing_vault_is_said_to_be_missing(settings):
         Memory(replace(settings, vault=settings.vault / "nowhere")).start()
 
 
-def test_a_person_who_edits_the_session_file_is_not_interrupted(opened, settings, clock):
+def test_a_person_who_edits_the_session_file_is_not_interrupted(
+    opened, settings, clock
+):
     """The batch waits until the file has rested."""
-    calm = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    calm = replace(
+        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
+    )
     memory = held_back(opened(policy=calm))
     observe(memory, turn(1, "My name is Mira."))
     work(memory)
@@ -521,12 +640,18 @@ def test_a_model_extracts_and_an_ungrounded_fact_goes_to_review(opened, settings
         memory = opened(model=ModelSettings("fake", fake.url))
         said = fact("t1", "adopted the dog Figo", "Mira adopted the dog Figo.")
         fake.script({"facts": [said, fact("t1", "I am rich", "Mira is rich.")]})
-        observe(memory, turn(1, "Today we finally adopted the dog Figo from the shelter."))
-    assert [path.name.partition("-")[2][:10] for path in notes(memory)] == ["mira-adopt"]
+        observe(
+            memory, turn(1, "Today we finally adopted the dog Figo from the shelter.")
+        )
+    assert [path.name.partition("-")[2][:10] for path in notes(memory)] == [
+        "mira-adopt"
+    ]
     assert len(notes(memory, "review")) == 1
 
 
-def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_the_rules(opened, settings, clock):
+def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_the_rules(
+    opened, settings, clock
+):
     """Nothing is lost and everything is visible on the way."""
     from engram.config import ModelSettings
     from tests.fakes.openai_server import status
@@ -534,7 +659,10 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
     with FakeServer() as fake:
         memory = opened(model=ModelSettings("fake", fake.url))
         fake.script(*[status(500)] * 20)
-        observe(memory, turn(1, "My name is Mira and I work as a marine biologist in Lisbon."))
+        observe(
+            memory,
+            turn(1, "My name is Mira and I work as a marine biologist in Lisbon."),
+        )
         assert memory.status()["parked_turns"] == 1
         assert "model" in memory.status()["faults"]
         assert recalled(memory, "marine biologist")["hits"]
@@ -544,12 +672,14 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
                 outcome = None
                 try:
                     outcome = memory.distil(batch)
-                except Exception as fault:  # noqa: BLE001  as the daemon's worker does
+                except Exception as fault:  # noqa: BLE001
                     outcome = fault
                 memory.file(batch, outcome)
         assert memory.status()["dead_turns"] == 1
         assert notes(memory)
-        assert "dead-letter" in [finding["code"] for finding in memory.call("doctor", {})["findings"]]
+        assert "dead-letter" in [
+            finding["code"] for finding in memory.call("doctor", {})["findings"]
+        ]
 
 
 def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
@@ -568,7 +698,9 @@ def test_a_disk_that_refuses_acknowledges_nothing(memory, monkeypatch):
 
 
 def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
-    """Without a daemon too: the turns are stored, the fault is told, and the batch is tried again."""
+    """Without a daemon too: the turns are stored, the fault is told, and the batch is
+    tried again.
+    """
 
     def refused(*_):
         raise StorageError("the disk is full")
@@ -613,14 +745,19 @@ def test_restarts_alone_end_in_a_dead_letter_that_is_seen(opened, settings):
         memory.distil(batch)
     memory.file(batch, fault.value)
     assert len(notes(memory)) == 1
-    assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["model", "dead-letter"]
+    assert [found["code"] for found in memory.call("doctor", {})["findings"]] == [
+        "model",
+        "dead-letter",
+    ]
     memory.queue.revive()
     (batch,) = memory.due(memory.clock())
     assert batch.attempts < settings.policy.model.attempts
 
 
 # row: X20
-def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(opened, settings, monkeypatch):
+def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(
+    opened, settings, monkeypatch
+):
     """Before the catalogue is whole, a turn that is known would be stored twice."""
     serve = replace(settings.policy.serve, read_seconds=0.01)
     memory = opened(policy=replace(settings.policy, serve=serve))
@@ -645,7 +782,13 @@ def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(ope
 @pytest.mark.parametrize("name", [operation.name for operation in OPERATIONS])
 def test_every_operation_of_the_table_can_be_called(memory, name):
     """It is carried out, or says what it misses."""
-    given = {"text": "x", "query": "x", "id": "01AAAAAAAAAAAAAAAAAAAAAAAA", "turns": [], "decision": "keep"}
+    given = {
+        "text": "x",
+        "query": "x",
+        "id": "01AAAAAAAAAAAAAAAAAAAAAAAA",
+        "turns": [],
+        "decision": "keep",
+    }
     params = {
         param.name: given[param.name]
         for param in next(o for o in OPERATIONS if o.name == name).params
@@ -678,11 +821,22 @@ def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
 
 # row: X18
 def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory):
-    """Each persona has its own, and what grows too long goes on in another; an import knows only the day."""
+    """Each persona has its own, and what grows too long goes on in another; an import
+    knows only the day.
+    """
     when = "2026-03-04T10:00:00"
-    observe(memory, *(turn(name, f"The word of {name} is tulip.", persona=name, occurred_at=when) for name in "ab"))
+    observe(
+        memory,
+        *(
+            turn(name, f"The word of {name} is tulip.", persona=name, occurred_at=when)
+            for name in "ab"
+        ),
+    )
     long = "pebble " * 30_000
-    observe(memory, *(turn(number, f"{long} {number}", occurred_at=when) for number in range(12)))
+    observe(
+        memory,
+        *(turn(number, f"{long} {number}", occurred_at=when) for number in range(12)),
+    )
     assert len(notes(memory, "sessions")) == 5
     assert memory.call("doctor", {})["findings"] == []
     assert memory.call("stats", {})["turns"] == 14
@@ -695,14 +849,19 @@ def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory
 
 def test_a_blank_is_no_name_and_no_tag(memory):
     """As where a script has nothing to put there."""
-    kept = memory.call("remember", {"text": "Oat milk is fine.", "about": ["", " "], "tags": ["", "food"]})
+    kept = memory.call(
+        "remember",
+        {"text": "Oat milk is fine.", "about": ["", " "], "tags": ["", "food"]},
+    )
     shown = memory.call("show", {"id": kept["id"]})["memory"]
     assert (shown.get("about", []), shown["tags"]) == ([], ["food"])
     assert not notes(memory, "entities")
 
 
 def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
-    """A folder that no look reaches, and a link that leads out; else their memories would be missed in silence."""
+    """A folder that no look reaches, and a link that leads out; else their memories
+    would be missed in silence.
+    """
     facts = memory.settings.vault / "facts"
     facts.mkdir()
     (facts / "out").symlink_to(tmp_path)
@@ -725,14 +884,22 @@ def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
 
 def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
     """Status and doctor tell of them; nothing is believed deleted."""
-    memory = held_back(opened(policy=replace(settings.policy, files=replace(settings.policy.files, vanished_notes=1))))
+    memory = held_back(
+        opened(
+            policy=replace(
+                settings.policy, files=replace(settings.policy.files, vanished_notes=1)
+            )
+        )
+    )
     for number in range(3):
         memory.call("remember", {"text": f"Anna drinks tea number {number}."})
     for path in notes(memory):
         path.unlink()
     memory.rescan(None)
     assert "frozen" in memory.call("status", {})["faults"]
-    assert [found["code"] for found in memory.call("doctor", {})["findings"]] == ["frozen"]
+    assert [found["code"] for found in memory.call("doctor", {})["findings"]] == [
+        "frozen"
+    ]
     assert memory.call("doctor", {"accept_deletions": True})["healthy"]
     assert memory.call("stats", {})["facts"] == 0
 

@@ -1,4 +1,6 @@
-"""Memories that say the same or contradict: merged, compared by a model, left to a person."""
+"""Memories that say the same or contradict: merged, compared by a model, left to a
+person.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from tests.fakes.openai_server import garbage, page, refusal, shape, status, tru
 from tests.fakes.repository import Repository
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
-FILLER = ["Ben plays chess.", "The garden has a pond.", "Carla paints boats.", "Trains leave at noon."]
+FILLER = [
+    "Ben plays chess.",
+    "The garden has a pond.",
+    "Carla paints boats.",
+    "Trains leave at noon.",
+]
 
 
 @pytest.fixture
@@ -45,7 +52,9 @@ def turn(number):
 
 
 def told(keeping, *texts, **changes):
-    """Memories, an hour apart, the first the oldest; each from a conversation of its own."""
+    """Memories, an hour apart, the first the oldest; each from a conversation of its
+    own.
+    """
     made = [
         keeping.made(text, days=3 - number / 24, source=turn(number), **OURS | changes)
         for number, text in enumerate(texts, 1)
@@ -61,21 +70,30 @@ def statuses(keeping, names):
     return [keeping.seen(name).status for name in names]
 
 
-# -- what says the same ---------------------------------------------------------------------------------
+# -- what says the same ----------------------------------------------------------------
 
 
 # row: A22
 # row: X22
 def test_equal_statements_become_one_with_the_evidence_of_all(keeping):
-    """The surest stays and is reinforced; the others are superseded, in their place, and no file goes."""
-    names = told(keeping, "Anna drinks oat milk.", "Anna  drinks oat milk!", "Anna really drinks oat milk.")
+    """The surest stays and is reinforced; the others are superseded, in their place,
+    and no file goes.
+    """
+    names = told(
+        keeping,
+        "Anna drinks oat milk.",
+        "Anna  drinks oat milk!",
+        "Anna really drinks oat milk.",
+    )
     sure = keeping.fact("Anna drinks oat milk", **OURS | {"confidence": 0.7})
     before = {keeping.seen(name).path for name in names}
     report = light(keeping, only="merge")
     winner = keeping.seen(sure)
     assert statuses(keeping, names) == ["superseded"] * 3
     assert {keeping.seen(name).superseded_by for name in names} == {(sure,)}
-    assert {keeping.seen(name).end_reason for name in names} == {"says the same as another"}
+    assert {keeping.seen(name).end_reason for name in names} == {
+        "says the same as another"
+    }
     assert {keeping.seen(name).path for name in names} == before
     assert {winner.source, *winner.also} == {keeping.said(), turn(1), turn(2), turn(3)}
     assert set(winner.supersedes) == set(names)
@@ -104,8 +122,12 @@ def test_by_words_alone_nothing_else_is_merged(keeping, one, other):
 def test_what_happened_at_two_times_and_what_two_personas_know_is_not_one(keeping):
     day = keeping.clock()
     names = keeping.plant(
-        keeping.made("Anna ran ten miles.", days=1, valid_from=day - timedelta(days=9), **OURS),
-        keeping.made("Anna ran ten miles.", days=2, valid_from=day - timedelta(days=2), **OURS),
+        keeping.made(
+            "Anna ran ten miles.", days=1, valid_from=day - timedelta(days=9), **OURS
+        ),
+        keeping.made(
+            "Anna ran ten miles.", days=2, valid_from=day - timedelta(days=2), **OURS
+        ),
         keeping.made("Anna is fond of jazz.", days=3, persona="work", **OURS),
         keeping.made("Anna is fond of jazz.", days=4, **OURS),
     )
@@ -126,7 +148,11 @@ def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
         keeping.memory.call("update", {"id": theirs, "pinned": True})
     else:
         change = ("0.6", "0.3") if how == "edit" else ("origin: rules", "origin: user")
-        path.write_text(path.read_text().replace(*change).replace("drinks", "drinks" if how == "origin" else " drinks"))
+        path.write_text(
+            path.read_text()
+            .replace(*change)
+            .replace("drinks", "drinks" if how == "origin" else " drinks")
+        )
         keeping.memory.rescan(None)
     before = path.read_bytes()
     light(keeping, only="merge")
@@ -137,7 +163,9 @@ def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
 
 # row: X23
 def test_two_that_persons_stand_by_both_stay(keeping):
-    names = told(keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user")
+    names = told(
+        keeping, "Anna drinks oat milk.", "Anna drinks oat milk.", origin="user"
+    )
     light(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]
 
@@ -165,7 +193,9 @@ def test_a_merge_is_tried_made_repeated_and_taken_back(keeping):
 
 
 def test_one_run_merges_only_so_many(opened, settings):
-    policy = replace(settings.policy, insight=replace(settings.policy.insight, merges=3))
+    policy = replace(
+        settings.policy, insight=replace(settings.policy.insight, merges=3)
+    )
     keeping = Keeping(opened(policy=policy))
     names = told(keeping, *["Anna drinks oat milk."] * 6)
     light(keeping)
@@ -205,7 +235,7 @@ def test_reflect_is_no_part_of_any_night(keeping):
     assert keeping.memory.call("consolidate", {})["findings"] == ()
 
 
-# -- what a model says ----------------------------------------------------------------------------------
+# -- what a model says -----------------------------------------------------------------
 
 
 def compared(keeping, *texts, **changes):
@@ -225,7 +255,11 @@ def test_a_contradiction_that_the_model_is_sure_of_ends_the_older(asking, fake):
     judging(fake, compare=every("contradicts", 0.95))
     light(keeping, only="compare")
     was, now = keeping.seen(old), keeping.seen(new)
-    assert (was.status, was.superseded_by, now.supersedes) == ("invalidated", (new,), (old,))
+    assert (was.status, was.superseded_by, now.supersedes) == (
+        "invalidated",
+        (new,),
+        (old,),
+    )
     assert was.valid_until == now.created.replace(microsecond=0)
     assert now.status == "active"
 
@@ -274,13 +308,19 @@ def test_what_three_conversations_told_is_only_weakened(asking, fake):
     for only in ("compare", None, "compare"):
         light(keeping, only=only)
         was = keeping.seen(old)
-        assert (was.status, was.confidence, was.superseded_by) == ("active", 0.4, (new,))
+        assert (was.status, was.confidence, was.superseded_by) == (
+            "active",
+            0.4,
+            (new,),
+        )
 
 
 # row: A10
 # row: B6
 def test_what_is_weakened_has_lost_nothing_until_then(asking, fake, clock):
-    """It waits for its first recall while it is sure; from now on it fades, and only from now on."""
+    """It waits for its first recall while it is sure; from now on it fades, and only
+    from now on.
+    """
     keeping = asking()
     told(keeping, *FILLER)
     sure = OURS | {"confidence": 0.9}
@@ -292,23 +332,45 @@ def test_what_is_weakened_has_lost_nothing_until_then(asking, fake, clock):
     assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == 0.5
     clock.advance(days=10)
     faded = 0.5 * math.exp(-0.02 * (1 + 0.3 * 2) * 10)
-    assert keeping.memory.call("show", {"id": old})["worth"]["salience"] == pytest.approx(faded, abs=1e-3)
+    assert keeping.memory.call("show", {"id": old})["worth"][
+        "salience"
+    ] == pytest.approx(faded, abs=1e-3)
 
 
 # row: A22
 def test_a_merge_unites_whom_it_is_about_and_the_tags(keeping):
     """What became of a promise stays with each."""
     told(keeping, "Anna sails.", about=("Anna",), tags=("sea",), category="commitment")
-    told(keeping, "anna sails", about=("Ben", "Anna"), tags=("boat", "fulfilled"), category="commitment")
+    told(
+        keeping,
+        "anna sails",
+        about=("Ben", "Anna"),
+        tags=("boat", "fulfilled"),
+        category="commitment",
+    )
     night = keeping.memory.call("consolidate", {"only": "merge"})
-    (stays,) = [one for one in keeping.memory.index.catalog.facts() if one.status == "active"]
-    assert (set(stays.about), set(stays.tags) - {"fulfilled"}) == ({"Anna", "Ben"}, {"sea", "boat"})
+    (stays,) = [
+        one for one in keeping.memory.index.catalog.facts() if one.status == "active"
+    ]
+    assert (set(stays.about), set(stays.tags) - {"fulfilled"}) == (
+        {"Anna", "Ben"},
+        {"sea", "boat"},
+    )
     assert ("fulfilled" in stays.tags) == (stays.text == "anna sails")
     before = keeping.tree()
     assert keeping.memory.call("consolidate", {"only": "merge"})["deeds"] == ()
     assert keeping.tree() == before
     keeping.memory.call("undo", {"id": night["run"]})
-    assert len([one for one in keeping.memory.index.catalog.facts() if one.status == "active"]) == 2
+    assert (
+        len(
+            [
+                one
+                for one in keeping.memory.index.catalog.facts()
+                if one.status == "active"
+            ]
+        )
+        == 2
+    )
 
 
 # row: C22
@@ -320,10 +382,14 @@ def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
     light(keeping, only="compare")
     assert statuses(keeping, [old, new]) == ["active", "active"]
     assert len(keeping.memory.call("review", {})["cases"]) == 1
-    weak = compared(keeping, "Mira owns a violin.", "Mira does not own a violin.", confidence=0.3)
+    weak = compared(
+        keeping, "Mira owns a violin.", "Mira does not own a violin.", confidence=0.3
+    )
     report = light(keeping, only="compare")
     assert statuses(keeping, weak) == ["active", "active"]
-    assert any("waits: confidence below 0.35" in one["why"] for one in report["findings"])
+    assert any(
+        "waits: confidence below 0.35" in one["why"] for one in report["findings"]
+    )
 
 
 # row: C22
@@ -336,10 +402,16 @@ def test_what_was_refused_is_told_once_by_why(asking, fake):
     light(keeping, only="compare")
     light(keeping, only="compare")
     (one,) = refusals(keeping, old)
-    assert (one["action"], one["outcome"], one["ruling"]) == ("discard", "skipped", "deny")
+    assert (one["action"], one["outcome"], one["ruling"]) == (
+        "discard",
+        "skipped",
+        "deny",
+    )
     assert one["reason"] == "importance 0.8 or more"
     assert one["eligibility"]["importance"] == 0.8
-    assert "ruling: deny" in output.shown("why", keeping.memory.call("why", {"id": old}))
+    assert "ruling: deny" in output.shown(
+        "why", keeping.memory.call("why", {"id": old})
+    )
 
 
 # row: C22
@@ -351,7 +423,9 @@ def test_what_is_stale_is_not_put_together_on_a_models_word(asking, fake):
     judging(fake, compare=every("same", 0.95))
     light(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
-    assert [one["reason"] for name in names for one in refusals(keeping, name)] == ["it is stale"]
+    assert [one["reason"] for name in names for one in refusals(keeping, name)] == [
+        "it is stale"
+    ]
 
 
 # row: C22
@@ -365,13 +439,21 @@ def test_without_tokens_left_nothing_is_asked(asking, fake):
 
 
 def refusals(keeping, name):
-    return [one for one in keeping.memory.call("why", {"id": name})["decisions"] if "ruling" in one]
+    return [
+        one
+        for one in keeping.memory.call("why", {"id": name})["decisions"]
+        if "ruling" in one
+    ]
 
 
 # row: C12
 def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fake):
     keeping = asking()
-    names = compared(keeping, "Anna takes the tram to the office.", "Anna rides the tram to the office.")
+    names = compared(
+        keeping,
+        "Anna takes the tram to the office.",
+        "Anna rides the tram to the office.",
+    )
     judging(fake, compare=every("same", 0.8))
     light(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
@@ -385,7 +467,9 @@ def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fak
 
 
 # row: C12
-def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_once(asking, fake):
+def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_once(
+    asking, fake
+):
     keeping = asking()
     told(keeping, PORTO, LISBON)
     light(keeping, only="compare")
@@ -400,7 +484,9 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
 
 # row: X6
 @pytest.mark.parametrize("how", ["history", "git"])
-def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(asking, fake, settings, how):
+def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(
+    asking, fake, settings, how
+):
     """So it needs no place in the history, and nobody is asked about the pair again."""
     repository = Repository(settings.vault) if how == "git" else None
     keeping = asking()
@@ -414,7 +500,11 @@ def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(asking, f
     held = path.read_bytes()
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
     history = keeping.memory.maintenance_loop.order.history
-    assert [step.after for step in history.load(run).steps if step.after.startswith("state/")] == []
+    assert [
+        step.after
+        for step in history.load(run).steps
+        if step.after.startswith("state/")
+    ] == []
     if repository:
         (history.folder / f"{run}.run").unlink()
     undone = keeping.memory.call("undo", {"id": run})
@@ -427,8 +517,13 @@ def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(asking, f
 
 
 # row: C12
-@pytest.mark.parametrize(("relation", "sure"), [("replaces", 1.0), ("", 1.0), ("contradicts", 7), ("same", math.nan)])
-def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(asking, fake, relation, sure):
+@pytest.mark.parametrize(
+    ("relation", "sure"),
+    [("replaces", 1.0), ("", 1.0), ("contradicts", 7), ("same", math.nan)],
+)
+def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(
+    asking, fake, relation, sure
+):
     """It may have come with a sync; the pair is asked about again."""
     keeping = asking()
     names = compared(keeping, PORTO, LISBON)
@@ -436,7 +531,9 @@ def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(asking, fake, r
     light(keeping, only="compare")
     path = keeping.root / "state" / "compared.json"
     held = json.loads(path.read_text())
-    path.write_text(json.dumps({pair: [says, relation, sure] for pair, (says, *_) in held.items()}))
+    path.write_text(
+        json.dumps({pair: [says, relation, sure] for pair, (says, *_) in held.items()})
+    )
     keeping = asking()
     light(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
@@ -445,23 +542,36 @@ def test_what_is_no_verdict_in_the_file_of_verdicts_ends_nothing(asking, fake, r
 
 # row: C12
 @pytest.mark.parametrize("spoil", [b"{", b"[1]", b'{"a b": 3}'])
-def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_something_else(asking, fake, spoil):
-    """Also after a restart; where what was kept in mind is lost, everything is asked once more."""
+def test_a_pair_that_was_judged_is_asked_about_again_only_when_one_says_something_else(
+    asking, fake, spoil
+):
+    """Also after a restart; where what was kept in mind is lost, everything is asked
+    once more.
+    """
     keeping, seen = asking(), []
     compared(keeping, PORTO, LISBON)
-    judging(fake, compare=lambda shown: seen.append(shown) or every("independent", 0.9)(shown))
+    judging(
+        fake,
+        compare=lambda shown: seen.append(shown) or every("independent", 0.9)(shown),
+    )
 
     def pairs():
         seen.clear()
         keeping.clock.advance(minutes=20)
         light(keeping, only="compare")
-        return [{one["newer"]["text"], one["older"]["text"]} for shown in seen for one in shown["pairs"]]
+        return [
+            {one["newer"]["text"], one["older"]["text"]}
+            for shown in seen
+            for one in shown["pairs"]
+        ]
 
     assert pairs() == [{PORTO, LISBON}]
     keeping = asking()
     third = "Anna lives in Madrid."
     told(keeping, third)
-    assert sorted(map(sorted, pairs())) == sorted(map(sorted, [{third, PORTO}, {third, LISBON}]))
+    assert sorted(map(sorted, pairs())) == sorted(
+        map(sorted, [{third, PORTO}, {third, LISBON}])
+    )
     told(keeping, "Ben flies kites.")
     assert pairs() == []
     (keeping.root / "state" / "compared.json").write_bytes(spoil)
@@ -480,13 +590,26 @@ def test_light_runs_keep_ten_minutes_apart(keeping, clock):
 
 
 # row: A28
-def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(asking, fake):
-    """Between .40 and .85, at most 20; what is found goes the way of all contradictions."""
+def test_contradictions_are_looked_for_in_one_question_of_the_highest_pairs(
+    asking, fake
+):
+    """Between .40 and .85, at most 20; what is found goes the way of all
+    contradictions.
+    """
     keeping = asking()
     old, new = told(keeping, PORTO, LISBON)
-    told(keeping, *(f"Anna painted boat {number} in harbour {number}." for number in range(9)))
+    told(
+        keeping,
+        *(f"Anna painted boat {number} in harbour {number}." for number in range(9)),
+    )
     seen = []
-    judging(fake, compare=lambda shown: seen.append(shown) or every("contradicts", 0.95)({"pairs": shown["pairs"][:1]}))
+    judging(
+        fake,
+        compare=lambda shown: (
+            seen.append(shown)
+            or every("contradicts", 0.95)({"pairs": shown["pairs"][:1]})
+        ),
+    )
     keeping.memory.call("consolidate", {"only": "contradict"})
     assert len(seen[0]["pairs"]) == 20
     assert seen[0]["pairs"][0]["newer"]["text"] == LISBON
@@ -509,7 +632,9 @@ def test_without_a_model_the_question_is_shown_as_skipped(keeping):
         page(),
         status(500),
         refusal(),
-        truncated('{"verdicts": [{"pair": 1, "relation": "contradicts", "confidence": 1}]}'),
+        truncated(
+            '{"verdicts": [{"pair": 1, "relation": "contradicts", "confidence": 1}]}'
+        ),
         shape([1, 2]),
         {"verdicts": "all of them"},
         {"verdicts": [{"pair": 99, "relation": "contradicts", "confidence": 1}]},
@@ -526,11 +651,16 @@ def test_without_a_model_the_question_is_shown_as_skipped(keeping):
 def test_a_bad_reply_changes_no_memory(asking, fake, reply):
     keeping = asking(attempts=1, re_asks=0)
     names = compared(keeping, PORTO, LISBON)
-    before = {name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names}
+    before = {
+        name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names
+    }
     fake.script(reply)
     light(keeping, only="compare")
-    assert {name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names} == before
-    assert not (keeping.root / "state" / "compared.json").exists()  # what was not judged is asked about again
+    assert {
+        name: (keeping.root / keeping.seen(name).path).read_bytes() for name in names
+    } == before
+    # what was not judged is asked about again
+    assert not (keeping.root / "state" / "compared.json").exists()
 
 
 # row: X24
@@ -559,7 +689,12 @@ def test_a_statement_of_less_standing_ends_nothing(asking, fake):
 def test_a_conclusion_confirms_nothing(keeping):
     """It neither wins nor loses against what was said."""
     names = told(keeping, "Anna drinks oat milk.")
-    made = Fact(ulid(keeping.clock(), "x"), "Anna drinks oat milk.", created=keeping.clock(), origin="synthesized")
+    made = Fact(
+        ulid(keeping.clock(), "x"),
+        "Anna drinks oat milk.",
+        created=keeping.clock(),
+        origin="synthesized",
+    )
     names += keeping.plant(made)
     light(keeping, only="merge")
     assert statuses(keeping, names) == ["active", "active"]

@@ -1,4 +1,6 @@
-"""No run surprises anybody: when fading begins, whose notes are left alone, and what waits for a person's word."""
+"""No run surprises anybody: when fading begins, whose notes are left alone, and what
+waits for a person's word.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,18 @@ def nights(memory, clock, number):
 def doubles(memory):
     """25 pairs of memories that say the same, in notes that engram wrote."""
     keeping = Keeping(memory)
-    made = [keeping.made(f"Anna bought lamp number {n // 2}.", days=n % 2 + 1, **OURS) for n in range(50)]
+    made = [
+        keeping.made(f"Anna bought lamp number {n // 2}.", days=n % 2 + 1, **OURS)
+        for n in range(50)
+    ]
     keeping.plant(*made)
     return keeping
 
 
 def statuses(memory):
-    return sorted(fact.status for fact in memory.index.catalog.facts() if fact.kind != "review")
+    return sorted(
+        fact.status for fact in memory.index.catalog.facts() if fact.kind != "review"
+    )
 
 
 def held(memory, name="merge"):
@@ -58,15 +65,21 @@ def tick(memory, words, name="merge"):
     memory.rescan(None)
 
 
-# -- notes that engram did not write -----------------------------------------------------------------------
+# -- notes that engram did not write ---------------------------------------------------
 
 
 # row: X23
 @pytest.mark.parametrize(
-    ("shape", "number"), [({}, MANY), ({"id": False}, 60), ({"front": False}, 60)], ids=["C", "no id", "bare"]
+    ("shape", "number"),
+    [({}, MANY), ({"id": False}, 60), ({"front": False}, 60)],
+    ids=["C", "no id", "bare"],
 )
-def test_nights_change_no_byte_of_what_another_tool_wrote(settings, opened, clock, shape, number):
-    """Three starts, each with its nights; afterwards recall finds all of it that has not run out."""
+def test_nights_change_no_byte_of_what_another_tool_wrote(
+    settings, opened, clock, shape, number
+):
+    """Three starts, each with its nights; afterwards recall finds all of it that has
+    not run out.
+    """
     told = dict(foreign(settings.vault, n, **shape) for n in range(number))
     before = bytes_of(told.values())
     for _ in range(3):
@@ -75,7 +88,9 @@ def test_nights_change_no_byte_of_what_another_tool_wrote(settings, opened, cloc
     assert bytes_of(told.values()) == before
     assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
     assert memory.call("status", {})["held"] == {}
-    some = [text for n, text in enumerate(told) if n % 10 != 7 or "front" in shape][:: max(1, number // 50)]
+    some = [text for n, text in enumerate(told) if n % 10 != 7 or "front" in shape][
+        :: max(1, number // 50)
+    ]
     for text in some:
         (hit, *_) = memory.call("recall", {"query": text, "kinds": ["fact"]})["hits"]
         assert hit["text"] == text
@@ -90,7 +105,9 @@ def test_four_hundred_nights_change_no_byte_of_them(settings, opened, clock):
         assert memory.maintenance_loop.order.run("nightly").failures == {}
     assert bytes_of(told.values()) == before
     assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
-    assert {row["what"] for row in memory.call("forecast", {"days": 400})["coming"]} == set()
+    assert {
+        row["what"] for row in memory.call("forecast", {"days": 400})["coming"]
+    } == set()
 
 
 def test_engrams_own_notes_beside_them_go_on_as_usual(keeping, clock):
@@ -113,19 +130,29 @@ def test_of_two_equal_statements_the_foreign_one_stays(keeping):
 
 def test_a_foreign_note_of_a_person_or_profile_gets_no_block(keeping):
     """Engram's own note of a person does."""
-    theirs = {"entities/people/Anna.md": "# Anna\n\nMy sister.\n", "profile.md": "# Me\n\nI like tea.\n"}
+    theirs = {
+        "entities/people/Anna.md": "# Anna\n\nMy sister.\n",
+        "profile.md": "# Me\n\nI like tea.\n",
+    }
     for name, text in theirs.items():
         (keeping.root / name).parent.mkdir(parents=True, exist_ok=True)
         (keeping.root / name).write_text(text)
     for n in range(6):
         keeping.fact(f"Anna bought lamp number {n}.", kind="note", about=("Anna",))
-        keeping.fact(f"The user bought lamp number {n}.", kind="note", category="preference", importance=0.8)
+        keeping.fact(
+            f"The user bought lamp number {n}.",
+            kind="note",
+            category="preference",
+            importance=0.8,
+        )
     keeping.run()
     assert {name: (keeping.root / name).read_text() for name in theirs} == theirs
 
 
 def test_a_foreign_note_may_still_be_changed_by_its_person(keeping):
-    """A pin by command is written; a stage that engram once wrote goes with that write, and not before."""
+    """A pin by command is written; a stage that engram once wrote goes with that write,
+    and not before.
+    """
     text, path = foreign(keeping.root, 1)
     path.write_text(path.read_text().replace("source:", "stage: stale\nsource:"))
     keeping.memory.rescan(None)
@@ -138,21 +165,27 @@ def test_a_foreign_note_may_still_be_changed_by_its_person(keeping):
     assert text in path.read_text()
 
 
-# -- when fading begins ------------------------------------------------------------------------------------
+# -- when fading begins ----------------------------------------------------------------
 
 
 # row: A25
 def test_what_was_heard_live_fades_from_its_own_date(memory, clock):
     known = memory.call("remember", {"text": "Anna saw a red car."})["id"]
     clock.advance(days=30)
-    assert memory.call("show", {"id": known})["worth"]["confidence"] == pytest.approx(0.5, abs=0.01)
+    assert memory.call("show", {"id": known})["worth"]["confidence"] == pytest.approx(
+        0.5, abs=0.01
+    )
 
 
 # row: X28
 def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
     """Nothing of it is put away before it had its time here."""
     turns = [
-        {"text": f"Yesterday I saw a red car number {n}.", "session": "old", "occurred_at": "2024-03-01T10:00:00Z"}
+        {
+            "text": f"Yesterday I saw a red car number {n}.",
+            "session": "old",
+            "occurred_at": "2024-03-01T10:00:00Z",
+        }
         for n in range(8)
     ]
     memory.call("observe", {"turns": turns}, "import")
@@ -165,7 +198,9 @@ def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
 
 
 def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
-    """By its id wherever it is moved, by its words where it has none, also after a restart and a lost cache."""
+    """By its id wherever it is moved, by its words where it has none, also after a
+    restart and a lost cache.
+    """
     memory = opened()
     clock.advance(days=50)
     arrived = clock()
@@ -178,17 +213,25 @@ def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
     shutil.rmtree(settings.cache)
     memory = opened()
     nights(memory, clock, 1)
-    met = {fact.path.rpartition("/")[2]: memory.usage_tracker.of(fact.id).met for fact in memory.index.catalog.facts()}
+    met = {
+        fact.path.rpartition("/")[2]: memory.usage_tracker.of(fact.id).met
+        for fact in memory.index.catalog.facts()
+    }
     assert met == {"preference-00001.md": arrived, "other.md": arrived}
 
 
 def test_a_lost_usage_log_puts_nothing_away_the_next_night(keeping, opened, clock):
     """What was used until yesterday and what never was: first met begins anew."""
     for n in range(30):
-        keeping.fact(f"Anna saw a red car number {n}.", days=300, importance=0.1, confidence=0.5)
+        keeping.fact(
+            f"Anna saw a red car number {n}.", days=300, importance=0.1, confidence=0.5
+        )
     shutil.rmtree(keeping.root / USAGE)
-    keeping.memory.usage_tracker.usage_log._held.clear()  # nothing of it is left in the process either
-    keeping.memory.usage_tracker.usage_log._held[keeping.memory.usage_tracker.usage_log.device] = {}
+    # nothing of it is left in the process either
+    keeping.memory.usage_tracker.usage_log._held.clear()
+    keeping.memory.usage_tracker.usage_log._held[
+        keeping.memory.usage_tracker.usage_log.device
+    ] = {}
     memory = opened()
     nights(memory, clock, 5)
     assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
@@ -198,7 +241,9 @@ def devices(vault):
     return [UsageLog(vault, device * 16, UsagePolicy()) for device in "ab"]
 
 
-def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(memory, clock):
+def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(
+    memory, clock
+):
     one, two = devices(memory.vault)
     for usage_log, days in ((one, 3), (two, 5)):
         usage_log.refresh(clock())
@@ -207,7 +252,9 @@ def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(m
     one.refresh(clock())
     assert (one.of("A").met, one.of("B").met) == (clock() - 5 * DAY, clock() - 9 * DAY)
     path = memory.settings.vault / two.path
-    path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))) * 2)
+    path.write_bytes(
+        b"".join(reversed(path.read_bytes().splitlines(keepends=True))) * 2
+    )
     again = UsageLog(memory.vault, "c" * 16, UsagePolicy())
     again.refresh(clock())
     assert again.of("A").met == clock() - 5 * DAY
@@ -231,11 +278,17 @@ def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
     assert [again.of(name) for name in ("M0000", "M0001", "M2499")] == before
 
 
-def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(memory, clock):
+def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
+    memory, clock
+):
     usage_log = devices(memory.vault)[0]
     path = memory.settings.vault / usage_log.path
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ['{"met": ["A"], "at": "2099-01-01T00:00:00+00:00"}', '{"met": "A", "at": "x"}', '{"met": [["A"]]}']
+    lines = [
+        '{"met": ["A"], "at": "2099-01-01T00:00:00+00:00"}',
+        '{"met": "A", "at": "x"}',
+        '{"met": [["A"]]}',
+    ]
     path.write_text("\n".join(lines) + "\n")
     usage_log.refresh(clock())
     assert usage_log.of("A").met == clock()
@@ -243,7 +296,7 @@ def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(m
     assert usage_log.flush() == 0
 
 
-# -- held runs ---------------------------------------------------------------------------------------------
+# -- held runs -------------------------------------------------------------------------
 
 
 def test_the_bounds_of_a_run():
@@ -252,21 +305,31 @@ def test_the_bounds_of_a_run():
     assert holds.bounds(5000, 3000, policy) == holds.Bounds(100, 150)
     limit = holds.Bounds(20, 50)
     assert holds.held({"archive": 500, "merge": 20}, {}, limit) == {}
-    assert set(holds.held({"merge": 15, "drift": 8}, {"unite": 51}, limit)) == {"merge", "unite"}
-    assert (holds.portion({"archive": 500, "merge": 5}, limit), holds.portion({"archive": 20}, limit)) == (15, None)
+    assert set(holds.held({"merge": 15, "drift": 8}, {"unite": 51}, limit)) == {
+        "merge",
+        "unite",
+    }
+    assert (
+        holds.portion({"archive": 500, "merge": 5}, limit),
+        holds.portion({"archive": 20}, limit),
+    ) == (15, None)
 
 
 # row: C18
 def test_what_is_to_be_put_away_goes_in_portions_night_after_night(keeping, clock):
     """Twenty a night; the status says what is to come."""
     for n in range(50):
-        keeping.fact(f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9)
+        keeping.fact(
+            f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9
+        )
     done = []
     for _ in range(4):
         report = keeping.run()
         done.append(report.plain()["counts"].get("archive", 0))
         assert keeping.order.holds.status() == (
-            {"archive": f"{50 - sum(done)} memories are put away in the next nights"} if sum(done) < 50 else {}
+            {"archive": f"{50 - sum(done)} memories are put away in the next nights"}
+            if sum(done) < 50
+            else {}
         )
         clock.advance(days=1)
     assert done == [20, 20, 10, 0]
@@ -275,10 +338,17 @@ def test_what_is_to_be_put_away_goes_in_portions_night_after_night(keeping, cloc
 
 # row: A22
 def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
-    """The dry run, the report and the status say so; nothing is merged, and other passes go on."""
-    memory, own = doubles.memory, doubles.fact("Ben saw a car.", days=100, importance=0.2, confidence=0.9)
+    """The dry run, the report and the status say so; nothing is merged, and other
+    passes go on.
+    """
+    memory, own = (
+        doubles.memory,
+        doubles.fact("Ben saw a car.", days=100, importance=0.2, confidence=0.9),
+    )
     dry = memory.call("consolidate", {"dry_run": True})
-    assert dry["held"] == {"merge": "merge would end 25 memories, and a run may end 20 without asking"}
+    assert dry["held"] == {
+        "merge": "merge would end 25 memories, and a run may end 20 without asking"
+    }
     assert len(dry["holding"]) == 50
     assert not held(memory).exists()
     report = memory.call("consolidate", {})
@@ -303,7 +373,9 @@ def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
 
 # row: X9
 def test_a_tick_carries_a_held_run_out_and_it_can_be_undone(doubles, opened):
-    """Also after a restart; the note goes, the run has an id, and what comes back stays."""
+    """Also after a restart; the note goes, the run has an id, and what comes back
+    stays.
+    """
     doubles.memory.call("consolidate", {})
     memory = opened()
     tick(memory, "Do it")
@@ -323,7 +395,9 @@ def test_only_what_is_still_planned_is_done(doubles):
     """One pair was settled by hand meanwhile, another pair is new."""
     memory = doubles.memory
     memory.call("consolidate", {})
-    one = next(fact for fact in memory.index.catalog.facts() if "number 7." in fact.text)
+    one = next(
+        fact for fact in memory.index.catalog.facts() if "number 7." in fact.text
+    )
     memory.call("forget", {"id": one.id})
     new = [doubles.fact("Carl bought a boat.", days=days, **OURS) for days in (1, 2)]
     tick(memory, "Do it")
@@ -341,19 +415,31 @@ def test_a_rejected_hold_is_dropped_and_not_asked_again(doubles, clock):
     assert statuses(memory).count("superseded") == 0
     new = [doubles.fact("Carl bought a boat.", days=days, **OURS) for days in (1, 2)]
     memory.call("consolidate", {})
-    assert sorted(doubles.seen(name).status for name in new) == ["active", "superseded"], "small runs go on"
+    assert sorted(doubles.seen(name).status for name in new) == [
+        "active",
+        "superseded",
+    ], "small runs go on"
 
 
 def test_what_waits_for_a_word_is_not_done_bit_by_bit(doubles, clock):
-    """Also when what is left of it would be small; what else is held comes into the same note."""
+    """Also when what is left of it would be small; what else is held comes into the
+    same note.
+    """
     memory = doubles.memory
     memory.call("consolidate", {})
     for n in range(10):
-        fact = next(fact for fact in memory.index.catalog.facts() if f"number {n}." in fact.text)
+        fact = next(
+            fact for fact in memory.index.catalog.facts() if f"number {n}." in fact.text
+        )
         memory.call("forget", {"id": fact.id})
     nights(memory, clock, 2)
     assert statuses(memory).count("superseded") == 0
-    doubles.plant(*(doubles.made(f"Carl bought boat {n // 2}.", days=n % 2 + 1, **OURS) for n in range(44)))
+    doubles.plant(
+        *(
+            doubles.made(f"Carl bought boat {n // 2}.", days=n % 2 + 1, **OURS)
+            for n in range(44)
+        )
+    )
     memory.call("consolidate", {})
     assert held(memory).read_text().count("\n- [[") == 50 + 44
     assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
@@ -362,7 +448,9 @@ def test_what_waits_for_a_word_is_not_done_bit_by_bit(doubles, clock):
 
 
 def test_a_deleted_note_is_no_consent(doubles, clock):
-    """Not to what a later note does not list, either; the status no longer names the note."""
+    """Not to what a later note does not list, either; the status no longer names the
+    note.
+    """
     memory = doubles.memory
     memory.call("consolidate", {})
     held(memory).unlink()
@@ -370,7 +458,12 @@ def test_a_deleted_note_is_no_consent(doubles, clock):
     nights(memory, clock, 2)
     assert statuses(memory).count("superseded") == 0
     assert memory.call("status", {})["held"] == {}
-    doubles.plant(*(doubles.made(f"Carl bought boat {n // 2}.", days=n % 2 + 1, **OURS) for n in range(44)))
+    doubles.plant(
+        *(
+            doubles.made(f"Carl bought boat {n // 2}.", days=n % 2 + 1, **OURS)
+            for n in range(44)
+        )
+    )
     memory.call("consolidate", {})
     assert held(memory).read_text().count("\n- [[") == 44
     tick(memory, "Do it")
@@ -390,7 +483,10 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     """The tick stands, and is obeyed once the clock is believed again."""
     memory = doubles.memory
     memory.call("consolidate", {})
-    real, memory.maintenance_loop.order.frozen = memory.maintenance_loop.order.frozen, lambda: "many notes vanished"
+    real, memory.maintenance_loop.order.frozen = (
+        memory.maintenance_loop.order.frozen,
+        lambda: "many notes vanished",
+    )
     tick(memory, "Do it")
     assert held(memory).exists()
     assert "nothing is done to memories now" in memory.faults["review"]
@@ -403,7 +499,9 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
 def test_a_machine_without_a_person_may_do_it_unasked(opened, clock):
     keeping = Keeping(opened(holds="apply"))
     for n in range(50):
-        keeping.fact(f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9)
+        keeping.fact(
+            f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9
+        )
     report = keeping.run()
     assert report.plain()["counts"]["archive"] == 50
     assert report.held == {}
@@ -416,7 +514,11 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
     state = json.loads((memory.settings.vault / STATE).read_text())
     assert len(state["waiting"]["merge"]) == 50
     assert frontmatter.read(held(memory).read_bytes()).keys["kind"] == "review"
-    assert not [hit for hit in memory.call("recall", {"query": "held merge"})["hits"] if "Held" in hit["text"]]
+    assert not [
+        hit
+        for hit in memory.call("recall", {"query": "held merge"})["hits"]
+        if "Held" in hit["text"]
+    ]
     (memory.settings.vault / STATE).unlink()
     tick(memory, "Do it")
     assert statuses(memory).count("superseded") == 0
@@ -427,7 +529,7 @@ def test_times_of_meeting_have_a_zone(memory):
     assert memory.usage_tracker.usage_log.met("A").tzinfo is not None
 
 
-# -- what a run would end of notes that engram did not write -----------------------------------------------
+# -- what a run would end of notes that engram did not write ---------------------------
 
 
 NAMES = ("fact-00000", "preference-00001")
@@ -436,7 +538,10 @@ NAMES = ("fact-00000", "preference-00001")
 def equal(root, pairs, copies=2, **shape):
     """Foreign notes of which so many say the same, by statement."""
     return {
-        text: [foreign(root, copies * pair + copy, text=text, **shape)[1] for copy in range(copies)]
+        text: [
+            foreign(root, copies * pair + copy, text=text, **shape)[1]
+            for copy in range(copies)
+        ]
         for pair in range(pairs)
         for text in [f"Anna bought lamp number {pair}."]
     }
@@ -452,11 +557,15 @@ def twins(settings, opened):
 
 
 # row: A22
-def test_equal_notes_of_another_tool_are_proposed_once_and_merged_after_a_tick(twins, clock):
+def test_equal_notes_of_another_tool_are_proposed_once_and_merged_after_a_tick(
+    twins, clock
+):
     """Until then no byte of them changes, and no further night asks again."""
     memory, paths, before = twins
     report = memory.call("consolidate", {})
-    assert report["held"] == {"merge": "merge would end 1 note that engram did not write"}
+    assert report["held"] == {
+        "merge": "merge would end 1 note that engram did not write"
+    }
     assert [one["memory"] for one in report["holding"]] == ["fact-00000"]
     asked = held(memory).read_bytes()
     assert b"[[fact-00000]]: says the same as another" in asked
@@ -500,16 +609,24 @@ def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
     memory.call("consolidate", {})
     clock.advance(days=90)
     memory.usage_tracker.usage_log.note(
-        {"fact-00000": replace(memory.usage_tracker.of("fact-00000"), evidence_at=clock())}
+        {
+            "fact-00000": replace(
+                memory.usage_tracker.of("fact-00000"), evidence_at=clock()
+            )
+        }
     )
-    confidence = {name: memory.call("show", {"id": name})["worth"]["confidence"] for name in NAMES}
+    confidence = {
+        name: memory.call("show", {"id": name})["worth"]["confidence"] for name in NAMES
+    }
     assert confidence["fact-00000"] > confidence["preference-00001"]
     tick(memory, "Do it")
     assert paths[0].read_bytes() != before[paths[0]]
     assert paths[1].read_bytes() == before[paths[1]]
 
 
-def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(settings, opened, clock):
+def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(
+    settings, opened, clock
+):
     """Twenty at once; the next ones come after an answer."""
     told = equal(settings.vault, 30)
     before = bytes_of(path for pair in told.values() for path in pair)
@@ -545,13 +662,23 @@ def test_engrams_own_copy_gives_way_while_a_foreign_one_is_proposed(keeping):
 
 @pytest.mark.parametrize("how", ["pinned", "edited", "no id", "unasked"])
 def test_what_may_not_be_ended_is_not_proposed(settings, opened, clock, how):
-    """What a person stands by, a note without an id, and on a machine without a person anything."""
+    """What a person stands by, a note without an id, and on a machine without a person
+    anything.
+    """
     paths = equal(settings.vault, 1, id=how != "no id")["Anna bought lamp number 0."]
     memory = opened(**({"holds": "apply"} if how == "unasked" else {}))
     memory.rescan(None)
     for path in paths if how in {"pinned", "edited"} else ():
         text = path.read_text()
-        path.write_text(text.replace(*(("tags:", "pinned: true\ntags:") if how == "pinned" else ("lamp", "oil"))))
+        path.write_text(
+            text.replace(
+                *(
+                    ("tags:", "pinned: true\ntags:")
+                    if how == "pinned"
+                    else ("lamp", "oil")
+                )
+            )
+        )
     memory.rescan(None)
     before = bytes_of(paths)
     nights(memory, clock, 2)
@@ -575,7 +702,9 @@ def test_a_held_run_and_a_proposal_of_one_pass_are_asked_in_one_note(doubles):
 
 
 # row: D10
-def test_a_foreign_note_about_a_dead_path_is_proposed_to_end(tmp_path, settings, opened):
+def test_a_foreign_note_about_a_dead_path_is_proposed_to_end(
+    tmp_path, settings, opened
+):
     """The finding is told as before; the note is ended after a tick."""
     root = tmp_path / "code"
     root.mkdir()
@@ -584,7 +713,9 @@ def test_a_foreign_note_about_a_dead_path_is_proposed_to_end(tmp_path, settings,
     before = path.read_bytes()
     memory = opened(drift_roots=(str(root),))
     report = memory.call("consolidate", {})
-    assert report["held"] == {"drift": "drift would end 1 note that engram did not write"}
+    assert report["held"] == {
+        "drift": "drift would end 1 note that engram did not write"
+    }
     assert "DEAD_PATH" in str(report["findings"])
     assert path.read_bytes() == before
     tick(memory, "Do it", "drift")

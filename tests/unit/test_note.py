@@ -1,4 +1,6 @@
-"""Front matter as values and back: what the parts of a note are, and how a patch is made."""
+"""Front matter as values and back: what the parts of a note are, and how a patch is
+made.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,10 @@ def test_the_body_starts_behind_the_closing_fence():
 
 def test_frontmatter_reads_our_notes_with_our_handler():
     """The handler is python-frontmatter's own kind and works in its functions."""
-    post = frontmatter.loads("---\nanswer: NO\ntime: 12:30\n---\nBody.\n", handler=vault_frontmatter.FrontMatter())
+    post = frontmatter.loads(
+        "---\nanswer: NO\ntime: 12:30\n---\nBody.\n",
+        handler=vault_frontmatter.FrontMatter(),
+    )
     assert post.metadata == {"answer": "NO", "time": "12:30"}
 
 
@@ -100,16 +105,25 @@ def test_limits_come_from_the_policy():
     """A tighter policy refuses what the default takes."""
     raw = b"---\na:\n  - b\n  - c\n---\n"
     assert not vault_frontmatter.read(raw).problems
-    assert vault_frontmatter.read(raw, FilePolicy(nodes=4)).problems[0].code == "too-deep"
-    assert vault_frontmatter.read(raw, FilePolicy(nesting=1)).problems[0].code == "too-deep"
+    assert (
+        vault_frontmatter.read(raw, FilePolicy(nodes=4)).problems[0].code == "too-deep"
+    )
+    assert (
+        vault_frontmatter.read(raw, FilePolicy(nesting=1)).problems[0].code
+        == "too-deep"
+    )
 
 
 # row: X3
 def test_a_new_value_replaces_only_the_value():
     """The comment behind it and the one above it stay."""
-    assert patched(category="fact") == NOTE.replace("category: preference ", "category: fact ")
+    assert patched(category="fact") == NOTE.replace(
+        "category: preference ", "category: fact "
+    )
     assert patched(last=True) == NOTE.replace("last:\n", "last: true\n")
-    assert patched(block="one line") == NOTE.replace("block: |\n  # no comment\n  text\n", "block: one line\n")
+    assert patched(block="one line") == NOTE.replace(
+        "block: |\n  # no comment\n  text\n", "block: one line\n"
+    )
 
 
 # row: X3
@@ -121,23 +135,30 @@ def test_a_value_that_stands_is_not_rewritten():
 # row: X3
 def test_items_that_stay_in_a_list_keep_their_lines():
     """Quoting and comments belong to the item; new items follow the list's own indent."""
-    assert patched(about=["[[Anna]]", "Bob", "[[Cleo]]"]) == NOTE.replace("  - Bob\n", '  - Bob\n  - "[[Cleo]]"\n')
+    assert patched(about=["[[Anna]]", "Bob", "[[Cleo]]"]) == NOTE.replace(
+        "  - Bob\n", '  - Bob\n  - "[[Cleo]]"\n'
+    )
     assert patched(about=["Bob"]) == NOTE.replace("  - '[[Anna]]'  # sister\n", "")
     assert patched(about=[]) == NOTE.replace(
-        "about:  # who\n  - '[[Anna]]'  # sister\n  # and her friend\n  - Bob\n", "about: []\n"
+        "about:  # who\n  - '[[Anna]]'  # sister\n  # and her friend\n  - Bob\n",
+        "about: []\n",
     )
 
 
 def test_a_list_with_empty_items_is_written_anew():
     """An item that says nothing cannot be kept."""
     raw = b"---\nzero:\n  - x\n  -\n# below\nlast: 1\n---\n"
-    assert vault_frontmatter.edit(raw, {"zero": ["x", "z"]}) == raw.replace(b"  -\n", b"  - z\n")
+    assert vault_frontmatter.edit(raw, {"zero": ["x", "z"]}) == raw.replace(
+        b"  -\n", b"  - z\n"
+    )
 
 
 # row: X3
 def test_a_flow_list_becomes_lines_and_keeps_its_comment():
     """Lists are written as Obsidian writes them."""
-    assert patched(tags=["a", "c"]) == NOTE.replace("tags: [a, b]  # flow\n", "tags:  # flow\n  - a\n  - c\n")
+    assert patched(tags=["a", "c"]) == NOTE.replace(
+        "tags: [a, b]  # flow\n", "tags:  # flow\n  - a\n  - c\n"
+    )
 
 
 # row: X3
@@ -157,15 +178,23 @@ def test_new_keys_come_last_in_the_order_given():
 
 def test_a_note_without_front_matter_gets_one():
     """Also an empty one; a BOM stays in front."""
-    assert vault_frontmatter.edit(b"Tea.\r\n", {"id": "x"}) == b"---\r\nid: x\r\n---\r\nTea.\r\n"
+    assert (
+        vault_frontmatter.edit(b"Tea.\r\n", {"id": "x"})
+        == b"---\r\nid: x\r\n---\r\nTea.\r\n"
+    )
     assert vault_frontmatter.edit(b"", {"id": "x"}) == b"---\nid: x\n---\n"
-    assert vault_frontmatter.edit(b"\xef\xbb\xbfTea", {"id": "x"}) == b"\xef\xbb\xbf---\nid: x\n---\nTea"
+    assert (
+        vault_frontmatter.edit(b"\xef\xbb\xbfTea", {"id": "x"})
+        == b"\xef\xbb\xbf---\nid: x\n---\nTea"
+    )
 
 
 def test_a_new_body_takes_the_line_ends_of_the_file():
     """The front matter is not touched by it."""
     raw = b"---\r\na: 1\r\n---"
-    assert vault_frontmatter.edit(raw, {}, "x\ny\n") == b"---\r\na: 1\r\n---\r\nx\r\ny\r\n"
+    assert (
+        vault_frontmatter.edit(raw, {}, "x\ny\n") == b"---\r\na: 1\r\n---\r\nx\r\ny\r\n"
+    )
     assert vault_frontmatter.edit(b"old\n", {}, "new\n") == b"new\n"
     assert vault_frontmatter.edit(b"old\n", {}, "old\n") == b"old\n"
 
@@ -236,4 +265,7 @@ def test_a_nested_value_is_not_written():
 
 def test_keys_without_a_value_are_left_out_of_a_new_note():
     """An empty list is a value."""
-    assert vault_frontmatter.emit({"a": None, "b": [], "c d": "x"}, "") == b"---\nb: []\nc d: x\n---\n"
+    assert (
+        vault_frontmatter.emit({"a": None, "b": [], "c d": "x"}, "")
+        == b"---\nb: []\nc d: x\n---\n"
+    )

@@ -38,7 +38,9 @@ def facts_of(settings, names, more=""):
     folder.mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(names):
         keys = f"id: 01KBH2Q0M6T4W2Y0B7C5D9{number:04}\ncategory: fact\ncreated: 2026-11-01T10:00:00\n{more}"
-        (folder / f"{name}.md").write_text(f"---\n{keys}---\nThe platypus number{number}x swims.\n")
+        (folder / f"{name}.md").write_text(
+            f"---\n{keys}---\nThe platypus number{number}x swims.\n"
+        )
     return [f"facts/2026-11-01/{name}.md" for name in names]
 
 
@@ -67,7 +69,11 @@ def test_a_memory_under_any_name_is_shown_recalled_and_changed(memory, settings)
     memory.rescan(None)
     for number, path in enumerate(paths):
         name = f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}"
-        (hit,) = [hit for hit in memory.call("recall", {"query": f"number{number}x"})["hits"] if hit["path"] == path]
+        (hit,) = [
+            hit
+            for hit in memory.call("recall", {"query": f"number{number}x"})["hits"]
+            if hit["path"] == path
+        ]
         assert hit["key"] == name
         assert memory.call("show", {"id": path})["memory"]["id"] == name
         assert memory.call("why", {"id": name})["memory"]["path"] == path
@@ -79,7 +85,9 @@ def test_a_memory_under_any_name_is_shown_recalled_and_changed(memory, settings)
 
 
 def test_names_that_differ_in_form_or_case_alone_are_two_notes(memory, settings):
-    """NFC and NFD, capitals: the file system keeps them apart, and so does the catalogue."""
+    """NFC and NFD, capitals: the file system keeps them apart, and so does the
+    catalogue.
+    """
     paths = facts_of(settings, ("cafe\u0301", "caf\u00e9", "Case", "case"))
     memory.rescan(None)
     hits = memory.call("recall", {"query": "platypus", "k": 10})["hits"]
@@ -87,7 +95,9 @@ def test_names_that_differ_in_form_or_case_alone_are_two_notes(memory, settings)
 
 
 def test_a_problem_of_a_name_is_counted_until_the_file_is_gone(memory, settings):
-    """`status` counts it, `doctor` names it once, and a scan of that file alone takes it back."""
+    """`status` counts it, `doctor` names it once, and a scan of that file alone takes
+    it back.
+    """
     (settings.vault / "notes").mkdir()
     bad = settings.vault / os.fsdecode(b"notes/pl\xe4ne.md")
     bad.write_text("words")
@@ -131,7 +141,9 @@ def test_odd_names_elsewhere_in_the_vault_hold_no_night_up(memory, settings):
     ):
         (settings.vault / folder).mkdir(parents=True, exist_ok=True)
         for name in (b"caf\xe9.md", b"two\nlines.md"):
-            (settings.vault / folder / os.fsdecode(name)).write_text("---\nid: x\n---\nSee [[Anna]].\n")
+            (settings.vault / folder / os.fsdecode(name)).write_text(
+                "---\nid: x\n---\nSee [[Anna]].\n"
+            )
     memory.rescan(None)
     memory.call("remember", {"text": "Anna lives in Porto."})
     result = memory.call("consolidate", {"cadence": "nightly"})
@@ -156,21 +168,46 @@ def test_changes_under_odd_names_are_committed(opened, settings):
     """Each with the file that was changed, and nothing is left over."""
 
     def git(*words):
-        done = subprocess.run(["git", "-C", str(settings.vault), *words], check=True, capture_output=True)
+        done = subprocess.run(
+            ["git", "-C", str(settings.vault), *words], check=True, capture_output=True
+        )
         return done.stdout
 
     git("init", "-q")
     paths = facts_of(settings, ODD)
-    git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "--allow-empty", "-m", "one")
+    git(
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.org",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "one",
+    )
     git("add", ".")
-    git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "two")
+    git(
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.org",
+        "commit",
+        "-q",
+        "-m",
+        "two",
+    )
     memory = opened(git="commit")
     for number, path in enumerate(paths):
-        memory.call("update", {"id": f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}", "pinned": True})
+        memory.call(
+            "update", {"id": f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}", "pinned": True}
+        )
         memory.between()
         memory.commits.passing()
         names = git("log", "-20", "--name-only", "-z", "--format=").split(b"\0")
-        assert path.encode() in [name.strip(b"\n") if name.startswith(b"\n") else name for name in names]
+        assert path.encode() in [
+            name.strip(b"\n") if name.startswith(b"\n") else name for name in names
+        ]
     assert git("status", "--porcelain", "-z", "--", "facts") == b""
 
 

@@ -19,21 +19,30 @@ def test_every_operation_is_a_method_of_memory():
         name
         for name in names
         if not any(
-            callable(getattr(home, name, None)) for home in (Memory, MemoryOperations, MaintenanceLoop, ContextBuilder)
+            callable(getattr(home, name, None))
+            for home in (Memory, MemoryOperations, MaintenanceLoop, ContextBuilder)
         )
     }
 
 
 def test_no_name_and_no_way_in_stands_twice():
     """A request finds one operation."""
-    assert len(BY_NAME) == len(OPERATIONS) == len({(operation.method, operation.path) for operation in OPERATIONS})
+    assert (
+        len(BY_NAME)
+        == len(OPERATIONS)
+        == len({(operation.method, operation.path) for operation in OPERATIONS})
+    )
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_what_stands_in_a_path_is_an_argument(operation):
     """And positional arguments come first."""
     names = {param.name for param in operation.params}
-    assert all(part[1:-1] in names for part in operation.path.split("/") if part.startswith("{"))
+    assert all(
+        part[1:-1] in names
+        for part in operation.path.split("/")
+        if part.startswith("{")
+    )
     order = [param.positional for param in operation.params]
     assert order == sorted(order, reverse=True)
 
@@ -81,26 +90,43 @@ def test_a_value_of_another_kind_is_refused(name, given):
 
 # row: X9
 def test_decisions_and_corrections_go_through_the_one_writer():
-    """Looking at the queue does not; a case's id stands in the path, a correction's words in the body."""
+    """Looking at the queue does not; a case's id stands in the path, a correction's
+    words in the body.
+    """
     writes = {operation.name for operation in OPERATIONS if operation.writes}
     assert {"decide", "correct", "confirm", "dispute"} <= writes
     assert not BY_NAME["review"].writes
-    assert checked("decide", {"id": "x", "decision": "keep"}) == {"id": "x", "decision": "keep"}
+    assert checked("decide", {"id": "x", "decision": "keep"}) == {
+        "id": "x",
+        "decision": "keep",
+    }
     assert checked("review", {}) == {"id": None}
     with pytest.raises(BadRequestError, match="missing argument 'text'"):
         checked("correct", {"id": "x"})
 
 
-NUMBERS = [(one.name, param) for one in OPERATIONS for param in one.params if param.is_number]
+NUMBERS = [
+    (one.name, param) for one in OPERATIONS for param in one.params if param.is_number
+]
 
 
-@pytest.mark.parametrize(("name", "param"), NUMBERS, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize(
+    ("name", "param"), NUMBERS, ids=lambda one: getattr(one, "name", one)
+)
 def test_a_number_is_refused_with_its_range(name, param):
     """Out of it, or none at all; true is no number, nor is half of a whole one."""
     others = {other.name: "x" for other in BY_NAME[name].params if other.required}
     words = f"'{param.name}' must be a .*number from {param.least} to {param.most}"
     halves = [1.5] if param.kind == "int" else []
-    for wrong in (param.least - 1, param.most + 1, float("nan"), float("inf"), True, "x", *halves):
+    for wrong in (
+        param.least - 1,
+        param.most + 1,
+        float("nan"),
+        float("inf"),
+        True,
+        "x",
+        *halves,
+    ):
         with pytest.raises(BadRequestError, match=words):
             checked(name, {**others, param.name: wrong})
     for right in (param.least, param.most):
@@ -109,8 +135,19 @@ def test_a_number_is_refused_with_its_range(name, param):
 
 def test_half_a_character_is_no_reason_to_fail(memory):
     """JSON can write one half of a surrogate pair; no answer and no file can."""
-    assert checked("recall", {"query": "a\ud800b", "kinds": ["\udc00"]})["query"] == "a\ufffdb"
-    (turn,) = checked("observe", {"turns": [{"text": "\ud83d\ude00", "origin": "\ud800"}]})["turns"]
+    assert (
+        checked("recall", {"query": "a\ud800b", "kinds": ["\udc00"]})["query"]
+        == "a\ufffdb"
+    )
+    (turn,) = checked(
+        "observe", {"turns": [{"text": "\ud83d\ude00", "origin": "\ud800"}]}
+    )["turns"]
     assert turn == {"text": "\U0001f600", "origin": "\ufffd"}
-    kept = memory.call("remember", {"text": "Anna drinks tea.", "tags": ["\ud800"], "about": ["\ud800"]})
-    assert memory.call("forget", {"id": kept["id"], "reason": "\ud800"})["status"] == "forgotten"
+    kept = memory.call(
+        "remember",
+        {"text": "Anna drinks tea.", "tags": ["\ud800"], "about": ["\ud800"]},
+    )
+    assert (
+        memory.call("forget", {"id": kept["id"], "reason": "\ud800"})["status"]
+        == "forgotten"
+    )

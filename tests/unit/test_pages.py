@@ -1,4 +1,6 @@
-"""What engram tells in a note: lines that read back as they were written, and nothing else touched."""
+"""What engram tells in a note: lines that read back as they were written, and nothing
+else touched.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,18 @@ from engram.vault import frontmatter
 from engram.vault.blocks import amended, lines_of, page_from, text_of
 
 LIMITS = FilePolicy()
-WORDS = st.text(min_size=1).map(lambda text: " ".join(text.split()).lstrip("-*#> ")).filter(bool)
+WORDS = (
+    st.text(min_size=1)
+    .map(lambda text: " ".join(text.split()).lstrip("-*#> "))
+    .filter(bool)
+)
 LINES = st.lists(
-    st.builds(Line, WORDS, st.lists(st.sampled_from(("a-1", "b-2", "c")), unique=True).map(tuple)), max_size=4
+    st.builds(
+        Line,
+        WORDS,
+        st.lists(st.sampled_from(("a-1", "b-2", "c")), unique=True).map(tuple),
+    ),
+    max_size=4,
 )
 
 
@@ -29,7 +40,10 @@ def test_lines_read_back_as_they_were_written(lines, name):
     assert amended(raw, BlockEdit("n.md", "", blocks={name: held}), LIMITS) == raw
 
 
-@pytest.mark.parametrize("words", ["a [[x|1]]", "- a", "%% engram:end card %%", "![[x]] <b>", "`= x`", "a ^b"])
+@pytest.mark.parametrize(
+    "words",
+    ["a [[x|1]]", "- a", "%% engram:end card %%", "![[x]] <b>", "`= x`", "a ^b"],
+)
 def test_no_words_are_markup(words):
     text = text_of([Line(words, ("n",))], "card")
     assert lines_of(text) == (Line(words, ("n",)),)
@@ -39,21 +53,42 @@ def test_no_words_are_markup(words):
 # row: X3
 @pytest.mark.parametrize("sign", ["\n", "\r\n"])
 def test_what_a_person_wrote_keeps_every_byte(sign):
-    """Also line ends, byte order mark, keys and a missing last newline; a block comes and goes."""
+    """Also line ends, byte order mark, keys and a missing last newline; a block comes
+    and goes.
+    """
     own = f"\ufeff---{sign}type:  person # mine{sign}---{sign}# Anna{sign}{sign}\tMine.  {sign}{sign}last".encode()
-    told = amended(own, BlockEdit("n.md", "", {"seen": "x"}, {"description": (Line("So.", ("a",)),)}), LIMITS)
-    assert f"# Anna{sign}{sign}%% engram:begin description %%{sign}So. [[a|1]]{sign}".encode() in told
+    told = amended(
+        own,
+        BlockEdit("n.md", "", {"seen": "x"}, {"description": (Line("So.", ("a",)),)}),
+        LIMITS,
+    )
+    assert (
+        f"# Anna{sign}{sign}%% engram:begin description %%{sign}So. [[a|1]]{sign}".encode()
+        in told
+    )
     assert told.startswith(own[: own.index(b"mine") + 4])
     assert told.endswith(f"\tMine.  {sign}{sign}last".encode())
-    gone = amended(told, BlockEdit("n.md", "", {"seen": None}, {"description": ()}), LIMITS)
+    gone = amended(
+        told, BlockEdit("n.md", "", {"seen": None}, {"description": ()}), LIMITS
+    )
     assert gone.replace(sign.encode(), b"") == own.replace(sign.encode(), b"")
 
 
 # row: X3
 def test_a_link_to_what_goes_becomes_its_name_where_we_wrote_it():
-    """In keys and between the markers, with and without words of its own; a person's words keep every byte."""
+    """In keys and between the markers, with and without words of its own; a person's
+    words keep every byte.
+    """
     raw = amended(
-        b"", BlockEdit("n.md", "", {"memory": "[[a b]]"}, {"list": (Line("So.", ("a b",)),)}, title="T"), LIMITS
+        b"",
+        BlockEdit(
+            "n.md",
+            "",
+            {"memory": "[[a b]]"},
+            {"list": (Line("So.", ("a b",)),)},
+            title="T",
+        ),
+        LIMITS,
     )
     raw += b"Mine: [[a b]]\n"
     done = amended(raw, BlockEdit("n.md", "", unlink="a b"), LIMITS).decode()

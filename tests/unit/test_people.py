@@ -1,4 +1,6 @@
-"""What is told of people and things: one note for one name, descriptions, cards, bridges, subjects."""
+"""What is told of people and things: one note for one name, descriptions, cards,
+bridges, subjects.
+"""
 
 from __future__ import annotations
 
@@ -43,20 +45,32 @@ def plant(keeping, *texts, about=("Anna",), **changes):
     """Memories about these entities, which have their notes; their ids."""
     for name in about:
         entity(keeping, name)
-    return keeping.plant(*(keeping.made(text, about=about, **{"kind": "note"} | changes) for text in texts))
+    return keeping.plant(
+        *(
+            keeping.made(text, about=about, **{"kind": "note"} | changes)
+            for text in texts
+        )
+    )
 
 
 def entity(keeping, name, kind="person", *, path="", more="", **changes):
-    """An entity's note as engram writes it, with `more` from a person at its end; its path."""
+    """An entity's note as engram writes it, with `more` from a person at its end; its
+    path.
+    """
     made = replace(entities.new_entity(name, kind, keeping.clock()), **changes)
     place = keeping.root / (path or made.path)
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.exists():
-        raw = frontmatter.emit(entities.entity_keys(made, keeping.memory.settings.zone), entities.entity_body(made))
+        raw = frontmatter.emit(
+            entities.entity_keys(made, keeping.memory.settings.zone),
+            entities.entity_body(made),
+        )
         place.write_bytes(raw + more.encode())
     for view in ("about", "facts"):
         (keeping.root / "views").mkdir(exist_ok=True)
-        (keeping.root / f"views/{view}.base").write_text("views:\n  - type: table\n    name: All\n")
+        (keeping.root / f"views/{view}.base").write_text(
+            "views:\n  - type: table\n    name: All\n"
+        )
     return place.relative_to(keeping.root).as_posix()
 
 
@@ -88,25 +102,50 @@ BAD = {
     "garbage": garbage(),
     "refusal": refusal(),
     "no json": "Anna is a spy.",
-    "wrong types": {"sentences": [{"facts": "1", "text": 7}, 3, None, {"facts": [True, 1.5, "2"], "text": "So."}]},
+    "wrong types": {
+        "sentences": [
+            {"facts": "1", "text": 7},
+            3,
+            None,
+            {"facts": [True, 1.5, "2"], "text": "So."},
+        ]
+    },
     "no list": {"sentences": "Anna is a spy."},
-    "no source": {"sentences": [{"facts": [], "text": "Anna is a spy."}, {"facts": [99], "text": "Anna is a spy."}]},
-    "invented": {"sentences": [{"facts": [1], "text": "Anna loves Boris."}, {"facts": [1], "text": "Anna is 47."}]},
+    "no source": {
+        "sentences": [
+            {"facts": [], "text": "Anna is a spy."},
+            {"facts": [99], "text": "Anna is a spy."},
+        ]
+    },
+    "invented": {
+        "sentences": [
+            {"facts": [1], "text": "Anna loves Boris."},
+            {"facts": [1], "text": "Anna is 47."},
+        ]
+    },
     "many": {"sentences": [{"facts": [99], "text": "Anna is a spy."}] * 10_000},
     "deep": "[" * 100_000,
 }
 
 
-# -- one note for one name ------------------------------------------------------------------------------
+# -- one note for one name -------------------------------------------------------------
 
 
 # row: C13
 def test_notes_of_one_name_become_one_and_every_link_still_leads_somewhere(keeping):
-    """Aliases, relations and the memories' links move; the old note goes to the trash with every byte."""
+    """Aliases, relations and the memories' links move; the old note goes to the trash
+    with every byte.
+    """
     entity(keeping, "Ben", relations=(("sister", "Anna-Müller"),))
     kept = entity(keeping, "Anna Müller", "concept", aliases=("Änni",))
-    gone = entity(keeping, "Anna-Müller", aliases=("Annchen",), relations=(("brother", "Ben"),))
-    (name,) = keeping.plant(keeping.made("Anna sails.", about=("Anna-Müller", "Ben"), verification="user_confirmed"))
+    gone = entity(
+        keeping, "Anna-Müller", aliases=("Annchen",), relations=(("brother", "Ben"),)
+    )
+    (name,) = keeping.plant(
+        keeping.made(
+            "Anna sails.", about=("Anna-Müller", "Ben"), verification="user_confirmed"
+        )
+    )
     before = keeping.tree()
     report = consolidate(keeping)
     assert not (keeping.root / gone).exists()
@@ -117,7 +156,9 @@ def test_notes_of_one_name_become_one_and_every_link_still_leads_somewhere(keepi
     assert "- brother: [[Ben]]" in held
     assert keeping.seen(name).about == ("Anna Müller", "Ben")
     assert "- sister: [[Anna Müller]]" in text(keeping, "entities/people/Ben.md")
-    assert keeping.memory.reconciler.entity_writer.linked(["ANNA müller", "Annchen"]) == ("Anna Müller",)
+    assert keeping.memory.reconciler.entity_writer.linked(
+        ["ANNA müller", "Annchen"]
+    ) == ("Anna Müller",)
     whole(keeping)
     keeping.memory.call("undo", {"id": report["run"]})
     assert keeping.tree() == before
@@ -149,13 +190,22 @@ def test_many_notes_of_one_name_become_one_in_one_run(keeping):
     """Also where one leads to the next by an alias."""
     entity(keeping, "Anna Müller", aliases=("Anni",))
     for name in ("Anna-Müller", "ANNA Müller!", "Anni", "Annchen"):
-        entity(keeping, name, aliases=(f"{name} of Porto",) + (("Annchen",) if name == "Anni" else ()))
+        entity(
+            keeping,
+            name,
+            aliases=(f"{name} of Porto",) + (("Annchen",) if name == "Anni" else ()),
+        )
     plant(keeping, "Annchen sails.", about=("Annchen",))
     consolidate(keeping)
     (left,) = (keeping.root / "entities").rglob("*.md")
     assert left.stem.casefold() in {"anna müller", "anna-müller", "anna müller!"}
-    assert keeping.memory.reconciler.entity_writer.linked(["Annchen of Porto"]) == (left.stem,)
-    assert all(f"{name} of Porto" in left.read_text() for name in ("Anna-Müller", "Anni", "Annchen"))
+    assert keeping.memory.reconciler.entity_writer.linked(["Annchen of Porto"]) == (
+        left.stem,
+    )
+    assert all(
+        f"{name} of Porto" in left.read_text()
+        for name in ("Anna-Müller", "Anni", "Annchen")
+    )
     whole(keeping)
 
 
@@ -172,7 +222,11 @@ def test_of_two_that_are_each_others_alias_one_stays(keeping):
 
 # row: C13
 def test_a_concept_of_the_name_of_two_things_is_neither(keeping):
-    for path, kind in (("places/Paris", "place"), ("people/PARIS", "person"), ("concepts/paris", "concept")):
+    for path, kind in (
+        ("places/Paris", "place"),
+        ("people/PARIS", "person"),
+        ("concepts/paris", "concept"),
+    ):
         entity(keeping, path.rpartition("/")[2], kind)
     before = keeping.tree()
     consolidate(keeping, only="unite")
@@ -213,12 +267,16 @@ def test_a_note_that_a_person_links_to_stays_and_says_where_it_went(keeping):
 # row: C13
 def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock):
     """Until then the old one stays, so that no link is broken."""
-    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
+    policy = replace(
+        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
+    )
     keeping = Keeping(opened(policy=policy))
     entity(keeping, "Anna Müller", aliases=("Anni",))
     old = entity(keeping, "Anni")
     plant(keeping, "Anni sails.", about=("Anni",))
-    clock.now = clock.now.fromtimestamp((keeping.root / old).stat().st_mtime, clock.now.tzinfo)
+    clock.now = clock.now.fromtimestamp(
+        (keeping.root / old).stat().st_mtime, clock.now.tzinfo
+    )
     assert "somebody is at it" in consolidate(keeping)["put_off"].values()
     assert (keeping.root / old).exists()
     clock.advance(seconds=61)
@@ -227,14 +285,16 @@ def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock)
     assert broken_links(keeping.root) == []
 
 
-# -- descriptions ------------------------------------------------------------------------------------------
+# -- descriptions ----------------------------------------------------------------------
 
 
 # row: B11
 # row: C14
 # row: X22
 def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake):
-    """Between its markers below the title; all else keeps every byte; a second run asks nothing."""
+    """Between its markers below the title; all else keeps every byte; a second run asks
+    nothing.
+    """
     path = entity(told, "Anna", more="\nMine: call her on Sundays.\n")
     plant(told, *ANNA[:3])
     before, active = told.tree(), told.memory.index.counts()["facts"]
@@ -244,7 +304,8 @@ def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake)
     assert done["counts"] == tried["counts"]
     held = text(told, path)
     assert held.startswith(
-        (told.root / path).read_text().partition("# Anna\n")[0] + "# Anna\n\n%% engram:begin description %%\n"
+        (told.root / path).read_text().partition("# Anna\n")[0]
+        + "# Anna\n\n%% engram:begin description %%\n"
     )
     assert "So it is said: Anna is a nurse. [[fact-anna-is-a-nurse-" in held
     assert held.endswith("![[about.base]]\n\nMine: call her on Sundays.\n")
@@ -258,11 +319,15 @@ def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake)
 
 # row: B12
 # row: B14
-def test_only_what_changed_and_was_touched_within_a_week_is_described_again(told, fake, clock):
+def test_only_what_changed_and_was_touched_within_a_week_is_described_again(
+    told, fake, clock
+):
     plant(told, "Anna is a nurse.")
     plant(told, "Ben is a baker.", about=("Ben",), days=8)
     consolidate(told)
-    described = [material_of(body)["name"] for body in fake.asked if task_of(body) == "describe"]
+    described = [
+        material_of(body)["name"] for body in fake.asked if task_of(body) == "describe"
+    ]
     assert described == ["Anna"]
     clock.advance(days=2)
     consolidate(told)
@@ -270,7 +335,9 @@ def test_only_what_changed_and_was_touched_within_a_week_is_described_again(told
     plant(told, "Anna has a boat.")
     used(told, *plant(told, "Ben sings.", about=("Ben",), days=30))
     consolidate(told)
-    described = [material_of(body)["name"] for body in fake.asked if task_of(body) == "describe"]
+    described = [
+        material_of(body)["name"] for body in fake.asked if task_of(body) == "describe"
+    ]
     assert sorted(described[1:]) == ["Anna", "Ben"]
     assert "Anna has a boat." in text(told, "entities/people/Anna.md")
 
@@ -279,8 +346,12 @@ def test_only_what_changed_and_was_touched_within_a_week_is_described_again(told
 # row: C14
 def test_one_run_describes_five_and_a_question_holds_ten_memories(told, fake):
     for name in ["Anna", "Ben", "Carla", "Dora", "Emil", "Fritz", "Greta"]:
-        plant(told, *(f"{name} owns boat number {n}." for n in range(12)), about=(name,))
-    assert told.memory.call("consolidate", {"cadence": "light"})["counts"]["describe"] == 6
+        plant(
+            told, *(f"{name} owns boat number {n}." for n in range(12)), about=(name,)
+        )
+    assert (
+        told.memory.call("consolidate", {"cadence": "light"})["counts"]["describe"] == 6
+    )
     asked = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
     assert (len(asked), {len(one["facts"]) for one in asked}) == (5, {10})
     assert all(set(one) == {"n", "date", "text"} for one in asked[0]["facts"])
@@ -289,8 +360,15 @@ def test_one_run_describes_five_and_a_question_holds_ten_memories(told, fake):
 # row: B11
 # row: B13
 def test_each_relation_that_memories_tell_of_has_one_sentence(told, fake):
-    """With its sources; one of which nothing is told has none, and one that ended loses its own."""
-    path = entity(told, "Anna", relations=(("brother", "Ben"), ("boss", "Carla"), ("friend", "Dora")), more="\nMine.\n")
+    """With its sources; one of which nothing is told has none, and one that ended loses
+    its own.
+    """
+    path = entity(
+        told,
+        "Anna",
+        relations=(("brother", "Ben"), ("boss", "Carla"), ("friend", "Dora")),
+        more="\nMine.\n",
+    )
     plant(told, "Ben is Anna's brother.", "Carla is Anna's boss.", about=("Anna",))
     for name in ("Ben", "Carla", "Dora"):
         entity(told, name)
@@ -304,7 +382,9 @@ def test_each_relation_that_memories_tell_of_has_one_sentence(told, fake):
     calls = len(fake.asked)
     whole(told)
     assert len(fake.asked) == calls
-    (shown,) = [material_of(body) for body in fake.asked if task_of(body) == "relate" and body]
+    (shown,) = [
+        material_of(body) for body in fake.asked if task_of(body) == "relate" and body
+    ]
     assert [one["to"] for one in shown["relations"]] == ["Ben", "Carla"]
     told.memory.call("undo", {"id": done["run"]})
     assert told.tree() == before
@@ -343,14 +423,23 @@ def test_a_sentence_on_a_relation_names_nobody_else(told, fake):
 # row: B14
 def test_small_jobs_go_to_the_small_model(opened, fake):
     """Fewer than three memories to describe from; what weighs goes to the other one."""
-    keeping = Keeping(opened(model=ModelSettings("big", fake.url, api="chat", small="little")))
+    keeping = Keeping(
+        opened(model=ModelSettings("big", fake.url, api="chat", small="little"))
+    )
     plant(keeping, "Ben bakes.", "Ben sings.", about=("Ben",))
     plant(keeping, *ANNA)
     consolidate(keeping)
-    asked = {(task_of(body), material_of(body).get("name", "")): body["model"] for body in fake.asked}
+    asked = {
+        (task_of(body), material_of(body).get("name", "")): body["model"]
+        for body in fake.asked
+    }
     assert asked["describe", "Ben"] == "little"
     assert asked["describe", "Anna"] == "big"
-    assert {model for (task, _), model in asked.items() if task in {"profile", "fold", "compare"}} <= {"big"}
+    assert {
+        model
+        for (task, _), model in asked.items()
+        if task in {"profile", "fold", "compare"}
+    } <= {"big"}
     day = keeping.memory.extractor.spend.today(keeping.clock())
     assert day.calls == len(fake.asked)
 
@@ -404,17 +493,28 @@ def test_a_bad_answer_loses_nothing_and_invents_nothing(told, fake, how):
 # row: X2
 # row: X22
 @pytest.mark.parametrize("how", ["no json", "refusal"])
-def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_is_told(told, fake, how):
+def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_is_told(
+    told, fake, how
+):
     """The next run asks again, and when it is answered the fault is gone."""
     entity(told, "Anna")
     plant(told, *ANNA)
     fake.script(BAD[how])
     consolidate(told, cadence="light")
     first = len(fake.asked)
-    questions = {json.dumps(material_of(body), sort_keys=True) for body in fake.asked if task_of(body) == "describe"}
+    questions = {
+        json.dumps(material_of(body), sort_keys=True)
+        for body in fake.asked
+        if task_of(body) == "describe"
+    }
     assert len(questions) == 1
-    assert first == (1 if how == "refusal" else 1 + told.memory.settings.policy.model.re_asks)
-    assert told.memory.status()["faults"]["consolidation"] == "some answers could not be read"
+    assert first == (
+        1 if how == "refusal" else 1 + told.memory.settings.policy.model.re_asks
+    )
+    assert (
+        told.memory.status()["faults"]["consolidation"]
+        == "some answers could not be read"
+    )
     fake.script(scribe)
     assert consolidate(told, cadence="light")["unasked"] == {}
     assert len(fake.asked) == first + 1
@@ -426,18 +526,30 @@ def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
     path = entity(told, "Anna")
     plant(told, "Anna is a nurse <b>now</b>.")
     words = "# Anna %% engram:end description %% ![[secret]] <script> is\na nurse"
-    fake.script({"sentences": [{"facts": [1, 1], "text": words}, {"facts": [1], "text": "Anna met Boris."}]})
+    fake.script(
+        {
+            "sentences": [
+                {"facts": [1, 1], "text": words},
+                {"facts": [1], "text": "Anna met Boris."},
+            ]
+        }
+    )
     report = consolidate(told)
     held = text(told, path)
     assert held.count("%% engram:end description %%") == 1
     assert "&lt;script>" in held
     assert "Boris" not in held
-    assert any("1 sentence" in one["why"] and "dropped" in one["why"] for one in report["deeds"])
+    assert any(
+        "1 sentence" in one["why"] and "dropped" in one["why"]
+        for one in report["deeds"]
+    )
     whole(told)
 
 
 # row: X8
-def test_what_one_persona_was_told_or_consolidation_concluded_is_told_nobody(told, fake):
+def test_what_one_persona_was_told_or_consolidation_concluded_is_told_nobody(
+    told, fake
+):
     plant(told, "Anna has a secret.", persona="doctor")
     plant(told, "Anna is careful.", origin="synthesized")
     plant(told, "Anna is a nurse.")
@@ -446,12 +558,14 @@ def test_what_one_persona_was_told_or_consolidation_concluded_is_told_nobody(tol
     assert [one["text"] for one in asked["facts"]] == ["Anna is a nurse."]
 
 
-# -- cards ------------------------------------------------------------------------------------------------
+# -- cards -----------------------------------------------------------------------------
 
 
 # row: D9
 def test_ten_runs_leave_exactly_one_card_made_without_a_model(keeping, clock):
-    """From five memories on; it follows what is known, and each line leads to its source."""
+    """From five memories on; it follows what is known, and each line leads to its
+    source.
+    """
     path = entity(keeping, "Anna")
     first, *_ = plant(keeping, *ANNA[:4])
     plant(keeping, "Anna is wise.", origin="dream")
@@ -462,7 +576,11 @@ def test_ten_runs_leave_exactly_one_card_made_without_a_model(keeping, clock):
         clock.advance(days=1)
         consolidate(keeping)
     held = text(keeping, path)
-    assert held.count("engram:begin card") == held.count("- Anna sails often. [[fact-anna-sails-often-") == 1
+    assert (
+        held.count("engram:begin card")
+        == held.count("- Anna sails often. [[fact-anna-sails-often-")
+        == 1
+    )
     assert held.index("Anna sails often.") < held.index("Anna is a nurse.")
     assert "wise" not in held
     whole(keeping)
@@ -474,15 +592,27 @@ def test_ten_runs_leave_exactly_one_card_made_without_a_model(keeping, clock):
 
 # row: D9
 def test_a_card_has_four_hundred_words_at_most(keeping):
-    plant(keeping, *(f"Anna owns boat number {n}, which is rather old and needs a lot of care." for n in range(60)))
+    plant(
+        keeping,
+        *(
+            f"Anna owns boat number {n}, which is rather old and needs a lot of care."
+            for n in range(60)
+        ),
+    )
     consolidate(keeping)
-    held = text(keeping, "entities/people/Anna.md").partition("begin card %%\n")[2].partition("%% engram")[0]
+    held = (
+        text(keeping, "entities/people/Anna.md")
+        .partition("begin card %%\n")[2]
+        .partition("%% engram")[0]
+    )
     assert 26 <= len(held.splitlines()) <= 400 / 14
 
 
 def boats(keeping, *people):
     for name in people:
-        plant(keeping, *(f"{name} owns boat number {n}." for n in range(5)), about=(name,))
+        plant(
+            keeping, *(f"{name} owns boat number {n}." for n in range(5)), about=(name,)
+        )
     return [f"entities/people/{name}.md" for name in people]
 
 
@@ -521,15 +651,20 @@ def test_of_notes_that_could_not_be_made_durable_each_is_told(keeping, monkeypat
     whole(keeping)
 
 
-# -- subjects ---------------------------------------------------------------------------------------------
+# -- subjects --------------------------------------------------------------------------
 
 
 # row: A33
 def test_a_memory_without_a_subject_gets_those_it_names(told, fake):
-    """Only names that stand in it and have a note; not what a person touched; one question for a conversation."""
+    """Only names that stand in it and have a note; not what a person touched; one
+    question for a conversation.
+    """
     for name in ("Anna", "Ben"):
         entity(told, name)
-    made = [told.made(words, kind="note") for words in ("I saw Anna sail.", "I like tea.", "I owe Ben a boat.")]
+    made = [
+        told.made(words, kind="note")
+        for words in ("I saw Anna sail.", "I like tea.", "I owe Ben a boat.")
+    ]
     named, plain, mine = told.plant(*made)
     told.memory.call("confirm", {"id": mine})
     fake.script(
@@ -543,7 +678,11 @@ def test_a_memory_without_a_subject_gets_those_it_names(told, fake):
         }
     )
     consolidate(told, only="subjects")
-    assert [told.seen(name).about for name in (named, plain, mine)] == [("Anna",), (), ()]
+    assert [told.seen(name).about for name in (named, plain, mine)] == [
+        ("Anna",),
+        (),
+        (),
+    ]
     assert len(fake.asked) == 1
     consolidate(told, only="subjects")
     assert len(fake.asked) == 1
@@ -558,7 +697,7 @@ def test_nothing_is_asked_where_no_known_name_stands(told, fake):
     assert fake.asked == []
 
 
-# -- bridges ----------------------------------------------------------------------------------------------
+# -- bridges ---------------------------------------------------------------------------
 
 LAMPS = ("collects antique lamps", "repaired antique lamps", "sold antique lamps")
 
@@ -570,12 +709,19 @@ def strangers(keeping, *names):
 
 # row: D9
 def test_two_with_much_in_common_are_tied_if_a_model_says_how(told, fake):
-    """As an edge of its own type, and in both notes with the memories it rests on; once."""
+    """As an edge of its own type, and in both notes with the memories it rests on;
+    once.
+    """
     strangers(told, "Anna", "Ben")
     consolidate(told, only="bridges")
     told.order.edges.refresh()
     (edge,) = told.order.edges.all()
-    assert (edge.type, edge.source, edge.target, edge.confidence) == ("bridge", "person:anna", "person:ben", 0.6)
+    assert (edge.type, edge.source, edge.target, edge.confidence) == (
+        "bridge",
+        "person:anna",
+        "person:ben",
+        0.6,
+    )
     assert edge.label == "Anna and Ben have something in common."
     for name in ("Anna", "Ben"):
         held = text(told, f"entities/people/{name}.md")
@@ -627,19 +773,31 @@ def test_the_state_of_what_was_told_may_be_damaged_or_lost(told, fake):
 
 
 # row: X23
-def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(opened, settings, fake, clock):
-    """As long as `files.quiet_seconds` after their last word; what engram itself wrote last need not rest."""
-    policy = replace(settings.policy, files=replace(settings.policy.files, quiet_seconds=60))
-    keeping = Keeping(opened(model=ModelSettings("m", fake.url, api="chat"), policy=policy))
+def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(
+    opened, settings, fake, clock
+):
+    """As long as `files.quiet_seconds` after their last word; what engram itself wrote
+    last need not rest.
+    """
+    policy = replace(
+        settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
+    )
+    keeping = Keeping(
+        opened(model=ModelSettings("m", fake.url, api="chat"), policy=policy)
+    )
     path = entity(keeping, "Anna", more="Mine.\n")
-    clock.now = clock.now.fromtimestamp((keeping.root / path).stat().st_mtime, clock.now.tzinfo)
+    clock.now = clock.now.fromtimestamp(
+        (keeping.root / path).stat().st_mtime, clock.now.tzinfo
+    )
     plant(keeping, ANNA[0])
     assert consolidate(keeping)["put_off"][path] == "somebody is at it"
     assert "engram:begin description" not in text(keeping, path)
     clock.advance(seconds=61)
     consolidate(keeping)
     assert "So it is said: Anna is a nurse." in text(keeping, path)
-    clock.now = clock.now.fromtimestamp((keeping.root / path).stat().st_mtime, clock.now.tzinfo)
+    clock.now = clock.now.fromtimestamp(
+        (keeping.root / path).stat().st_mtime, clock.now.tzinfo
+    )
     plant(keeping, ANNA[1])
     assert path not in consolidate(keeping)["put_off"]
     assert "So it is said: Anna lives in Porto." in text(keeping, path)

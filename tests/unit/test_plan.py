@@ -1,4 +1,6 @@
-"""What a batch will do, and that doing it again after it was cut short anywhere changes nothing but what is missing."""
+"""What a batch will do, and that doing it again after it was cut short anywhere changes
+nothing but what is missing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,19 @@ from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.memory import Memory
 from engram.vault import facts, syscalls
-from tests.fakes.batches import batch_of, by_text, cases, every, held_back, rows, said, tell, texts, tick, tree
+from tests.fakes.batches import (
+    batch_of,
+    by_text,
+    cases,
+    every,
+    held_back,
+    rows,
+    said,
+    tell,
+    texts,
+    tick,
+    tree,
+)
 
 STAGES = {
     "tombstone": b'"reason": "corrected"',
@@ -29,7 +43,9 @@ STAGES = {
     "ties": b'"type": "similar"',
     "box": b'"memories"',
 }
-"""What is written while a batch is filed, in this order, and by which bytes it is known."""
+"""What is written while a batch is filed, in this order, and by which bytes it is
+known.
+"""
 
 
 class Killed(BaseException):
@@ -55,7 +71,9 @@ def held(memory):
 
 
 def known(memory):
-    """What the vault knows before: a fact to be corrected, one a person stands by, and some of which more is told."""
+    """What the vault knows before: a fact to be corrected, one a person stands by, and
+    some of which more is told.
+    """
     tell(memory, "Anna lives in Berlin.")
     (stands,) = tell(memory, "Ben works at Acme.").created
     memory.call("confirm", {"id": stands})
@@ -65,24 +83,45 @@ def known(memory):
 
 
 def news(memory):
-    """A batch in which everything happens that can happen to a statement, and what a model found in it."""
-    batch = batch_of(memory, "So much has changed, and Dora painted her wooden boat red in Rome.", session="news")
-    found = said(batch, "Anna lives in Munich.", category="correction", confidence=0.9, about=("Anna",)).candidates
-    found += said(batch, "Ben works at Initech.", "emil plays CHESS", "Cleo really loves tea.").candidates
-    found += said(batch, "Anna painted her wooden boat red in Rome.", about=("Dora",)).candidates
+    """A batch in which everything happens that can happen to a statement, and what a
+    model found in it.
+    """
+    batch = batch_of(
+        memory,
+        "So much has changed, and Dora painted her wooden boat red in Rome.",
+        session="news",
+    )
+    found = said(
+        batch,
+        "Anna lives in Munich.",
+        category="correction",
+        confidence=0.9,
+        about=("Anna",),
+    ).candidates
+    found += said(
+        batch, "Ben works at Initech.", "emil plays CHESS", "Cleo really loves tea."
+    ).candidates
+    found += said(
+        batch, "Anna painted her wooden boat red in Rome.", about=("Dora",)
+    ).candidates
     found += said(batch, "Clara is rich.", quote="", about=("Clara",)).candidates
     return batch, replace(said(batch), candidates=found)
 
 
 def content(memory):
-    """The vault without what only explains, the order of the hashes, and the minute by which a second try was later."""
+    """The vault without what only explains, the order of the hashes, and the minute by
+    which a second try was later.
+    """
     held = {
         path: raw.replace(b"0:01:01", b"0:00:00").replace(b"1:01:01", b"1:00:00")
         for path, raw in tree(memory).items()
-        if not path.startswith("state/usage/")  # written when the process ends in good order, which one of them does
+        # written when the process ends in good order, which one of them does
+        if not path.startswith("state/usage/")
     }
     held.pop("state/memory-actions.jsonl", None)
-    held["state/fact-hashes.txt"] = b"\n".join(sorted(held["state/fact-hashes.txt"].split(b"\n")))
+    held["state/fact-hashes.txt"] = b"\n".join(
+        sorted(held["state/fact-hashes.txt"].split(b"\n"))
+    )
     return held
 
 
@@ -90,15 +129,25 @@ def content(memory):
 def whole(tmp_path_factory):
     """The vault with the news when nothing went wrong."""
     root = tmp_path_factory.mktemp("whole")
-    (root / "engram.toml").write_text('id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n')
-    settings = config.load(root, {"ENGRAM_HOME": str(root / ".home"), "HOME": str(root)})
-    memory = held_back(Memory(settings, clock=lambda: datetime(2026, 11, 20, 20, 0, tzinfo=UTC)))
+    (root / "engram.toml").write_text(
+        'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
+    )
+    settings = config.load(
+        root, {"ENGRAM_HOME": str(root / ".home"), "HOME": str(root)}
+    )
+    memory = held_back(
+        Memory(settings, clock=lambda: datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
+    )
     memory.start()
     memory.warm()
     known(memory)
     memory.file(*news(memory))
     memory.close()
-    return {path: raw for path, raw in content(memory).items() if not path.startswith(".home")}
+    return {
+        path: raw
+        for path, raw in content(memory).items()
+        if not path.startswith(".home")
+    }
 
 
 def test_the_news_changes_everything_it_should(held):
@@ -120,13 +169,18 @@ def test_the_news_changes_everything_it_should(held):
 def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
     held, opened, clock, monkeypatch, whole, stage, end
 ):
-    """The disk refuses once and the same process tries again, or the process ends and the next one does.
+    """The disk refuses once and the same process tries again, or the process ends and
+    the next one does.
 
-    What stands in the end is what would stand had nothing happened, although time has passed.
+    What stands in the end is what would stand had nothing happened, although time has
+    passed.
     """
     known(held)
     batch, outcome = news(held)
-    struck = Struck(STAGES[stage], OSError(28, "No space left on device") if end == "refused" else Killed())
+    struck = Struck(
+        STAGES[stage],
+        OSError(28, "No space left on device") if end == "refused" else Killed(),
+    )
     with monkeypatch.context() as patch, suppress(EngramError, Killed):
         patch.setattr(syscalls, "SYS", struck)
         held.file(batch, outcome)
@@ -138,17 +192,24 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
     held.file(batch.tried(), outcome)
     held.rescan(None)
     found = content(held)
-    assert {path for path in {*found, *whole} if found.get(path) != whole.get(path)} == set()
+    assert {
+        path for path in {*found, *whole} if found.get(path) != whole.get(path)
+    } == set()
 
 
 # row: X23
 @pytest.mark.parametrize("stage", ["question", "artifact", "note", "doubt"])
 @pytest.mark.parametrize("end", ["refused", "killed"])
-def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(held, opened, clock, monkeypatch, stage, end):
+def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(
+    held, opened, clock, monkeypatch, stage, end
+):
     """Else no later statement could change that memory, for ever."""
     known(held)
     batch, outcome = news(held)
-    struck = Struck(STAGES[stage], OSError(28, "No space left on device") if end == "refused" else Killed())
+    struck = Struck(
+        STAGES[stage],
+        OSError(28, "No space left on device") if end == "refused" else Killed(),
+    )
     with monkeypatch.context() as patch, suppress(EngramError, Killed):
         patch.setattr(syscalls, "SYS", struck)
         held.file(batch, outcome)
@@ -161,26 +222,35 @@ def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(held, op
 
 
 # row: X23
-@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")])
+@pytest.mark.parametrize(
+    "fault",
+    [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")],
+)
 def test_an_edit_of_a_persons_in_that_moment_is_theirs(held, monkeypatch, fault):
     """Of a note that we had just written, and of one that we had not come to."""
     known(held)
     batch, outcome = news(held)
-    mine = [by_text(held, text) for text in ("Anna lives in Berlin.", "Emil plays chess.")]
+    mine = [
+        by_text(held, text) for text in ("Anna lives in Berlin.", "Emil plays chess.")
+    ]
 
     class Typing(Struck):
         def write(self, descriptor, content):
             if self.mark in content and not self.met:
                 for fact in mine:
                     path = held.settings.vault / fact.path
-                    path.write_text(path.read_text().replace(fact.text, f"{fact.text} I saw it."))
+                    path.write_text(
+                        path.read_text().replace(fact.text, f"{fact.text} I saw it.")
+                    )
             return super().write(descriptor, content)
 
     with monkeypatch.context() as patch, suppress(EngramError):
         patch.setattr(syscalls, "SYS", Typing(STAGES["note"], fault))
         held.file(batch, outcome)
     held.rescan(None)
-    assert {row["memory"] for row in rows(held) if row["action"] == "edit"} == {fact.id for fact in mine}
+    assert {row["memory"] for row in rows(held) if row["action"] == "edit"} == {
+        fact.id for fact in mine
+    }
 
 
 # row: X23
@@ -192,14 +262,23 @@ def test_a_conflict_further_on_does_not_make_our_own_edit_a_persons(held):
     path.write_text(path.read_text().replace("chess", "go"))
     keys = {"confidence": 0.4}
     with pytest.raises(ConflictError):
-        held.note_writer.write([Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)], [])
+        held.note_writer.write(
+            [Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)],
+            [],
+        )
     held.rescan(None)
-    assert [row["memory"] for row in rows(held) if row["action"] == "edit"] == [theirs.id]
+    assert [row["memory"] for row in rows(held) if row["action"] == "edit"] == [
+        theirs.id
+    ]
 
 
 # row: X9
-def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(held, opened, clock, monkeypatch):
-    """The process ended before the new memory stood, and the person answered before it was made: nobody asks again."""
+def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
+    held, opened, clock, monkeypatch
+):
+    """The process ended before the new memory stood, and the person answered before it
+    was made: nobody asks again.
+    """
     known(held)
     batch, outcome = news(held)
     with monkeypatch.context() as patch, suppress(Killed):
@@ -217,8 +296,12 @@ def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(hel
 
 # row: X8
 # row: X9
-def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(held, opened, clock):
-    """It was filed, the process ended before the journal knew, and the person answered meanwhile."""
+def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(
+    held, opened, clock
+):
+    """It was filed, the process ended before the journal knew, and the person answered
+    meanwhile.
+    """
     known(held)
     batch, outcome = news(held)
     held.reconciler.file(batch, outcome, clock())
@@ -232,33 +315,62 @@ def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(held, 
 
 # row: A1
 @pytest.mark.parametrize("stage", ["note", "artifact", "tombstone", "edit"])
-def test_what_somebody_asks_to_remember_ends_nothing_before_it_stands_itself(held, opened, monkeypatch, stage):
-    """Nobody repeats it if the process ends in between: the old memory is lost only to a new one."""
+def test_what_somebody_asks_to_remember_ends_nothing_before_it_stands_itself(
+    held, opened, monkeypatch, stage
+):
+    """Nobody repeats it if the process ends in between: the old memory is lost only to
+    a new one.
+    """
     tell(held, "Anna lives in Berlin.")
     with monkeypatch.context() as patch, suppress(Killed):
         patch.setattr(syscalls, "SYS", Struck(STAGES[stage], Killed()))
-        held.call("remember", {"text": "Anna lives in Munich.", "category": "correction"})
+        held.call(
+            "remember", {"text": "Anna lives in Munich.", "category": "correction"}
+        )
     held = held_back(opened())
-    stands = {"Anna lives in Berlin."} | ({"Anna lives in Munich."} if stage != "note" else set())
+    stands = {"Anna lives in Berlin."} | (
+        {"Anna lives in Munich."} if stage != "note" else set()
+    )
     assert set(texts(held)) == stands
     root = held.settings.vault
     assert all(
-        f"{path.stem.removeprefix('artifact-')}.md" in {note.name for note in root.glob("facts/*/*.md")}
+        f"{path.stem.removeprefix('artifact-')}.md"
+        in {note.name for note in root.glob("facts/*/*.md")}
         for path in root.glob("artifacts/*/*.md")
     )
 
 
 # row: A8
 def test_older_words_are_listed_under_history_and_nothing_else_moves():
-    """Behind those of before, in front of what a person wrote below; a person's own wording is left alone."""
-    first = facts.rewritten("Anna likes tea.\n\n![[talk#^t1]]\n", "Anna likes tea.", "Anna loves tea.", "2026-11-20")
-    assert first == "Anna loves tea.\n\n![[talk#^t1]]\n\n## History\n\n- until 2026-11-20: Anna likes tea.\n"
+    """Behind those of before, in front of what a person wrote below; a person's own
+    wording is left alone.
+    """
+    first = facts.rewritten(
+        "Anna likes tea.\n\n![[talk#^t1]]\n",
+        "Anna likes tea.",
+        "Anna loves tea.",
+        "2026-11-20",
+    )
+    assert (
+        first
+        == "Anna loves tea.\n\n![[talk#^t1]]\n\n## History\n\n- until 2026-11-20: Anna likes tea.\n"
+    )
     mine = f"{first}\n## My notes\n\nShe told me so.\n"
     second = facts.rewritten(mine, "Anna loves tea.", "Anna adores tea.", "2026-11-21")
     older = "- until 2026-11-20: Anna likes tea.\n- until 2026-11-21: Anna loves tea.\n"
-    assert second == (f"Anna adores tea.\n\n![[talk#^t1]]\n\n## History\n\n{older}\n## My notes\n\nShe told me so.\n")
+    assert second == (
+        f"Anna adores tea.\n\n![[talk#^t1]]\n\n## History\n\n{older}\n## My notes\n\nShe told me so.\n"
+    )
     assert facts.text_of(second) == "Anna adores tea."
-    assert facts.rewritten("Anna, I think, likes tea.\n", "Anna likes tea.", "Anna loves tea.", "2026-11-20") is None
+    assert (
+        facts.rewritten(
+            "Anna, I think, likes tea.\n",
+            "Anna likes tea.",
+            "Anna loves tea.",
+            "2026-11-20",
+        )
+        is None
+    )
 
 
 # row: A8

@@ -15,7 +15,13 @@ NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)
 def turns(*texts):
     """Turns of the user; one that begins with `A:` is the assistant's."""
     return [
-        Turn(f"t{place}", "s", "assistant" if text.startswith("A:") else "user", text.removeprefix("A:"), NOW)
+        Turn(
+            f"t{place}",
+            "s",
+            "assistant" if text.startswith("A:") else "user",
+            text.removeprefix("A:"),
+            NOW,
+        )
         for place, text in enumerate(texts)
     ]
 
@@ -52,7 +58,14 @@ EARNEST = [
 @pytest.mark.parametrize("opening", OPENS)
 def test_a_game_lasts_until_somebody_ends_it(opening):
     """The turn that opens it, those in between and the one that closes it are played."""
-    said = turns("Hello.", opening, "A:As you wish.", "I live in Bruges.", "OK, enough role-play.", "I live in Oslo.")
+    said = turns(
+        "Hello.",
+        opening,
+        "A:As you wish.",
+        "I live in Bruges.",
+        "OK, enough role-play.",
+        "I live in Oslo.",
+    )
     assert played(said)[-5:] == [True, True, True, True, False]
 
 
@@ -64,16 +77,35 @@ def test_not_every_you_and_i_is_a_game(text):
 
 @pytest.mark.parametrize(
     "closing",
-    ["OK enough, back to real life.", "A:The window is yours. End of interview!", "Game over.", "Zurück zur Realität!"],
+    [
+        "OK enough, back to real life.",
+        "A:The window is yours. End of interview!",
+        "Game over.",
+        "Zurück zur Realität!",
+    ],
 )
 def test_either_side_ends_a_game(closing):
     """What comes afterwards is meant."""
-    assert played(turns("Let's roleplay!", closing, "I live in Oslo.")) == [True, True, False]
+    assert played(turns("Let's roleplay!", closing, "I live in Oslo.")) == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_stage_directions_show_a_game_that_began_before():
-    """Where no opening is seen everything up to the end is played; an assistant's own prove nothing."""
-    assert played(turns("I drink mead.", "A:Ale?", "*pays with a tooth* I stay.", "Out of character: bye.", "Hi")) == [
+    """Where no opening is seen everything up to the end is played; an assistant's own
+    prove nothing.
+    """
+    assert played(
+        turns(
+            "I drink mead.",
+            "A:Ale?",
+            "*pays with a tooth* I stay.",
+            "Out of character: bye.",
+            "Hi",
+        )
+    ) == [
         *[True] * 4,
         False,
     ]
@@ -82,4 +114,7 @@ def test_stage_directions_show_a_game_that_began_before():
 
 def test_an_end_without_a_game_ends_nothing():
     """`Back to reality` after a holiday."""
-    assert played(turns("I was in Rome.", "Now back to reality.", "I live in Oslo.")) == [False] * 3
+    assert (
+        played(turns("I was in Rome.", "Now back to reality.", "I live in Oslo."))
+        == [False] * 3
+    )

@@ -27,14 +27,29 @@ def test_no_number_has_two_rows_and_no_key_two_numbers():
 def test_tiers_and_levels_are_in_order():
     """Cut points that cross would make a tier unreachable (rows C4, C10)."""
     policy = Policy()
-    assert 0 < policy.extraction.inferred < policy.extraction.implied < policy.extraction.explicit <= 1
+    assert (
+        0
+        < policy.extraction.inferred
+        < policy.extraction.implied
+        < policy.extraction.explicit
+        <= 1
+    )
     levels = policy.importance
-    assert 0 < levels.low_level < levels.normal_level < levels.high_level < levels.critical_level <= 1
+    assert (
+        0
+        < levels.low_level
+        < levels.normal_level
+        < levels.high_level
+        < levels.critical_level
+        <= 1
+    )
 
 
 def test_a_setting_changes_its_number_and_nothing_else():
     """The kind of a number stays what its default is."""
-    changed = with_settings(Policy(), {"buffer.turns": 7.0, "buffer.minutes": 2, "no.such": 1})
+    changed = with_settings(
+        Policy(), {"buffer.turns": 7.0, "buffer.minutes": 2, "no.such": 1}
+    )
     other = [
         (old.name, new.value)
         for old, new in zip(ROWS, rows(changed), strict=True)

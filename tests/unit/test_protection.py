@@ -1,4 +1,6 @@
-"""What a person asked to keep or told of themselves stays (model §0.1–4): three simulated years on shipped settings."""
+"""What a person asked to keep or told of themselves stays (model §0.1–4): three
+simulated years on shipped settings.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,29 @@ from tests.conftest import Clock
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 POLICY = Policy()
-SAID = Fact("F", "Anna sang.", created=NOW, source="2026-12-01-talk#^t1", origin="rules", confidence=0.6)
+SAID = Fact(
+    "F",
+    "Anna sang.",
+    created=NOW,
+    source="2026-12-01-talk#^t1",
+    origin="rules",
+    confidence=0.6,
+)
 THREE_YEARS = 1096
 
 
 @pytest.fixture
 def life(tmp_path):
-    """A vault on shipped settings, with a clock that the test moves; its memory and the clock."""
+    """A vault on shipped settings, with a clock that the test moves; its memory and the
+    clock.
+    """
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "engram.toml").write_text('id = "life"\nzone = "Europe/London"\n')
     clock = Clock(NOW)
-    loaded = config.load(vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})
+    loaded = config.load(
+        vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    )
     memory = Memory(loaded, clock=clock, steady=clock.steady)
     memory.start()
     memory.warm()
@@ -43,22 +56,28 @@ def life(tmp_path):
 
 
 def say(memory, *texts, **more):
-    memory.call("observe", {"turns": [{"text": text, "session": "s", **more} for text in texts]})
+    memory.call(
+        "observe", {"turns": [{"text": text, "session": "s", **more} for text in texts]}
+    )
     memory.call("flush", {})
 
 
 def nights(memory, clock, days, step=1):
-    """So many days go by, with one nightly run each `step` days: as 30 nights would do (model §2)."""
+    """So many days go by, with one nightly run each `step` days: as 30 nights would do
+    (model §2).
+    """
     for _ in range(0, days, step):
         clock.advance(days=step)
         memory.call("consolidate", {"cadence": "nightly"})
 
 
 def active(memory):
-    return [fact.text for fact in memory.index.catalog.facts() if fact.status == "active"]
+    return [
+        fact.text for fact in memory.index.catalog.facts() if fact.status == "active"
+    ]
 
 
-# -- three years ------------------------------------------------------------------------------------
+# -- three years -----------------------------------------------------------------------
 
 TOLD = (
     "My name is Mira.",
@@ -78,7 +97,9 @@ TOLD = (
 # row: B8
 # row: C18
 def test_what_a_person_told_of_themselves_is_still_there_after_three_years(life):
-    """Name, allergy, blood type, employer, wifi, birthday, illness, home, family, and what they asked to remember."""
+    """Name, allergy, blood type, employer, wifi, birthday, illness, home, family, and
+    what they asked to remember.
+    """
     memory, clock = life
     for text in TOLD:
         say(memory, text)
@@ -92,7 +113,12 @@ def test_what_a_person_told_of_themselves_is_still_there_after_three_years(life)
 # row: X10
 @pytest.mark.parametrize(
     "text",
-    ["My name is Mira.", "The boat is moored at berth 27 in Whitby.", "Dentist on Tuesday at 3 pm.", "今天去银行"],
+    [
+        "My name is Mira.",
+        "The boat is moored at berth 27 in Whitby.",
+        "Dentist on Tuesday at 3 pm.",
+        "今天去银行",
+    ],
 )
 def test_what_was_remembered_has_no_end_in_any_forecast(life, text):
     """`engram remember "My name is Mira."` was announced as pruned on day 130."""
@@ -102,28 +128,44 @@ def test_what_was_remembered_has_no_end_in_any_forecast(life, text):
     assert {row["what"] for row in coming} <= {"stale"}
     nights(memory, clock, THREE_YEARS, step=90)
     assert memory.call("show", {"id": kept["id"]})["memory"]["status"] == "active"
-    assert memory.call("show", {"id": kept["id"]})["protected"] == "the user asked to keep it"
-    assert memory.call("why", {"id": kept["id"]})["protected"] == "the user asked to keep it"
+    assert (
+        memory.call("show", {"id": kept["id"]})["protected"]
+        == "the user asked to keep it"
+    )
+    assert (
+        memory.call("why", {"id": kept["id"]})["protected"]
+        == "the user asked to keep it"
+    )
 
 
 # row: C5
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda memory: memory.call("remember", {"text": "The user went to the cinema on 30 November 2026."}),
-        lambda memory: say(memory, "Please remember that I went to the cinema on 30 November 2026."),
+        lambda memory: memory.call(
+            "remember", {"text": "The user went to the cinema on 30 November 2026."}
+        ),
+        lambda memory: say(
+            memory, "Please remember that I went to the cinema on 30 November 2026."
+        ),
     ],
 )
 def test_what_is_known_already_is_protected_once_the_user_asks_to_keep_it(life, ask):
-    """By the command or in the conversation; what was said without that request stays as it was."""
+    """By the command or in the conversation; what was said without that request stays
+    as it was.
+    """
     memory, clock = life
     say(memory, "I went to the cinema yesterday.", "I went to the museum yesterday.")
     assert len(active(memory)) == 2
     ask(memory)
     kept, other = (
-        next(one for one in memory.index.catalog.facts() if word in one.text) for word in ("cinema", "museum")
+        next(one for one in memory.index.catalog.facts() if word in one.text)
+        for word in ("cinema", "museum")
     )
-    assert (lifecycle.protected(kept), lifecycle.protected(other)) == ("the user asked to keep it", None)
+    assert (lifecycle.protected(kept), lifecycle.protected(other)) == (
+        "the user asked to keep it",
+        None,
+    )
     nights(memory, clock, 360, step=90)
     assert active(memory) == [kept.text]
 
@@ -145,10 +187,16 @@ def test_a_moment_that_is_used_every_half_life_never_fades(life):
 # row: C18
 # row: X10
 def test_a_moment_that_nobody_asks_for_fades_into_the_archive_as_forecast(life):
-    """Protection is no end of fading: what is on the list goes, on the day and for the reason that was announced."""
+    """Protection is no end of fading: what is on the list goes, on the day and for the
+    reason that was announced.
+    """
     memory, clock = life
     say(memory, "I went to the cinema yesterday.")
-    (ending,) = [row for row in memory.call("forecast", {"days": 365})["coming"] if row["what"] == "archive"]
+    (ending,) = [
+        row
+        for row in memory.call("forecast", {"days": 365})["coming"]
+        if row["what"] == "archive"
+    ]
     assert ending["why"] == "a moment, salience below 0.01"
     days = (datetime.fromisoformat(ending["at"]) - NOW) // DAY
     nights(memory, clock, days - 1, step=days - 1)
@@ -165,10 +213,19 @@ def test_a_sure_candidate_that_nobody_read_never_fades():
         fact = replace(SAID, kind=kind, confidence=0.9)
         for day in range(THREE_YEARS):
             now = NOW + day * DAY
-            assert lifecycle.fate(fact, Usage(), decay.vitals(fact, Usage(), now, 1.0, POLICY), now, POLICY) is None
+            assert (
+                lifecycle.fate(
+                    fact,
+                    Usage(),
+                    decay.vitals(fact, Usage(), now, 1.0, POLICY),
+                    now,
+                    POLICY,
+                )
+                is None
+            )
 
 
-# -- the predicate ----------------------------------------------------------------------------------
+# -- the predicate ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -188,7 +245,10 @@ def test_a_sure_candidate_that_nobody_read_never_fades():
         ({"category": "commitment", "tags": ("fulfilled",), "origin": "user"}, None),
         ({"category": "commitment", "tags": ("fulfilled",), "pinned": True}, "pinned"),
         ({"category": "preference"}, "a preference"),
-        ({"text": "Anna has two kids.", "confidence": 0.1, "kind": "episode"}, "tells of family"),
+        (
+            {"text": "Anna has two kids.", "confidence": 0.1, "kind": "episode"},
+            "tells of family",
+        ),
     ],
 )
 def test_what_is_protected_says_why(changes, why):
@@ -228,7 +288,11 @@ def test_a_preference_of_the_day_fades_and_one_without_a_day_stays(text):
         ({"kind": "episode"}, "user", "a moment"),
         ({"kind": "episode", "layer": "semantic"}, "user", None),
         ({"category": "moment"}, "user", "a moment"),
-        ({"created": NOW - 2 * DAY, "event_end": NOW - DAY}, "user", "a plan whose day has passed"),
+        (
+            {"created": NOW - 2 * DAY, "event_end": NOW - DAY},
+            "user",
+            "a plan whose day has passed",
+        ),
         ({"event_end": NOW - DAY}, "user", "a moment"),
         ({"event_end": NOW + DAY}, "user", None),
         ({"confidence": 0.39}, "user", "a speculation"),
@@ -251,15 +315,23 @@ def test_the_list_of_what_fades_is_exhaustive(changes, said_by, why):
     st.sampled_from(("episode", "note")),
     st.sampled_from((0.1, 0.39, 0.4, 0.6, 0.8, 0.95)),
     st.sampled_from((0.1, 0.29, 0.5, 0.9)),
-    st.sampled_from((("user", 1.0), ("assistant", 0.7), ("import", 0.5), ("tool", 0.5))),
+    st.sampled_from(
+        (("user", 1.0), ("assistant", 0.7), ("import", 0.5), ("tool", 0.5))
+    ),
 )
-def test_what_is_used_once_a_half_life_never_fades(category, kind, confidence, importance, source):
+def test_what_is_used_once_a_half_life_never_fades(
+    category, kind, confidence, importance, source
+):
     """Whatever it is and whoever said it, for three years."""
     said_by, trust = source
-    fact = replace(SAID, category=category, kind=kind, confidence=confidence, importance=importance)
+    fact = replace(
+        SAID, category=category, kind=kind, confidence=confidence, importance=importance
+    )
     usage, now = Usage(), NOW
     while now < NOW + THREE_YEARS * DAY:
-        shortest = min(decay.half_life(law, fact, usage, trust, POLICY) for law in decay.LAWS)
+        shortest = min(
+            decay.half_life(law, fact, usage, trust, POLICY) for law in decay.LAWS
+        )
         now += timedelta(days=shortest)
         vitals = decay.vitals(fact, usage, now, trust, POLICY)
         assert lifecycle.fate(fact, usage, vitals, now, POLICY, said_by=said_by) is None
@@ -272,17 +344,22 @@ def test_what_is_used_once_a_half_life_never_fades(category, kind, confidence, i
 def test_a_guessed_end_does_not_end_a_protected_memory(days):
     """Of what is not protected it does; an end that a person gave ends both."""
     over = NOW + (days + 1) * DAY
-    guessed = replace(SAID, text="Anna lives in Porto.", confidence=0.3, expires=NOW + days * DAY)
+    guessed = replace(
+        SAID, text="Anna lives in Porto.", confidence=0.3, expires=NOW + days * DAY
+    )
     fresh = decay.vitals(guessed, Usage(), over, 1.0, POLICY)
     assert lifecycle.hidden(guessed, over) is None
     assert lifecycle.fate(guessed, Usage(), fresh, over, POLICY) is None
     assert lifecycle.hidden(replace(guessed, text="Anna sang."), over) == "expired"
     given_end = replace(guessed, expires=NOW + days * DAY - timedelta(hours=9))
     assert lifecycle.hidden(given_end, over) == "expired"
-    assert lifecycle.fate(given_end, Usage(), fresh, over, POLICY) == ("archive", "expired")
+    assert lifecycle.fate(given_end, Usage(), fresh, over, POLICY) == (
+        "archive",
+        "expired",
+    )
 
 
-# -- standing attributes ----------------------------------------------------------------------------
+# -- standing attributes ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -331,10 +408,20 @@ def test_a_guessed_end_does_not_end_a_protected_memory(days):
     ],
 )
 def test_a_standing_attribute_is_recognised_by_its_words(text, told):
-    """In every language that somebody speaks to engram; its name may be another's where a statement tells two."""
+    """In every language that somebody speaks to engram; its name may be another's where
+    a statement tells two.
+    """
     found = standing(text)
     assert found in ATTRIBUTES
-    assert found == told or {found, told} <= {"name", "account", "family", "health", "diet", "how-to", "work"}
+    assert found == told or {found, told} <= {
+        "name",
+        "account",
+        "family",
+        "health",
+        "diet",
+        "how-to",
+        "work",
+    }
 
 
 @pytest.mark.parametrize(
@@ -358,9 +445,17 @@ def test_a_moment_tells_no_standing_attribute(text):
 @pytest.mark.parametrize(
     ("text", "quote", "asked"),
     [
-        ("Please remember that the key is under the pot.", "the key is under the pot", True),
+        (
+            "Please remember that the key is under the pot.",
+            "the key is under the pot",
+            True,
+        ),
         ("It rained. Keep in mind that Tom hates rain.", "Tom hates rain", True),
-        ("Merk dir bitte: der Schlüssel liegt unter der Matte.", "der Schlüssel liegt unter der Matte", True),
+        (
+            "Merk dir bitte: der Schlüssel liegt unter der Matte.",
+            "der Schlüssel liegt unter der Matte",
+            True,
+        ),
         ("N'oublie pas que la clé est sous le pot.", "la clé est sous le pot", True),
         ("Recuerda que la llave está aquí.", "la llave está aquí", True),
         ("请记住钥匙在花盆下面。", "钥匙在花盆下面", True),
@@ -395,11 +490,13 @@ def test_a_request_to_remember_is_heard_in_its_own_sentence(text, quote, asked):
         ("昨日は雨でした", "fact", "episode"),
     ],
 )
-def test_a_memory_is_a_note_unless_something_in_it_says_that_it_passes(text, category, kind):
+def test_a_memory_is_a_note_unless_something_in_it_says_that_it_passes(
+    text, category, kind
+):
     assert classify.kind_of(text, category)[0] == kind
 
 
-# -- prune and purge --------------------------------------------------------------------------------
+# -- prune and purge -------------------------------------------------------------------
 
 
 # row: A24
@@ -423,18 +520,33 @@ def test_prune_is_a_command_that_spares_what_is_protected_and_can_be_undone(life
 
 # row: C16
 def test_only_a_purge_empties_the_trash(life):
-    """A year of nights leaves it alone; a dry run lists; what somebody else put into `.trash/` stays."""
+    """A year of nights leaves it alone; a dry run lists; what somebody else put into
+    `.trash/` stays.
+    """
     memory, clock = life
     trash = memory.settings.vault / ".trash"
-    for name in ("2026-01-02/old.md", "2026-01-02/older.md", "2026-03-04/new.md", "Note of an editor.md"):
+    for name in (
+        "2026-01-02/old.md",
+        "2026-01-02/older.md",
+        "2026-03-04/new.md",
+        "Note of an editor.md",
+    ):
         (trash / name).parent.mkdir(parents=True, exist_ok=True)
         (trash / name).write_text("---\nid: F\n---\nwords\n")
     nights(memory, clock, 365, step=73)
     with pytest.raises(BadRequestError):
         memory.call("purge", {})
-    ours = [".trash/2026-01-02/old.md", ".trash/2026-01-02/older.md", ".trash/2026-03-04/new.md"]
+    ours = [
+        ".trash/2026-01-02/old.md",
+        ".trash/2026-01-02/older.md",
+        ".trash/2026-03-04/new.md",
+    ]
     assert memory.call("purge", {"trash": True, "dry_run": True})["removed"] == ours
-    assert memory.call("purge", {"trash": True}) == {"removed": ours, "failures": {}, "dry_run": False}
+    assert memory.call("purge", {"trash": True}) == {
+        "removed": ours,
+        "failures": {},
+        "dry_run": False,
+    }
     assert [path.name for path in trash.rglob("*")] == ["Note of an editor.md"]
     assert memory.call("purge", {"trash": True})["removed"] == []
 
@@ -443,7 +555,9 @@ def test_only_a_purge_empties_the_trash(life):
 def test_a_promise_goes_to_the_trash_ninety_days_after_it_was_settled(life):
     """However long before that it was made, and the trash keeps it."""
     memory, clock = life
-    kept = memory.call("remember", {"text": "I promise to call the bank.", "category": "commitment"})
+    kept = memory.call(
+        "remember", {"text": "I promise to call the bank.", "category": "commitment"}
+    )
     nights(memory, clock, 200, step=50)
     memory.call("settle", {"id": kept["id"]})
     nights(memory, clock, 89, step=89)
@@ -457,9 +571,13 @@ def test_a_promise_goes_to_the_trash_ninety_days_after_it_was_settled(life):
 # row: C16
 # row: X6
 def test_no_undo_brings_back_what_a_person_purged(life):
-    """Neither that of the run that put it into the trash, nor of the undoing of that run; the person is told."""
+    """Neither that of the run that put it into the trash, nor of the undoing of that
+    run; the person is told.
+    """
     memory, clock = life
-    kept = memory.call("remember", {"text": "I promise to call the bank.", "category": "commitment"})
+    kept = memory.call(
+        "remember", {"text": "I promise to call the bank.", "category": "commitment"}
+    )
     memory.call("settle", {"id": kept["id"]})
     clock.advance(days=91)
     runs = [memory.call("consolidate", {"cadence": "nightly"})["run"]]
@@ -471,6 +589,8 @@ def test_no_undo_brings_back_what_a_person_purged(life):
     for run in runs:
         undone = memory.call("undo", {"id": run})
         assert PURGED in undone["put_off"].values()
-        assert not list(memory.settings.vault.glob(f"**/{kept['path'].rpartition('/')[2]}"))
+        assert not list(
+            memory.settings.vault.glob(f"**/{kept['path'].rpartition('/')[2]}")
+        )
     with pytest.raises(NotFoundError):
         memory.call("show", {"id": kept["id"]})

@@ -48,7 +48,9 @@ OWN = [
 # row: X27
 @pytest.mark.parametrize("text", PASSED_ON)
 def test_what_is_passed_on_is_not_said_by_the_speaker(text):
-    """Between quotation marks of several scripts, quoted, fenced, under the head of a mail, announced by a line."""
+    """Between quotation marks of several scripts, quoted, fenced, under the head of a
+    mail, announced by a line.
+    """
     part = quoted(text, ORDER)
     assert ORDER in part
     assert part in text
@@ -57,7 +59,9 @@ def test_what_is_passed_on_is_not_said_by_the_speaker(text):
 # row: X27
 @pytest.mark.parametrize("text", OWN)
 def test_what_stands_outside_once_is_the_speakers_own(text):
-    """Beside a quotation, after a fence, said again in their own name; no inch sign and no apostrophe quotes."""
+    """Beside a quotation, after a fence, said again in their own name; no inch sign and
+    no apostrophe quotes.
+    """
     assert quoted(text, ORDER) == ""
 
 
@@ -74,7 +78,10 @@ def test_words_that_are_not_there_are_nobodys():
         ('"I am Legend"', False),
         ('"we are late"', False),
         ('"It is cold. It is late."', False),
-        ('"A very long line that nobody would ever take for the name of a book"', False),
+        (
+            '"A very long line that nobody would ever take for the name of a book"',
+            False,
+        ),
     ],
 )
 def test_a_title_is_short_and_no_speech(part, title):
@@ -92,7 +99,9 @@ def test_parts_are_in_order_and_apart(text):
         end = last
 
 
-@pytest.mark.parametrize("pump", ['"a', "“a", "‘a ", "> ", "```", "wrote:\n", "From: a\n", "« "])
+@pytest.mark.parametrize(
+    "pump", ['"a', "“a", "‘a ", "> ", "```", "wrote:\n", "From: a\n", "« "]
+)
 def test_looking_for_parts_is_linear(pump):
     """A megabyte of opened quotations takes no longer than its share."""
     text = pump * (200_000 // len(pump))

@@ -125,7 +125,9 @@ def test_the_side_a_question_is_about_is_told(text, role):
     ],
 )
 def test_a_name_of_somebody_known_has_no_words_akin(text, widened):
-    """Who asks for Faith asks for nobody's religion; a word at the beginning, or in small letters, is a word."""
+    """Who asks for Faith asks for nobody's religion; a word at the beginning, or in
+    small letters, is a word.
+    """
     known = {"Faith", "Faith Miller", "Hope", "Baker"}.__contains__
     question = ask(text, NOW, known)
     assert {word for word, others in question.akin.items() if others} == widened
@@ -159,17 +161,28 @@ def test_a_fact_and_its_turn_take_one_slot():
     """The fact is shown, the turn stands behind it, and the better score counts."""
     slots = merged(
         [scored("s#^t1", 4.0), scored("F", 3.0), scored("s#^t2", 2.0)],
-        {"s#^t1": UnitSignals("s#^t1"), "F": UnitSignals("F", source="s#^t1"), "s#^t2": UnitSignals("s#^t2")},
+        {
+            "s#^t1": UnitSignals("s#^t1"),
+            "F": UnitSignals("F", source="s#^t1"),
+            "s#^t2": UnitSignals("s#^t2"),
+        },
         NOW,
         PLAIN,
     )
-    assert [(slot.key, slot.behind, slot.score) for slot in slots] == [("F", ("s#^t1",), 1.0), ("s#^t2", (), 0.5)]
+    assert [(slot.key, slot.behind, slot.score) for slot in slots] == [
+        ("F", ("s#^t1",), 1.0),
+        ("s#^t2", (), 0.5),
+    ]
 
 
 # row: X1
 def test_each_fact_of_a_turn_has_a_slot_of_its_own():
-    """Worth what its own words are worth; the turn stands behind the best, which is worth no less than the turn."""
-    units = {key: UnitSignals(key, source="s#^t1") for key in ("F", "G", "H")} | {"s#^t1": UnitSignals("s#^t1")}
+    """Worth what its own words are worth; the turn stands behind the best, which is
+    worth no less than the turn.
+    """
+    units = {key: UnitSignals(key, source="s#^t1") for key in ("F", "G", "H")} | {
+        "s#^t1": UnitSignals("s#^t1")
+    }
     found = [scored("s#^t1", 4.0), scored("G", 3.0), scored("F", 2.0), scored("H", 1.0)]
     slots = merged(found, units, NOW, PLAIN)
     assert [(slot.key, slot.score, slot.behind) for slot in slots] == [
@@ -190,10 +203,19 @@ def test_each_fact_of_a_turn_has_a_slot_of_its_own():
         (0b0000, (0b0000,), False),
     ],
 )
-def test_a_turn_has_a_slot_of_its_own_where_no_fact_of_it_holds_all_its_words_of_the_question(turn, facts, alone):
-    """Then it says more of what is asked than any of them; else the words are not shown twice."""
-    units = {"t": UnitSignals("t")} | {f"F{n}": UnitSignals(f"F{n}", source="t") for n in range(len(facts))}
-    found = [Scored("t", 2.0, {}, turn), *(Scored(f"F{n}", 1.0, {}, held) for n, held in enumerate(facts))]
+def test_a_turn_has_a_slot_of_its_own_where_no_fact_of_it_holds_all_its_words_of_the_question(
+    turn, facts, alone
+):
+    """Then it says more of what is asked than any of them; else the words are not shown
+    twice.
+    """
+    units = {"t": UnitSignals("t")} | {
+        f"F{n}": UnitSignals(f"F{n}", source="t") for n in range(len(facts))
+    }
+    found = [
+        Scored("t", 2.0, {}, turn),
+        *(Scored(f"F{n}", 1.0, {}, held) for n, held in enumerate(facts)),
+    ]
     slots = merged(found, units, NOW, PLAIN)
     assert ("t" in {slot.key for slot in slots}) is alone
     assert len(slots) == len(facts) + alone
@@ -207,14 +229,23 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
         "F": UnitSignals("F", source="t", nudge=-0.12),
         "G": UnitSignals("G", source="t", nudge=0.05),
     }
-    slots = merged([Scored("t", 2.0, {}, 0b11), Scored("F", 1.0, {}, 0b1), Scored("G", 1.0, {})], units, NOW, PLAIN)
-    assert {slot.key: slot.score for slot in slots} == pytest.approx({"t": 0.88, "G": 0.55, "F": 0.38})
+    slots = merged(
+        [Scored("t", 2.0, {}, 0b11), Scored("F", 1.0, {}, 0b1), Scored("G", 1.0, {})],
+        units,
+        NOW,
+        PLAIN,
+    )
+    assert {slot.key: slot.score for slot in slots} == pytest.approx(
+        {"t": 0.88, "G": 0.55, "F": 0.38}
+    )
 
 
 def test_a_fact_never_pushes_a_turn_below_another():
     """Turns keep the order they have without facts, whatever their facts score."""
     turns = [scored(f"s#^t{n}", 10.0 - n) for n in range(5)]
-    units = {one.key: UnitSignals(one.key) for one in turns} | {"F": UnitSignals("F", source="s#^t3")}
+    units = {one.key: UnitSignals(one.key) for one in turns} | {
+        "F": UnitSignals("F", source="s#^t3")
+    }
     alone = merged(turns, units, NOW, PLAIN)
     both = merged([*turns, scored("F", 0.5)], units, NOW, PLAIN)
     shown = ["s#^t3" if slot.key == "F" else slot.key for slot in both]
@@ -233,8 +264,14 @@ def test_slots_with_one_score_stand_in_the_order_of_their_keys():
 @pytest.mark.parametrize("name", PRESETS)
 def test_parts_sum_to_the_score(name):
     """Whatever the preset adds is a part of its own."""
-    given = [scored("a", 3.0, text=2.5, neighbours=0.5), scored("b", 1.0, text=1.2, question=-0.2)]
-    units = {key: UnitSignals(key, importance=0.7, when=NOW - timedelta(days=10)) for key in "ab"}
+    given = [
+        scored("a", 3.0, text=2.5, neighbours=0.5),
+        scored("b", 1.0, text=1.2, question=-0.2),
+    ]
+    units = {
+        key: UnitSignals(key, importance=0.7, when=NOW - timedelta(days=10))
+        for key in "ab"
+    }
     for slot in merged(given, units, NOW, PRESETS[name]):
         assert slot.score == pytest.approx(sum(slot.parts.values()), abs=1e-12)
 
@@ -247,7 +284,12 @@ def test_presets_weigh_relevance_importance_and_recency():
     (belief,) = merged([scored("a", 8.0)], units, NOW, PRESETS["belief"])
     (entity,) = merged([scored("a", 8.0)], units, NOW, PRESETS["entity"])
     recency = pytest.approx(0.1 * 2 ** (-14 / 30))
-    assert belief.parts == {"text": 0.5, "importance": 0.1, "recency": recency, "stability": pytest.approx(0.01)}
+    assert belief.parts == {
+        "text": 0.5,
+        "importance": 0.1,
+        "recency": recency,
+        "stability": pytest.approx(0.01),
+    }
     assert entity.parts == {"text": 0.4, "recency": pytest.approx(0.15)}
 
 
@@ -271,7 +313,9 @@ def test_a_character_of_a_script_without_blanks_costs_a_token():
 @pytest.mark.parametrize("length", [10, 400, 5000])
 def test_an_answer_never_costs_more_than_its_budget(budget, length):
     """Whatever the units are long, and however few tokens there are."""
-    hits = [hit(f"t{n}", "A sentence of words. " * (length // 20 + 1)) for n in range(20)]
+    hits = [
+        hit(f"t{n}", "A sentence of words. " * (length // 20 + 1)) for n in range(20)
+    ]
     filled = fill(hits, ask("words?", NOW), POLICY, 10, budget)
     assert filled
     assert sum(one.tokens for one in filled) <= budget
@@ -312,24 +356,38 @@ def test_a_question_loses_the_speakers_name_but_never_all_it_says(text, without)
 
 
 def test_the_mix_orders_as_z_scores_do():
-    """(1 − w)·z(words) + w·z(meaning), whatever units either side measures in; parts sum to the score."""
-    found = [scored("a", 9.0, text=8.0, session=1.0), scored("b", 4.0), scored("c", 1.0)]
+    """(1 − w)·z(words) + w·z(meaning), whatever units either side measures in; parts
+    sum to the score.
+    """
+    found = [
+        scored("a", 9.0, text=8.0, session=1.0),
+        scored("b", 4.0),
+        scored("c", 1.0),
+    ]
     near = [
         NearByMeaning("a", 0.3, 0.30),
         NearByMeaning("b", 0.9, 0.80),
         NearByMeaning("c", 0.5, 0.45),
         NearByMeaning("d", 0.8, 0.75),
     ]
-    words, worths = {"a": 9.0, "b": 4.0, "c": 1.0, "d": 0.0}, {one.key: one.worth for one in near}
+    words, worths = (
+        {"a": 9.0, "b": 4.0, "c": 1.0, "d": 0.0},
+        {one.key: one.worth for one in near},
+    )
     for weight in (0.1, 0.35, 0.5, 0.8):
         together = mixed(found, near, weight, 0.2)
 
         def z(values, key):
             return (values[key] - mean(values.values())) / pstdev(values.values())
 
-        order = sorted(words, key=lambda key: (weight - 1) * z(words, key) - weight * z(worths, key))
+        order = sorted(
+            words,
+            key=lambda key: (weight - 1) * z(words, key) - weight * z(worths, key),
+        )
         assert [one.key for one in together] == order
-        assert all(one.score == pytest.approx(sum(one.parts.values())) for one in together)
+        assert all(
+            one.score == pytest.approx(sum(one.parts.values())) for one in together
+        )
     assert mixed(found, near, 0.35, 0.2)[0].parts.keys() >= {"vector"}
 
 
@@ -346,14 +404,22 @@ def test_without_vectors_the_mix_is_what_words_found():
 def test_the_floor_holds_for_what_only_meaning_found():
     """.20 is enough; what words found stays however far it is."""
     found = [scored("far", 1.0)]
-    near = [NearByMeaning("far", -0.5, -0.5), NearByMeaning("below", 0.199, 0.9), NearByMeaning("on", 0.2, 0.2)]
+    near = [
+        NearByMeaning("far", -0.5, -0.5),
+        NearByMeaning("below", 0.199, 0.9),
+        NearByMeaning("on", 0.2, 0.2),
+    ]
     assert sorted(one.key for one in mixed(found, near, 0.35, 0.2)) == ["far", "on"]
 
 
 def test_what_has_no_vector_counts_as_the_average():
     """A turn said just now is neither raised nor buried."""
     found = [scored("new", 2.0), scored("high", 2.0), scored("low", 2.0)]
-    near = [NearByMeaning("new", None, None), NearByMeaning("high", 0.9, 0.9), NearByMeaning("low", 0.1, 0.1)]
+    near = [
+        NearByMeaning("new", None, None),
+        NearByMeaning("high", 0.9, 0.9),
+        NearByMeaning("low", 0.1, 0.1),
+    ]
     assert [one.key for one in mixed(found, near, 0.5, 0.2)] == ["high", "new", "low"]
 
 
@@ -364,9 +430,14 @@ def test_what_has_no_vector_counts_as_the_average():
     st.floats(0, 0.99),
 )
 def test_every_mixed_score_can_be_merged(words, worths, weight):
-    """Scores are finite and the best is above 0, or merging would divide by it; nothing that words found is lost."""
+    """Scores are finite and the best is above 0, or merging would divide by it; nothing
+    that words found is lost.
+    """
     found = [scored(f"w{n}", score) for n, score in enumerate(words)]
-    near = [NearByMeaning(f"w{n}" if n % 2 else f"v{n}", worth, worth) for n, worth in enumerate(worths)]
+    near = [
+        NearByMeaning(f"w{n}" if n % 2 else f"v{n}", worth, worth)
+        for n, worth in enumerate(worths)
+    ]
     together = mixed(found, near, weight, 0.2)
     assert {one.key for one in together} >= {one.key for one in found}
     slots = merged(together, {one.key: UnitSignals(one.key) for one in together}, NOW)
@@ -376,7 +447,10 @@ def test_every_mixed_score_can_be_merged(words, worths, weight):
 # row: E18
 def test_facts_keep_their_share_of_scarce_places():
     """Turns cannot eat every place when there are fewer than asked for."""
-    hits = [hit(f"t{n}", "words") for n in range(8)] + [hit("F", "fact", "fact"), hit("G", "fact", "fact")]
+    hits = [hit(f"t{n}", "words") for n in range(8)] + [
+        hit("F", "fact", "fact"),
+        hit("G", "fact", "fact"),
+    ]
     filled = fill(hits, ask("words?", NOW), POLICY, 10, 160)
     assert [one.key for one in filled] == ["t0", "t1", "F", "G"]
 
@@ -388,7 +462,11 @@ def test_no_budget_gives_no_hits():
 
 def test_an_excerpt_keeps_the_sentences_that_speak_of_the_question():
     """Not the beginning, if the answer stands in the middle; cuts are marked."""
-    text = "Hello there. " * 30 + "The fifth bottle was absinthe. " + "Enjoy your bar! " * 30
+    text = (
+        "Hello there. " * 30
+        + "The fifth bottle was absinthe. "
+        + "Enjoy your bar! " * 30
+    )
     cut = excerpt(text, ("bottle", "fifth"), 30, POLICY)
     assert "The fifth bottle was absinthe." in cut
     assert cut.startswith("… ")
@@ -414,20 +492,33 @@ def test_a_text_that_fits_is_not_touched():
 def test_every_part_has_a_meaning():
     """Rows come in one order and say what they stand for."""
     parts = {"session": 0.5, "text": 1.0}
-    assert explanation(parts) == (("text", 1.0, MEANING["text"]), ("session", 0.5, MEANING["session"]))
+    assert explanation(parts) == (
+        ("text", 1.0, MEANING["text"]),
+        ("session", 0.5, MEANING["session"]),
+    )
 
 
 def test_line_cost_is_part_of_a_unit():
     """A unit's date, speaker and link cost tokens too."""
-    (one,) = fill([hit("a", "abcd")], ask("abcd", NOW), replace(POLICY, line_tokens=20), 1, 1000)
+    (one,) = fill(
+        [hit("a", "abcd")], ask("abcd", NOW), replace(POLICY, line_tokens=20), 1, 1000
+    )
     assert one.tokens == 21
 
 
 # row: C28
 def test_of_two_facts_of_one_turn_the_more_trusted_is_shown():
-    """For the turn, that is: its place is worth what the better is, with the nudge of the one that is shown."""
-    units = {"t": UnitSignals("t"), "a": UnitSignals("a", "t", nudge=-0.12), "b": UnitSignals("b", "t", nudge=0.05)}
-    slot, other = merged([scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN)
+    """For the turn, that is: its place is worth what the better is, with the nudge of
+    the one that is shown.
+    """
+    units = {
+        "t": UnitSignals("t"),
+        "a": UnitSignals("a", "t", nudge=-0.12),
+        "b": UnitSignals("b", "t", nudge=0.05),
+    }
+    slot, other = merged(
+        [scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN
+    )
     assert (slot.key, slot.behind) == ("b", ("t",))
     assert (other.key, other.score) == ("a", pytest.approx(2 / 3 - 0.12))
     assert slot.score == pytest.approx(1.05)

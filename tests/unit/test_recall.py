@@ -1,4 +1,6 @@
-"""What recall weighs besides words: who is named, what is tied, how far it is trusted, who said it."""
+"""What recall weighs besides words: who is named, what is tied, how far it is trusted,
+who said it.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,18 @@ BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def keep(memory, clock):
-    """A function that writes a memory's note as a person would and has it read; the memory's id."""
+    """A function that writes a memory's note as a person would and has it read; the
+    memory's id.
+    """
     made: list[str] = []
 
     def write(text, **keys):
         name = f"01KBH2Q0M6T4W2Y0B7C5D9{len(made):04}"
         made.append(name)
-        keys = {"id": name, "created": (BEGIN + timedelta(hours=len(made))).isoformat()} | keys
+        keys = {
+            "id": name,
+            "created": (BEGIN + timedelta(hours=len(made))).isoformat(),
+        } | keys
         lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
         path = memory.settings.vault / "facts" / "2026-10-01" / f"fact-{len(made)}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +50,10 @@ def entity(memory, name, aliases):
 
 
 def told(memory, *texts, session="walk", **more):
-    turns = [{"id": f"{session} {n}", "session": session, "role": "user", "text": t} for n, t in enumerate(texts)]
+    turns = [
+        {"id": f"{session} {n}", "session": session, "role": "user", "text": t}
+        for n, t in enumerate(texts)
+    ]
     return memory.call("observe", {"turns": turns}, **more)["keys"]
 
 
@@ -56,7 +66,9 @@ def order(memory, query, **wishes):
 
 
 def parts(memory, query, key, **wishes):
-    return next(hit["parts"] for hit in recalled(memory, query, **wishes) if hit["key"] == key)
+    return next(
+        hit["parts"] for hit in recalled(memory, query, **wishes) if hit["key"] == key
+    )
 
 
 def tied(memory, *seeds, persona="", **numbers):
@@ -71,7 +83,9 @@ def tied(memory, *seeds, persona="", **numbers):
 # row: A20
 # row: A15
 def test_a_memory_gains_where_the_question_names_whom_it_is_about(memory, keep):
-    """By a name or an alias, though its own words name nobody; the one about somebody else does not."""
+    """By a name or an alias, though its own words name nobody; the one about somebody
+    else does not.
+    """
     hers = keep("Drinks oat milk now.", about='["[[Anna Müller]]"]')
     his = keep("Drinks oat milk, too.", about='["[[Ben]]"]')
     entity(memory, "Anna Müller", "[Annika]")
@@ -108,27 +122,42 @@ def used(memory, key, **usage):
 # row: A19
 def test_the_preset_of_beliefs_weighs_use(memory, keep, clock):
     """Stability, and recency from the last recall on; the parts still sum to the score."""
-    old, new = keep("The heron nests by the mill."), keep("The heron nests by the lake.")
+    old, new = (
+        keep("The heron nests by the mill."),
+        keep("The heron nests by the lake."),
+    )
     used(memory, old, access=20, stability=4.0, last_access=clock())
     clock.advance(days=60)
-    told = {key: parts(memory, "heron nests", key, preset="belief") for key in (old, new)}
+    told = {
+        key: parts(memory, "heron nests", key, preset="belief") for key in (old, new)
+    }
     assert (told[old]["stability"], told[new]["stability"]) == (0.04, 0.01)
     assert told[old]["recency"] == pytest.approx(0.1 * 2 ** (-60 / 30), abs=1e-4)
     assert told[new]["recency"] < told[old]["recency"]
     assert order(memory, "heron nests", preset="belief") == [old, new]
     assert "stability" not in parts(memory, "heron nests", old)
     hits = recalled(memory, "heron nests", preset="belief")
-    assert all(hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3) for hit in hits)
+    assert all(
+        hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
+        for hit in hits
+    )
 
 
 # row: A15
 # row: A18
 # row: C34
 def test_what_much_is_tied_to_does_not_rise_above_what_was_asked_for(memory, keep):
-    """The preset of beliefs weighs ties most; a memory tied to all that a question meets is still no answer."""
+    """The preset of beliefs weighs ties most; a memory tied to all that a question
+    meets is still no answer.
+    """
     asked = keep("The violet umbrella hangs by the door.", about="[Anna]")
-    others = [keep(f"An umbrella, number {n}, hangs here.", about=f"[Anna, P{n}]") for n in range(20)]
-    hub = keep("Pays the rent on Mondays.", about=str(["Anna", *(f"P{n}" for n in range(20))]))
+    others = [
+        keep(f"An umbrella, number {n}, hangs here.", about=f"[Anna, P{n}]")
+        for n in range(20)
+    ]
+    hub = keep(
+        "Pays the rent on Mondays.", about=str(["Anna", *(f"P{n}" for n in range(20))])
+    )
     told = order(memory, "violet umbrella", preset="belief", k=30)
     assert told[0] == asked
     assert {hub, *others} & set(told)
@@ -138,9 +167,15 @@ def test_what_much_is_tied_to_does_not_rise_above_what_was_asked_for(memory, kee
 def test_the_preset_of_entities_weighs_what_much_is_about(memory, keep):
     """The share of the most frequent subject, the mean over all; nothing without one."""
     both = keep("The heron nests by the mill.", about="[Anna, Ben]")
-    anna = [keep(f"The heron nests at {place}.", about="[Anna]") for place in ("Porto", "Oslo")]
+    anna = [
+        keep(f"The heron nests at {place}.", about="[Anna]")
+        for place in ("Porto", "Oslo")
+    ]
     nobody = keep("The heron nests in the reeds.")
-    told = {key: parts(memory, "heron nests", key, preset="entity") for key in (both, *anna, nobody)}
+    told = {
+        key: parts(memory, "heron nests", key, preset="entity")
+        for key in (both, *anna, nobody)
+    }
     assert [told[key]["frequency"] for key in anna] == [0.3, 0.3]
     assert told[both]["frequency"] == pytest.approx(0.3 * (1 + 1 / 3) / 2, abs=1e-4)
     assert "frequency" not in told[nobody]
@@ -185,17 +220,29 @@ def test_the_context_groups_what_is_relevant_by_subject(memory, keep):
 
 # row: X24
 def test_an_answer_takes_no_longer_than_its_time(memory, keep):
-    """What would come next is left out, and the note says what; one hit is always there."""
+    """What would come next is left out, and the note says what; one hit is always
+    there.
+    """
     for n in range(5):
         keep(f"The heron nests at mill {n}.", about="[Anna]")
     late = search.RecallSources(left=lambda: -1.0)
     ask = search.asked(memory.settings, memory.clock(), "heron nests")
-    answer = search.recall(memory.index, memory.settings, ask, mark="m", complete=True, embed=refused, known=late)
+    answer = search.recall(
+        memory.index,
+        memory.settings,
+        ask,
+        mark="m",
+        complete=True,
+        embed=refused,
+        known=late,
+    )
     assert answer.note == "time was up, left out: meaning, ties, further hits"
     assert len(answer.hits) == 1
     whole = search.recall(memory.index, memory.settings, ask, mark="m", complete=True)
     assert (len(whole.hits), whole.note) == (5, "")
-    with pytest.raises(BadRequestError, match="milliseconds' must be a whole number from 1 to 60000"):
+    with pytest.raises(
+        BadRequestError, match="milliseconds' must be a whole number from 1 to 60000"
+    ):
         recalled(memory, "heron", milliseconds=0)
 
 
@@ -208,21 +255,36 @@ def refused(_text, _seconds):
 
 # row: C34
 def test_ties_that_follow_from_notes_are_read_from_them(memory, keep):
-    """The same entity, the memory before in the conversation, and a cause that is said to be one."""
+    """The same entity, the memory before in the conversation, and a cause that is said
+    to be one.
+    """
     a = keep("Anna bought it.", about="[Anna]", source='"[[2026-10-01-walk#^t1]]"')
-    c = keep("Therefore Anna sold it.", about="[Anna, Ben]", source='"[[2026-10-01-walk#^t12]]"')
+    c = keep(
+        "Therefore Anna sold it.",
+        about="[Anna, Ben]",
+        source='"[[2026-10-01-walk#^t12]]"',
+    )
     b = keep("Ben was there.", about="[Ben]", source='"[[2026-10-01-walk#^t3]]"')
     d = keep("It rained.", source='"[[2026-10-01-ride#^t1]]"')
-    assert tied(memory, a, b, c, d) == {(a, c, "entity"), (c, b, "entity"), (a, b, "time"), (b, c, "causal")}
+    assert tied(memory, a, b, c, d) == {
+        (a, c, "entity"),
+        (c, b, "entity"),
+        (a, b, "time"),
+        (b, c, "causal"),
+    }
     assert tied(memory, b) == {(c, b, "entity"), (a, b, "time"), (b, c, "causal")}
 
 
 # row: C34
-def test_a_memory_is_tied_to_the_ten_before_and_those_that_have_it_among_theirs(memory, keep):
+def test_a_memory_is_tied_to_the_ten_before_and_those_that_have_it_among_theirs(
+    memory, keep
+):
     """As if every memory were looked at in turn."""
     names = [keep(f"Anna said {n}.", about="[Anna]") for n in range(25)]
     for place, name in enumerate(names):
-        before = {(other, name, "entity") for other in names[max(0, place - 10) : place]}
+        before = {
+            (other, name, "entity") for other in names[max(0, place - 10) : place]
+        }
         after = {(name, other, "entity") for other in names[place + 1 : place + 11]}
         assert tied(memory, name) == before | after
     assert len(tied(memory, names[12], siblings=3)) == 6
@@ -241,7 +303,10 @@ def test_what_people_ask_to_keep_is_no_conversation(memory):
 # row: X20
 def test_ties_follow_the_notes(memory, keep):
     """An edit, a status and a lost cache; what may not be recalled ties nothing."""
-    first, second = keep("Anna bought it.", about="[Anna]"), keep("Anna sold it.", about="[Anna]")
+    first, second = (
+        keep("Anna bought it.", about="[Anna]"),
+        keep("Anna sold it.", about="[Anna]"),
+    )
     path = memory.settings.vault / memory.index.find(second).path
     text = path.read_text()
     assert tied(memory, first) == {(first, second, "entity")}
@@ -263,8 +328,12 @@ def test_ties_follow_the_notes(memory, keep):
 
 # row: C34
 # row: A18
-def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(memory, keep):
-    """It is worth its activation, less than what the words found; nothing leads to what has no tie."""
+def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(
+    memory, keep
+):
+    """It is worth its activation, less than what the words found; nothing leads to what
+    has no tie.
+    """
     found = keep("Anna comes to dinner on Friday.", about="[Anna]")
     led_to = keep("Allergic to almonds.", about="[Anna]")
     keep("Likes almonds.", about="[Ben]")
@@ -277,10 +346,16 @@ def test_what_the_best_memory_leads_to_is_recalled_without_a_word_in_common(memo
 # row: C34
 def test_a_stored_tie_is_followed_as_far_as_its_confidence_reaches(memory, keep, clock):
     """What was tied by likeness; a tie that faded leads nowhere."""
-    near, far, faint = keep("The mill burned."), keep("Insurance paid."), keep("A kitten came.")
+    near, far, faint = (
+        keep("The mill burned."),
+        keep("Insurance paid."),
+        keep("A kitten came."),
+    )
     edges = memory.reconciler.entity_writer.edges
     edges.append([EdgeRow(Edge(near, far, "similar", reinforced=clock()))])
-    edges.append([EdgeRow(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))])
+    edges.append(
+        [EdgeRow(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))]
+    )
     assert order(memory, "mill") == [near, far]
     memory.rescan(None)
     assert edges.at([far]) == (Edge(near, far, "similar", reinforced=clock()),)
@@ -293,7 +368,10 @@ def test_no_tie_leads_to_or_through_what_a_persona_may_not_see(memory, keep, clo
     ours = keep("Anna comes to dinner.", about="[Anna]")
     theirs = keep("Secret almonds.", about="[Anna]", persona="nurse")
     beyond = keep("Walnuts.", about="[Clara]")
-    edges = [EdgeRow(Edge(theirs, end, "similar", reinforced=clock())) for end in (ours, beyond)]
+    edges = [
+        EdgeRow(Edge(theirs, end, "similar", reinforced=clock()))
+        for end in (ours, beyond)
+    ]
     memory.reconciler.entity_writer.edges.append(edges)
     assert order(memory, "dinner") == [ours]
     assert set(order(memory, "dinner", persona="nurse")) == {ours, theirs, beyond}
@@ -304,7 +382,10 @@ def test_no_tie_leads_to_or_through_what_a_persona_may_not_see(memory, keep, clo
 # row: X5
 def test_the_past_is_answered_without_ties(memory, keep, clock):
     """They are those of today."""
-    found, led_to = keep("Anna comes to dinner.", about="[Anna]"), keep("Allergic to almonds.", about="[Anna]")
+    found, led_to = (
+        keep("Anna comes to dinner.", about="[Anna]"),
+        keep("Allergic to almonds.", about="[Anna]"),
+    )
     assert order(memory, "dinner") == [found, led_to]
     assert order(memory, "dinner", as_of=clock().isoformat()) == [found]
 
@@ -330,7 +411,11 @@ def test_the_past_is_answered_along_the_chain_of_what_took_its_place(memory, kee
     )
     keep("Only oat milk for her.", created="2026-09-01", supersedes=f"[{second}]")
     for asked in ("tea", "cocoa", "oat milk"):
-        for day, stood in (("2026-04-01", first), ("2026-07-01", second), ("2026-10-01", third)):
+        for day, stood in (
+            ("2026-04-01", first),
+            ("2026-07-01", second),
+            ("2026-10-01", third),
+        ):
             assert order(memory, asked, as_of=day) == [stood], (asked, day)
     assert "chain" in parts(memory, "oat milk", first, as_of="2026-04-01")
     assert order(memory, "tea") == []
@@ -338,13 +423,24 @@ def test_the_past_is_answered_along_the_chain_of_what_took_its_place(memory, kee
 
 # row: X5
 def test_what_another_had_taken_the_place_of_by_then_is_no_answer(memory, keep):
-    """Also where the note does not say until when: a double that was merged, a source that was absorbed."""
+    """Also where the note does not say until when: a double that was merged, a source
+    that was absorbed.
+    """
     first, second = (f"01KBH2Q0M6T4W2Y0B7C5D9{n:04}" for n in range(2))
-    keep("The heron nests by the mill.", created="2026-03-01", status="superseded", superseded_by=f"[{second}]")
-    keep("A heron nests by the old mill.", created="2026-06-01", supersedes=f"[{first}]")
+    keep(
+        "The heron nests by the mill.",
+        created="2026-03-01",
+        status="superseded",
+        superseded_by=f"[{second}]",
+    )
+    keep(
+        "A heron nests by the old mill.", created="2026-06-01", supersedes=f"[{first}]"
+    )
     assert order(memory, "heron", as_of="2026-04-01") == [first]
     assert order(memory, "heron", as_of="2026-07-01") == [second]
-    answer = memory.call("recall", {"query": "heron", "as_of": "2026-07-01", "explain": True})
+    answer = memory.call(
+        "recall", {"query": "heron", "as_of": "2026-07-01", "explain": True}
+    )
     assert answer["filtered"]["replaced by then"] == 1
 
 
@@ -353,8 +449,20 @@ def test_what_another_had_taken_the_place_of_by_then_is_no_answer(memory, keep):
 def test_a_chain_goes_round_no_circle_and_tells_no_persona_of_another(memory, keep):
     first, second = (f"01KBH2Q0M6T4W2Y0B7C5D9{n:04}" for n in range(2))
     end = {"status": "superseded", "valid_until": "2026-05-31"}
-    keep("The heron nests.", created="2026-03-01", superseded_by=f"[{second}]", supersedes=f"[{second}]", **end)
-    keep("The stork nests.", created="2026-06-01", supersedes=f"[{first}]", superseded_by=f"[{first}]", persona="Muse")
+    keep(
+        "The heron nests.",
+        created="2026-03-01",
+        superseded_by=f"[{second}]",
+        supersedes=f"[{second}]",
+        **end,
+    )
+    keep(
+        "The stork nests.",
+        created="2026-06-01",
+        supersedes=f"[{first}]",
+        superseded_by=f"[{first}]",
+        persona="Muse",
+    )
     assert order(memory, "heron", as_of="2026-07-01") == []
     assert order(memory, "heron", as_of="2026-07-01", persona="Muse") == [second]
 
@@ -364,8 +472,13 @@ def test_a_chain_goes_round_no_circle_and_tells_no_persona_of_another(memory, ke
 
 # row: C28
 def test_trust_moves_a_memory_up_and_doubt_down(memory, keep, clock):
-    """By its stage as its use makes it now, whatever the note says, and a dispute; the parts sum to the score."""
-    names = [keep(f"The heron nests at mill {stage}.", stage="core") for stage in ("core", "active", "validated")]
+    """By its stage as its use makes it now, whatever the note says, and a dispute; the
+    parts sum to the score.
+    """
+    names = [
+        keep(f"The heron nests at mill {stage}.", stage="core")
+        for stage in ("core", "active", "validated")
+    ]
     stale = keep("The heron nests at mill stale.", stage="core")
     clock.advance(days=60)
     candidate = keep("The heron nests at mill candidate.", stage="core", confidence=0.6)
@@ -375,8 +488,18 @@ def test_trust_moves_a_memory_up_and_doubt_down(memory, keep, clock):
     used(memory, names[2], confirmations=1, evidence_at=clock())
     hits = recalled(memory, "heron nests", kinds=["fact"])
     assert [hit["key"] for hit in hits] == [*names, candidate, stale, disputed]
-    assert [hit["parts"].get("nudge") for hit in hits] == [0.08, 0.05, 0.03, -0.01, -0.06, pytest.approx(-0.18)]
-    assert all(hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3) for hit in hits)
+    assert [hit["parts"].get("nudge") for hit in hits] == [
+        0.08,
+        0.05,
+        0.03,
+        -0.01,
+        -0.06,
+        pytest.approx(-0.18),
+    ]
+    assert all(
+        hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
+        for hit in hits
+    )
 
 
 # row: C28
@@ -384,7 +507,9 @@ def test_its_own_words_do_not_hold_a_disputed_memory_up(memory):
     """A turn and its fact share a place, and the dispute counts for both."""
     told(memory, "I prefer the red canoe.", session="one")
     told(memory, "I prefer the blue canoe.", session="two")
-    facts = {hit["text"]: hit["key"] for hit in recalled(memory, "canoe", kinds=["fact"])}
+    facts = {
+        hit["text"]: hit["key"] for hit in recalled(memory, "canoe", kinds=["fact"])
+    }
     for text, key in facts.items():
         memory.call("dispute", {"id": key})
         assert [hit["kind"] for hit in recalled(memory, "canoe")] == ["fact", "fact"]
@@ -398,7 +523,9 @@ def test_its_own_words_do_not_hold_a_disputed_memory_up(memory):
 # row: C23
 def test_archived_memories_answer_where_others_are_too_few_or_on_request(memory, keep):
     """They rank lower then, and nothing else that is hidden comes with them."""
-    old = keep("The old heron nests at the mill.", status="archived", end_reason="expired")
+    old = keep(
+        "The old heron nests at the mill.", status="archived", end_reason="expired"
+    )
     keep("The false heron nests at the mill.", status="superseded")
     new = [keep(f"A heron nests at pond {n}.") for n in range(3)]
     assert order(memory, "heron nests", k=3) == new
@@ -413,32 +540,58 @@ def test_archived_memories_answer_where_others_are_too_few_or_on_request(memory,
 
 # row: X27
 @pytest.mark.parametrize(
-    ("standing", "loud"), [("tool", "heron nests mill heron {}"), ("import", "My heron nests at the mill, day {}.")]
+    ("standing", "loud"),
+    [
+        ("tool", "heron nests mill heron {}"),
+        ("import", "My heron nests at the mill, day {}."),
+    ],
 )
-def test_one_source_from_outside_fills_three_places_of_ten_while_others_can(memory, opened, standing, loud):
-    """Where the others are too few it takes what they leave. So for a loud tool, and for an import no better."""
+def test_one_source_from_outside_fills_three_places_of_ten_while_others_can(
+    memory, opened, standing, loud
+):
+    """Where the others are too few it takes what they leave. So for a loud tool, and
+    for an import no better.
+    """
     policy = memory.settings.policy
     for n in range(5):
         told(memory, f"My heron nests at the mill, year {n}.", session=f"own {n}")
-    keys = {told(memory, loud.format(n), session=f"loud {n}", standing=standing)[0] for n in range(12)}
+    keys = {
+        told(memory, loud.format(n), session=f"loud {n}", standing=standing)[0]
+        for n in range(12)
+    }
 
     def share(k):
-        return sum(hit["key"] in keys for hit in recalled(memory, "heron nests mill", k=k))
+        return sum(
+            hit["key"] in keys for hit in recalled(memory, "heron nests mill", k=k)
+        )
 
     assert [share(7), share(10)] == [2, 5]
-    memory = opened(policy=replace(policy, recall=replace(policy.recall, source_share=1.0)))
+    memory = opened(
+        policy=replace(policy, recall=replace(policy.recall, source_share=1.0))
+    )
     assert share(7) > 2
 
 
 # row: X27
 def test_what_answers_better_than_all_else_keeps_its_place(memory):
     """An old conversation that was imported is not hidden behind chatter."""
-    answers = told(memory, *(f"The heron of pond {n} nests at the mill." for n in range(5)), standing="import")
+    answers = told(
+        memory,
+        *(f"The heron of pond {n} nests at the mill." for n in range(5)),
+        standing="import",
+    )
     told(memory, *(f"What a mill, {n}." for n in range(20)), session="chatter")
     hits = recalled(memory, "Where does the heron of the pond nest?", k=5)
     assert {hit["key"] for hit in hits} == set(answers)
-    (own,) = told(memory, "I saw that the heron of the pond nests at the mill: the pond, the heron.", session="own")
-    keys = {hit["key"] for hit in recalled(memory, "Where does the heron of the pond nest?", k=5)}
+    (own,) = told(
+        memory,
+        "I saw that the heron of the pond nests at the mill: the pond, the heron.",
+        session="own",
+    )
+    keys = {
+        hit["key"]
+        for hit in recalled(memory, "Where does the heron of the pond nest?", k=5)
+    }
     assert own in keys
     assert len(keys & set(answers)) == 4
 
@@ -446,21 +599,30 @@ def test_what_answers_better_than_all_else_keeps_its_place(memory):
 # row: X27
 def test_a_vault_of_nothing_but_imports_is_recalled_as_any_other(memory):
     """Nobody else is there to fill the places."""
-    keys = told(memory, *(f"My heron number {n} nests." for n in range(12)), standing="import")
+    keys = told(
+        memory, *(f"My heron number {n} nests." for n in range(12)), standing="import"
+    )
     assert {hit["source"] for hit in recalled(memory, "heron nests", k=10)} <= set(keys)
     assert len(recalled(memory, "heron nests", k=10)) == 10
 
 
 # row: X27
 def test_a_fact_belongs_to_the_source_that_stands_behind_it(memory, opened):
-    """A tool's facts are kept to its share like its words; what the user says again is the user's."""
+    """A tool's facts are kept to its share like its words; what the user says again is
+    the user's.
+    """
     settings = memory.settings
     told(memory, *(f"My heron nests in year {n}." for n in range(9)), session="own")
-    texts = [f"Remember that the {colour} heron nests by mills." for colour in ("red", "blue", "green", "black")]
+    texts = [
+        f"Remember that the {colour} heron nests by mills."
+        for colour in ("red", "blue", "green", "black")
+    ]
     keys = told(memory, *texts, session="tool", standing="tool")
 
     def share(**numbers):
-        policy = replace(settings.policy, recall=replace(settings.policy.recall, **numbers))
+        policy = replace(
+            settings.policy, recall=replace(settings.policy.recall, **numbers)
+        )
         hits = recalled(opened(policy=policy), "Heron nests by mills?", k=7)
         assert {hit["kind"] for hit in hits if hit["source"] in keys} == {"fact"}
         return sum(hit["source"] in keys for hit in hits)
@@ -474,21 +636,31 @@ def test_a_turn_that_a_person_removed_is_told_of_once(memory):
     """It is left out, and the answer counts it as one."""
     (key,) = told(memory, "The heron nests by the mill.")
     memory.index.tombstones.add(key)
-    answer = memory.call("recall", {"query": "Where does the heron nest?", "kinds": ["turn"]})
+    answer = memory.call(
+        "recall", {"query": "Where does the heron nest?", "kinds": ["turn"]}
+    )
     assert answer["hits"] == []
     assert answer["filtered"] == {"forgotten": 1}
 
 
 # row: X19
 def test_only_what_is_returned_is_looked_at_on_the_disk(memory, keep):
-    """A file that is gone is told of where its memory would have had a place, and the next one takes it."""
-    first, second, third = (keep(f"The heron nests by the {place}.") for place in ("mill", "pond", "weir"))
+    """A file that is gone is told of where its memory would have had a place, and the
+    next one takes it.
+    """
+    first, second, third = (
+        keep(f"The heron nests by the {place}.") for place in ("mill", "pond", "weir")
+    )
     best = order(memory, "Where does the heron nest?")
     assert set(best) == {first, second, third}
 
     def lose(key):
-        (memory.settings.vault / memory.call("show", {"id": key})["memory"]["path"]).unlink()
-        return memory.call("recall", {"query": "Where does the heron nest?", "kinds": ["fact"], "k": 1})
+        (
+            memory.settings.vault / memory.call("show", {"id": key})["memory"]["path"]
+        ).unlink()
+        return memory.call(
+            "recall", {"query": "Where does the heron nest?", "kinds": ["fact"], "k": 1}
+        )
 
     answer = lose(best[1])
     assert [hit["key"] for hit in answer["hits"]] == best[:1]
@@ -509,18 +681,31 @@ def edit(path, old, new):
 
 def heron(memory, **more):
     """A conversation from which a memory was made: its file and the memory's note."""
-    turn = {"id": "1", "session": "walk", "role": "user", "text": "Remember that the heron nests by the mill."}
+    turn = {
+        "id": "1",
+        "session": "walk",
+        "role": "user",
+        "text": "Remember that the heron nests by the mill.",
+    }
     memory.call("observe", {"turns": [turn | more]})
-    (session,), (note,) = (list(memory.settings.vault.glob(f"{folder}/**/*.md")) for folder in ("sessions", "facts"))
+    (session,), (note,) = (
+        list(memory.settings.vault.glob(f"{folder}/**/*.md"))
+        for folder in ("sessions", "facts")
+    )
     return session, note
 
 
 # row: X19
 def test_a_quote_says_what_its_turn_says_now(memory):
-    """The words behind a memory are those of the file; of what a person took out of it nothing is told."""
+    """The words behind a memory are those of the file; of what a person took out of it
+    nothing is told.
+    """
     session, _ = heron(memory)
     (hit,) = recalled(memory, "Where does the heron nest?")
-    assert (hit["kind"], hit["quote"]) == ("fact", "Remember that the heron nests by the mill.")
+    assert (hit["kind"], hit["quote"]) == (
+        "fact",
+        "Remember that the heron nests by the mill.",
+    )
     edit(session, "by the mill", "by the weir")
     (hit,) = recalled(memory, "Where does the heron nest?")
     assert hit["quote"] == "Remember that the heron nests by the weir."
@@ -552,7 +737,11 @@ def test_what_was_given_to_a_persona_is_nobody_elses_at_once(memory):
 
 
 NAMES = {
-    "Will": ("My brother Will likes jazz.", "Who is Will?", "will this ever end, and will you be there for me?"),
+    "Will": (
+        "My brother Will likes jazz.",
+        "Who is Will?",
+        "will this ever end, and will you be there for me?",
+    ),
     "Una": ("Una likes oysters.", "what does Una like", "En una casa de la ciudad."),
     "Else": ("Else mag Rosen.", "Was macht Else?", "What else can be done about it?"),
     "Den": ("Den lives in Kiel.", "who is Den", "Ich habe den Hund gesehen."),
@@ -565,7 +754,9 @@ NAMES = {
 # row: X13
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_never_a_stop_word(memory, name):
-    """The first hit is the text with the name, whatever else holds the word in lower case."""
+    """The first hit is the text with the name, whatever else holds the word in lower
+    case.
+    """
     text, question, other = NAMES[name]
     (key,) = told(memory, text, session="name")
     told(memory, *(f"{other} Number {n}." for n in range(4)), session="other")
@@ -577,8 +768,11 @@ def test_a_name_is_never_a_stop_word(memory, name):
 # row: X13
 def test_names_that_are_words_are_found(memory):
     """In a question that names nobody else."""
-    names = "Ada Art Ben Bill Den Die Else Faith Hope Jack Mark May Rob Sue Una Will".split()  # noqa: SIM905  reads better
-    keys = {name: told(memory, f"{name} owns a heron.", session=f"of {name}")[0] for name in names}
+    names = "Ada Art Ben Bill Den Die Else Faith Hope Jack Mark May Rob Sue Una Will".split()  # noqa: SIM905
+    keys = {
+        name: told(memory, f"{name} owns a heron.", session=f"of {name}")[0]
+        for name in names
+    }
     memory.flush()
     for name, key in keys.items():
         first = recalled(memory, f"What does {name} own?")[0]
@@ -594,7 +788,9 @@ def test_a_known_name_is_found_in_lower_case_where_no_other_word_is_left(memory)
     memory.flush()
     first = recalled(memory, "who is will")[0]
     assert key in {first["key"], first["source"]}
-    assert all("tram" in hit["text"] for hit in recalled(memory, "will the tram be late?")[:1])
+    assert all(
+        "tram" in hit["text"] for hit in recalled(memory, "will the tram be late?")[:1]
+    )
 
 
 # row: X13
@@ -632,10 +828,16 @@ def test_each_of_eight_facts_of_one_turn_is_found_by_its_own_question(memory):
         session="eight",
     )
     memory.flush()
-    assert len([fact for fact in memory.index.catalog.facts() if fact.source == key]) >= 6
+    assert (
+        len([fact for fact in memory.index.catalog.facts() if fact.source == key]) >= 6
+    )
     for question, word in EIGHT.items():
         assert word in recalled(memory, question)[0]["text"], question
-    told(memory, "My sister Eva lives in Porto, she is a dentist and she has a boat.", session="eva")
+    told(
+        memory,
+        "My sister Eva lives in Porto, she is a dentist and she has a boat.",
+        session="eva",
+    )
     memory.flush()
     about = [hit["text"] for hit in recalled(memory, "Tell me about Eva")]
     assert sum("Eva" in text for text in about) >= 3

@@ -45,7 +45,10 @@ def luhn(head, length):
     body = head + some(string.digits, length - len(head) - 1)
     for check in string.digits:
         digits = [int(digit) for digit in body + check]
-        doubled = [sum(divmod(2 * digit, 10)) if i % 2 else digit for i, digit in enumerate(reversed(digits))]
+        doubled = [
+            sum(divmod(2 * digit, 10)) if i % 2 else digit
+            for i, digit in enumerate(reversed(digits))
+        ]
         if sum(doubled) % 10 == 0:
             return body + check
     raise AssertionError
@@ -67,7 +70,11 @@ def amex(text):
 KEYS = {
     "openai key": lambda: ["sk-" + some(ALNUM, 48), "sk-proj-" + some(URLSAFE, 60)],
     "anthropic key": lambda: ["sk-ant-api03-" + some(URLSAFE, 80)],
-    "github token": lambda: ["ghp_" + some(ALNUM, 36), "gho_" + some(ALNUM, 36), "github_pat_" + some(ALNUM + "_", 60)],
+    "github token": lambda: [
+        "ghp_" + some(ALNUM, 36),
+        "gho_" + some(ALNUM, 36),
+        "github_pat_" + some(ALNUM + "_", 60),
+    ],
     "gitlab token": lambda: ["glpat-" + some(URLSAFE, 20)],
     "slack token": lambda: [
         f"xoxb-{some(string.digits, 11)}-{some(string.digits, 11)}-{some(ALNUM, 24)}",
@@ -75,7 +82,11 @@ KEYS = {
     ],
     "aws key": lambda: ["AKIA" + some(UPPER, 16), "ASIA" + some(UPPER, 16)],
     "google key": lambda: ["AIza" + some(URLSAFE, 35), "GOCSPX-" + some(URLSAFE, 28)],
-    "stripe key": lambda: ["sk_live_" + some(ALNUM, 24), "rk_test_" + some(ALNUM, 24), "whsec_" + some(ALNUM, 32)],
+    "stripe key": lambda: [
+        "sk_live_" + some(ALNUM, 24),
+        "rk_test_" + some(ALNUM, 24),
+        "whsec_" + some(ALNUM, 32),
+    ],
     "hugging face token": lambda: ["hf_" + some(ALNUM, 34)],
     "npm token": lambda: ["npm_" + some(ALNUM, 36)],
     "pypi token": lambda: ["pypi-AgEIcHlwaS5vcmc" + some(URLSAFE, 120)],
@@ -87,10 +98,18 @@ KEYS = {
     "databricks token": lambda: ["dapi" + some(HEX, 32)],
     "docker token": lambda: ["dckr_pat_" + some(URLSAFE, 27)],
     "atlassian token": lambda: ["ATATT3" + some(URLSAFE, 180)],
-    "model key": lambda: ["gsk_" + some(ALNUM, 52), "r8_" + some(ALNUM, 37), "pplx-" + some(ALNUM, 48)],
+    "model key": lambda: [
+        "gsk_" + some(ALNUM, 52),
+        "r8_" + some(ALNUM, 37),
+        "pplx-" + some(ALNUM, 48),
+    ],
     "token": lambda: ["hvs." + some(URLSAFE, 90), "lin_api_" + some(ALNUM, 40)],
     "jwt": lambda: [jwt()],
-    "private key": lambda: [pem("RSA PRIVATE KEY"), pem("OPENSSH PRIVATE KEY"), pem("PRIVATE KEY")],
+    "private key": lambda: [
+        pem("RSA PRIVATE KEY"),
+        pem("OPENSSH PRIVATE KEY"),
+        pem("PRIVATE KEY"),
+    ],
     "card": lambda: [
         luhn("4", 16),
         spaced(luhn("4", 16)),
@@ -179,7 +198,10 @@ def strong():
 
 def left(secret, text):
     """Whether a telling part of the secret, behind its prefix, is still there."""
-    size, tail = min(6, len(secret)), secret[len(secret) // 3 :] if len(secret) > 12 else secret
+    size, tail = (
+        min(6, len(secret)),
+        secret[len(secret) // 3 :] if len(secret) > 12 else secret,
+    )
     return any(tail[at : at + size] in text for at in range(len(tail) - size + 1))
 
 
@@ -188,15 +210,23 @@ def positives():
         for around in AROUND:
             yield from ((around.format(secret), secret) for secret in make())
     for template in PASSWORDS:
-        for secret in (strong(), strong(), strong(), some(string.ascii_lowercase, 6) + some(string.digits, 2)):
+        for secret in (
+            strong(),
+            strong(),
+            strong(),
+            some(string.ascii_lowercase, 6) + some(string.digits, 2),
+        ):
             yield template.format(secret), secret
     for template in TOKENS:
         for secret in (some(HEX, 32), some(ALNUM, 40), some(ALNUM, 24)):
             yield template.format(secret), secret
     for template, make in OTHERS:
-        yield from ((template.format(secret), secret) for secret in (make() for _ in range(3)))
+        yield from (
+            (template.format(secret), secret) for secret in (make() for _ in range(3))
+        )
     yield from (
-        (f"the password is {word}.", word) for word in ("swordfish", "tangerine", "bluebird", "marmalade", "elephant")
+        (f"the password is {word}.", word)
+        for word in ("swordfish", "tangerine", "bluebird", "marmalade", "elephant")
     )
 
 
@@ -400,14 +430,30 @@ def test_placeholder_names_the_class(name):
 def test_the_rest_of_the_text_is_kept():
     """Only the secret goes; quotes, brackets and sentence ends stay."""
     assert redact("(password: 'hunter2')").text == "(password: '[redacted: password]')"
-    assert redact("my password is hunter2. Bye").text == "my password is [redacted: password]. Bye"
-    assert redact("a://b:c4t5@host/x?y=1").text == "a://b:[redacted: url password]@host/x?y=1"
-    assert redact("\ud800 pin: 4821 \udfff").text == "\ud800 pin: [redacted: pin] \udfff"
+    assert (
+        redact("my password is hunter2. Bye").text
+        == "my password is [redacted: password]. Bye"
+    )
+    assert (
+        redact("a://b:c4t5@host/x?y=1").text
+        == "a://b:[redacted: url password]@host/x?y=1"
+    )
+    assert (
+        redact("\ud800 pin: 4821 \udfff").text == "\ud800 pin: [redacted: pin] \udfff"
+    )
 
 
 # row: X11
 @pytest.mark.parametrize(
-    "text", ["", "hello", "日本語", "\ud800", "[redacted: card]", "password: [redacted: password]"]
+    "text",
+    [
+        "",
+        "hello",
+        "日本語",
+        "\ud800",
+        "[redacted: card]",
+        "password: [redacted: password]",
+    ],
 )
 def test_text_without_secrets_is_the_same_text(text):
     """Nothing is touched where nothing is found."""
@@ -456,7 +502,9 @@ def test_keys_side_by_side_are_all_found():
     cards = [spaced(luhn("4", 16)) for _ in range(5)]
     left = redact("2026 " + " ".join(cards)).text
     assert left.startswith("2026 [redacted: card]")
-    assert not any(group in left.removeprefix("2026") for group in " ".join(cards).split())
+    assert not any(
+        group in left.removeprefix("2026") for group in " ".join(cards).split()
+    )
 
 
 # row: X11

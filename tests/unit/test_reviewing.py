@@ -1,4 +1,6 @@
-"""The review queue on a real vault: ticks and answers carried out, corrections, and doing it all twice."""
+"""The review queue on a real vault: ticks and answers carried out, corrections, and
+doing it all twice.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def told(memory):
     memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
     memory.clock.advance(days=3)
     memory.call("remember", {"text": "Mira settled in Porto.", "category": "fact"})
-    return [fact_of(memory, text) for text in ("Mira settled in Lisbon.", "Mira settled in Porto.")]
+    return [
+        fact_of(memory, text)
+        for text in ("Mira settled in Lisbon.", "Mira settled in Porto.")
+    ]
 
 
 def fact_of(memory, text):
@@ -45,7 +50,9 @@ def every(memory):
     for folder in ("facts", "review", "archive"):
         for path in memory.vault.notes(folder):
             raw = memory.vault.read(path)
-            fact, problems = facts.fact_from(frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone)
+            fact, problems = facts.fact_from(
+                frontmatter.read(raw), path, disk.sha256(raw), memory.settings.zone
+            )
             assert not problems
             found.append(fact)
     return found
@@ -53,10 +60,22 @@ def every(memory):
 
 def doubtful(memory, text="Anna moved to Porto.", quote="", source=""):
     """A memory that waits, as filing writes it."""
-    fact = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", text, created=memory.clock(), status="review", source=source)
-    keys = facts.fact_keys(fact, memory.settings.zone) | {"end_reason": "no evidence in the turn"}
-    path = facts.fact_path(fact, memory.settings.zone, folder="review", taken=memory.vault.exists)
-    body = facts.fact_body(text, source, reviews.section("no evidence in the turn", quote))
+    fact = Fact(
+        "01KBH2Q0M6T4W2Y0B7C5D9E1FX",
+        text,
+        created=memory.clock(),
+        status="review",
+        source=source,
+    )
+    keys = facts.fact_keys(fact, memory.settings.zone) | {
+        "end_reason": "no evidence in the turn"
+    }
+    path = facts.fact_path(
+        fact, memory.settings.zone, folder="review", taken=memory.vault.exists
+    )
+    body = facts.fact_body(
+        text, source, reviews.section("no evidence in the turn", quote)
+    )
     memory.note_writer.write([Create(path, keys, body, "doubt")], [])
     return memory.settings.vault / path
 
@@ -64,7 +83,9 @@ def doubtful(memory, text="Anna moved to Porto.", quote="", source=""):
 def asked(memory, told):
     """A conflict that waits."""
     old, new = told
-    made = reviews.conflict(new, old, "one may be over", memory.clock(), memory.settings.zone)
+    made = reviews.conflict(
+        new, old, "one may be over", memory.clock(), memory.settings.zone
+    )
     memory.note_writer.write([made], [])
     return memory.settings.vault / made.path
 
@@ -76,7 +97,9 @@ def tick(path, answer):
 
 
 def trash(vault):
-    return sorted(path.relative_to(vault).as_posix() for path in vault.glob(".trash/*/*.md"))
+    return sorted(
+        path.relative_to(vault).as_posix() for path in vault.glob(".trash/*/*.md")
+    )
 
 
 def rows(vault, name):
@@ -89,10 +112,16 @@ def tree(vault):
 
 # row: X9
 def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
-    """It moves to the folder of its day under its name, is vouched for, is recalled, and asks nothing more."""
+    """It moves to the folder of its day under its name, is vouched for, is recalled,
+    and asks nothing more.
+    """
     path = doubtful(memory, quote="Anna maybe moved")
     (case,) = queue.open_cases()
-    assert (case.choices, case.why, case.evidence) == (reviews.DOUBT, "no evidence in the turn", ("Anna maybe moved",))
+    assert (case.choices, case.why, case.evidence) == (
+        reviews.DOUBT,
+        "no evidence in the turn",
+        ("Anna maybe moved",),
+    )
     assert queue.ticked() == []
     tick(path, "keep")
     assert queue.obey([path], clock()) == {}
@@ -102,7 +131,10 @@ def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
     assert memory.vault.read(kept.path).endswith(b"---\nAnna moved to Porto.\n")
     assert not path.exists()
     assert queue.open_cases() == []
-    assert [hit["text"] for hit in memory.call("recall", {"query": "Porto", "kinds": ["fact"]})["hits"]] == [kept.text]
+    assert [
+        hit["text"]
+        for hit in memory.call("recall", {"query": "Porto", "kinds": ["fact"]})["hits"]
+    ] == [kept.text]
     assert content_hash(kept.text) in (vault / "state/fact-hashes.txt").read_text()
     assert [row["action"] for row in memory.vault.actions(kept.id)] == ["keep"]
 
@@ -110,11 +142,17 @@ def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
 # row: C5
 # row: X9
 @pytest.mark.parametrize("answer", ["keep", "newer", "both"])
-def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(memory, queue, vault, told, clock, answer):
-    """The one that was said anew is vouched for, with the evidence of both; nothing waits any more."""
+def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(
+    memory, queue, vault, told, clock, answer
+):
+    """The one that was said anew is vouched for, with the evidence of both; nothing
+    waits any more.
+    """
     old, new = told
     to = f"review/{new.path.rpartition('/')[2]}"
-    memory.note_writer.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
+    memory.note_writer.write(
+        [Move(new.path, new.sha, to, {"status": "review"}, "waits")], []
+    )
     again = memory.call("remember", {"text": new.text})["id"]
     if answer == "keep":
         queue.answer(new.id, answer, clock())
@@ -123,15 +161,23 @@ def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(memory, queue, va
         queue.answer(reviews.case_id(new.id, old.id), answer, clock())
     waited, stays = memory.index.find(new.id), memory.index.find(again)
     assert (waited.status, waited.superseded_by) == ("superseded", (again,))
-    assert (stays.status, stays.verification, stays.also) == ("active", "user_confirmed", (new.source,))
-    assert memory.index.find(old.id).superseded_by == ((again,) if answer == "newer" else ())
+    assert (stays.status, stays.verification, stays.also) == (
+        "active",
+        "user_confirmed",
+        (new.source,),
+    )
+    assert memory.index.find(old.id).superseded_by == (
+        (again,) if answer == "newer" else ()
+    )
     assert queue.open_cases() == []
 
 
 # row: X8
 def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, clock):
     """A person said no, and now says yes."""
-    memory.vault.bury([{"hash": content_hash("Anna moved to Porto."), "turn": "", "memory": "m1"}])
+    memory.vault.bury(
+        [{"hash": content_hash("Anna moved to Porto."), "turn": "", "memory": "m1"}]
+    )
     memory.index.tombstones = memory.vault.tombstones()
     doubtful(memory)
     queue.answer("01KBH2", "keep", clock())
@@ -149,7 +195,9 @@ def test_a_dropped_doubt_does_not_come_back(memory, queue, vault, clock, quote):
     assert queue.obey(None, clock()) == {}
     assert trash(vault) == [f".trash/2026-11-20/{path.name}"]
     assert (vault / trash(vault)[0]).read_bytes() == before
-    assert memory.vault.tombstones() == {content_hash("Anna moved to Porto.")} | ({"talk#^t1"} if quote else set())
+    assert memory.vault.tombstones() == {content_hash("Anna moved to Porto.")} | (
+        {"talk#^t1"} if quote else set()
+    )
     assert queue.open_cases() == []
 
 
@@ -160,36 +208,71 @@ def test_the_newer_of_two_supersedes_the_older(memory, queue, vault, told, clock
     tick(path, "newer")
     assert queue.obey([str(path)], clock()) == {}
     old, new = (fact_of(memory, fact.text) for fact in told)
-    assert (old.status, old.end_reason, old.superseded_by) == ("superseded", "superseded: you said so", (new.id,))
-    assert (new.status, new.supersedes, new.verification) == ("active", (old.id,), "user_confirmed")
+    assert (old.status, old.end_reason, old.superseded_by) == (
+        "superseded",
+        "superseded: you said so",
+        (new.id,),
+    )
+    assert (new.status, new.supersedes, new.verification) == (
+        "active",
+        (old.id,),
+        "user_confirmed",
+    )
     assert old.valid_until == new.created
     assert trash(vault) == [f".trash/2026-11-23/{path.name}"]
     assert memory.vault.tombstones() == set()
-    hits = memory.call("recall", {"query": "Where has Mira settled?", "kinds": ["fact"]})["hits"]
+    hits = memory.call(
+        "recall", {"query": "Where has Mira settled?", "kinds": ["fact"]}
+    )["hits"]
     assert [hit["text"] for hit in hits] == [new.text]
-    then = memory.call("recall", {"query": "Where has Mira settled?", "kinds": ["fact"], "as_of": "2026-11-21"})["hits"]
+    then = memory.call(
+        "recall",
+        {"query": "Where has Mira settled?", "kinds": ["fact"], "as_of": "2026-11-21"},
+    )["hits"]
     assert [hit["text"] for hit in then] == [old.text]
 
 
 # row: X9
 # row: X8
-def test_the_older_of_two_stays_and_the_newer_does_not_come_back(memory, queue, told, clock):
+def test_the_older_of_two_stays_and_the_newer_does_not_come_back(
+    memory, queue, told, clock
+):
     """Also where the newer had taken its place already."""
     old, new = told
-    keys = {"status": "superseded", "superseded_by": [new.id], "end_reason": "newer", "valid_until": "2026-11-23"}
+    keys = {
+        "status": "superseded",
+        "superseded_by": [new.id],
+        "end_reason": "newer",
+        "valid_until": "2026-11-23",
+    }
     memory.note_writer.write(
-        [Edit(old.path, old.sha, keys, "x"), Edit(new.path, new.sha, {"supersedes": [old.id]}, "x")], []
+        [
+            Edit(old.path, old.sha, keys, "x"),
+            Edit(new.path, new.sha, {"supersedes": [old.id]}, "x"),
+        ],
+        [],
     )
     asked(memory, told)
     queue.answer(reviews.case_id(new.id, old.id), "reject", clock())
     old, new = (fact_of(memory, fact.text) for fact in told)
-    assert (old.status, old.superseded_by, old.supersedes, old.valid_until) == ("active", (), (new.id,), None)
-    assert (new.status, new.superseded_by, new.supersedes) == ("superseded", (old.id,), ())
+    assert (old.status, old.superseded_by, old.supersedes, old.valid_until) == (
+        "active",
+        (),
+        (new.id,),
+        None,
+    )
+    assert (new.status, new.superseded_by, new.supersedes) == (
+        "superseded",
+        (old.id,),
+        (),
+    )
     assert content_hash(new.text) in memory.vault.tombstones()
 
 
 # row: X9
-def test_a_pair_of_which_both_are_true_is_not_asked_about_again(memory, queue, vault, told, clock):
+def test_a_pair_of_which_both_are_true_is_not_asked_about_again(
+    memory, queue, vault, told, clock
+):
     """Both stay as they are; the log remembers the case when the trash is empty."""
     path = asked(memory, told)
     before = tree(vault / "facts")
@@ -201,12 +284,19 @@ def test_a_pair_of_which_both_are_true_is_not_asked_about_again(memory, queue, v
 
 
 # row: X9
-@pytest.mark.parametrize(("answer", "status"), [("newer", "active"), ("both", "active"), ("older", "superseded")])
-def test_a_newer_memory_that_waited_leaves_the_queue_with_its_case(memory, queue, told, clock, answer, status):
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [("newer", "active"), ("both", "active"), ("older", "superseded")],
+)
+def test_a_newer_memory_that_waited_leaves_the_queue_with_its_case(
+    memory, queue, told, clock, answer, status
+):
     """Whichever way it was decided, nothing is left in review."""
     old, new = told
     to = f"review/{new.path.rpartition('/')[2]}"
-    memory.note_writer.write([Move(new.path, new.sha, to, {"status": "review"}, "waits")], [])
+    memory.note_writer.write(
+        [Move(new.path, new.sha, to, {"status": "review"}, "waits")], []
+    )
     path = asked(memory, [old, fact_of(memory, new.text)])
     queue.answer(path.relative_to(memory.settings.vault).as_posix(), answer, clock())
     assert fact_of(memory, new.text).status == status
@@ -216,7 +306,9 @@ def test_a_newer_memory_that_waited_leaves_the_queue_with_its_case(memory, queue
 
 # row: X9
 @pytest.mark.parametrize("answer", ["keep", "drop", "newer", "both", "older"])
-def test_a_decision_is_carried_out_once_however_often_it_is_given(memory, queue, vault, told, clock, answer):
+def test_a_decision_is_carried_out_once_however_often_it_is_given(
+    memory, queue, vault, told, clock, answer
+):
     """The second time nothing changes, not a byte."""
     path = doubtful(memory) if answer in reviews.DOUBT else asked(memory, told)
     tick(path, answer)
@@ -247,7 +339,9 @@ class Dying(syscalls.Syscalls):
 def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
     memory, queue, vault, told, clock, answer, renames, monkeypatch
 ):
-    """Wherever it stopped: one file for each memory, all of the decision done, each row of the log once."""
+    """Wherever it stopped: one file for each memory, all of the decision done, each row
+    of the log once.
+    """
     path = doubtful(memory) if answer in reviews.DOUBT else asked(memory, told)
     tick(path, answer)
     with monkeypatch.context() as patch:
@@ -256,17 +350,26 @@ def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
     memory.rescan(None)
     queue.obey(None, clock())
     texts = sorted(fact.text for fact in every(memory))
-    assert texts == sorted([fact.text for fact in told] + (["Anna moved to Porto."] if answer == "keep" else []))
+    assert texts == sorted(
+        [fact.text for fact in told]
+        + (["Anna moved to Porto."] if answer == "keep" else [])
+    )
     statuses = {fact.text: fact.status for fact in every(memory)}
     ended = {"newer": [told[0].text], "older": [told[1].text]}.get(answer, [])
     assert [text for text, status in statuses.items() if status != "active"] == ended
     assert memory.vault.notes("review") == []
-    decided = [row for row in rows(vault, "state/memory-actions.jsonl") if row["action"] in {"decide", "supersede"}]
+    decided = [
+        row
+        for row in rows(vault, "state/memory-actions.jsonl")
+        if row["action"] in {"decide", "supersede"}
+    ]
     assert len({(row["action"], row["memory"]) for row in decided}) == len(decided)
 
 
 # row: X9
-def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(memory, queue, clock):
+def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(
+    memory, queue, clock
+):
     """A crash between the two steps of a move; its tick stands in the new place."""
     path = doubtful(memory)
     tick(path, "keep")
@@ -281,7 +384,9 @@ def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(memor
 
 # row: X9
 def test_a_case_whose_memory_was_deleted_is_closed(memory, queue, told, clock):
-    """There is nothing to choose between any more; as long as it may only have been moved, the case waits."""
+    """There is nothing to choose between any more; as long as it may only have been
+    moved, the case waits.
+    """
     path = asked(memory, told)
     (memory.settings.vault / told[0].path).unlink()
     tick(path, "newer")
@@ -298,7 +403,9 @@ def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clo
     memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
     known = fact_of(memory, "Mira settled in Lisbon.")
     (memory.settings.vault / "review").mkdir(exist_ok=True)
-    (memory.settings.vault / "review" / "2026-11-20-late-words-1.md").write_bytes(memory.vault.read(known.path))
+    (memory.settings.vault / "review" / "2026-11-20-late-words-1.md").write_bytes(
+        memory.vault.read(known.path)
+    )
     (memory.settings.vault / "review" / "broken.md").write_bytes(b"---\na: [\n---\nx\n")
     memory.rescan(None)
     cases = queue.open_cases()
@@ -340,16 +447,37 @@ def test_the_queue_is_json_with_statements_evidence_and_answers(memory, queue, t
 # row: X8
 def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
     """The new one takes its place with at least the confidence of a person's word."""
-    memory.call("remember", {"text": "Mira settled in Lisbon.", "about": ["Mira"], "tags": ["home"], "pinned": True})
+    memory.call(
+        "remember",
+        {
+            "text": "Mira settled in Lisbon.",
+            "about": ["Mira"],
+            "tags": ["home"],
+            "pinned": True,
+        },
+    )
     old = fact_of(memory, "Mira settled in Lisbon.")
     memory.note_writer.write([Edit(old.path, old.sha, {"confidence": 0.4}, "x")], [])
     clock.advance(days=1)
     result = queue.correct(fact_of(memory, old.text), "Mira settled in Porto.", clock())
     old, new = fact_of(memory, old.text), fact_of(memory, "Mira settled in Porto.")
     assert result["id"] == new.id
-    assert (old.status, old.end_reason, old.superseded_by) == ("superseded", "corrected", (new.id,))
-    assert (new.confidence, new.supersedes, new.verification) == (0.85, (old.id,), "user_confirmed")
-    assert (new.category, new.about, new.tags, new.pinned) == (old.category, old.about, old.tags, True)
+    assert (old.status, old.end_reason, old.superseded_by) == (
+        "superseded",
+        "corrected",
+        (new.id,),
+    )
+    assert (new.confidence, new.supersedes, new.verification) == (
+        0.85,
+        (old.id,),
+        "user_confirmed",
+    )
+    assert (new.category, new.about, new.tags, new.pinned) == (
+        old.category,
+        old.about,
+        old.tags,
+        True,
+    )
     assert {content_hash(old.text), old.source} <= memory.index.tombstones
     again = queue.correct(old, "Mira settled in  PORTO", clock())
     assert again["id"] == new.id
@@ -361,7 +489,9 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
 
 
 # row: X8
-def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(memory, queue, clock):
+def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(
+    memory, queue, clock
+):
     """Tea, coffee, tea."""
     memory.call("remember", {"text": "Mira drinks tea.", "category": "preference"})
     first = fact_of(memory, "Mira drinks tea.")
@@ -376,14 +506,24 @@ def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(memory
 # row: C17
 def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, clock):
     """A speculation no longer ends by itself."""
-    memory.call("remember", {"text": "Anna is moody.", "category": "fact", "expires": "2026-12-01"})
+    memory.call(
+        "remember",
+        {"text": "Anna is moody.", "category": "fact", "expires": "2026-12-01"},
+    )
     fact = fact_of(memory, "Anna is moody.")
     memory.note_writer.write([Edit(fact.path, fact.sha, {"confidence": 0.3}, "x")], [])
     queue.dispute(memory.index.find(fact.id), clock())
     assert fact_of(memory, fact.text).verification == "disputed"
     queue.confirm(memory.index.find(fact.id), clock())
-    assert (fact_of(memory, fact.text).verification, fact_of(memory, fact.text).expires) == ("user_confirmed", None)
-    assert [row["action"] for row in memory.vault.actions(fact.id)] == ["store", "dispute", "confirm"]
+    assert (
+        fact_of(memory, fact.text).verification,
+        fact_of(memory, fact.text).expires,
+    ) == ("user_confirmed", None)
+    assert [row["action"] for row in memory.vault.actions(fact.id)] == [
+        "store",
+        "dispute",
+        "confirm",
+    ]
     doubtful(memory)
     with pytest.raises(ConflictError, match="review"):
         queue.confirm(memory.index.find("01KBH2Q0M6T4W2Y0B7C5D9E1FX"), clock())
@@ -400,10 +540,14 @@ def test_an_answer_tells_what_it_buried(memory, queue, vault, told, clock):
 
 # row: X8
 def test_a_correction_to_what_a_person_just_moved_is_made(memory, vault, told):
-    """The memory that says so already was put into the archive in a file manager, and nobody has looked yet."""
+    """The memory that says so already was put into the archive in a file manager, and
+    nobody has looked yet.
+    """
     old, twin = told
     (vault / "archive/2026-11-23").mkdir(parents=True)
-    (vault / twin.path).rename(vault / "archive/2026-11-23" / twin.path.rpartition("/")[2])
+    (vault / twin.path).rename(
+        vault / "archive/2026-11-23" / twin.path.rpartition("/")[2]
+    )
     memory.on_turns = lambda: None  # a daemon watches; nothing looks before the call
     assert memory.call("correct", {"id": old.id, "text": twin.text})["id"] == twin.id
     assert fact_of(memory, old.text).superseded_by == (twin.id,)

@@ -13,18 +13,29 @@ from engram.vault import facts, frontmatter, reviews
 
 ZONE = ZoneInfo("Europe/Berlin")
 WHEN = datetime(2026, 11, 20, 20, 14, tzinfo=UTC)
-NEW = Fact(ulid(WHEN, "new"), "Mira lives in Porto.", created=WHEN, path="facts/2026-11-20/fact-porto-1.md")
+NEW = Fact(
+    ulid(WHEN, "new"),
+    "Mira lives in Porto.",
+    created=WHEN,
+    path="facts/2026-11-20/fact-porto-1.md",
+)
 OLD = Fact(
     ulid(datetime(2026, 3, 2, tzinfo=UTC), "old"),
     "Mira lives in Lisbon.",
     created=datetime(2026, 3, 2, tzinfo=UTC),
     path="facts/2026-03-02/fact-lisbon-1.md",
 )
-BODY = facts.fact_body("Anna moved to Porto.", "talk#^t1", reviews.section("no evidence in the turn", "she moved"))
+BODY = facts.fact_body(
+    "Anna moved to Porto.",
+    "talk#^t1",
+    reviews.section("no evidence in the turn", "she moved"),
+)
 
 
 def tick(body: str, answer: str, box: str = "- [x]") -> str:
-    return body.replace(f"- [ ] {reviews.LABELS[answer]}", f"{box} {reviews.LABELS[answer]}")
+    return body.replace(
+        f"- [ ] {reviews.LABELS[answer]}", f"{box} {reviews.LABELS[answer]}"
+    )
 
 
 # row: X9
@@ -44,7 +55,17 @@ def test_a_doubtful_memory_says_why_and_on_which_words_and_asks():
 # row: X9
 @pytest.mark.parametrize(
     "box",
-    ["- [x]", "- [X]", "* [x]", "+ [x]", "1. [x]", "   - [x]", "\t* [X]", "-  [x] ", "12) [X]"],
+    [
+        "- [x]",
+        "- [X]",
+        "* [x]",
+        "+ [x]",
+        "1. [x]",
+        "   - [x]",
+        "\t* [X]",
+        "-  [x] ",
+        "12) [X]",
+    ],
 )
 @pytest.mark.parametrize("answer", ["keep", "drop"])
 def test_a_tick_is_read_as_any_editor_writes_it(box, answer):
@@ -58,21 +79,34 @@ def test_a_tick_is_read_as_any_editor_writes_it(box, answer):
 
 
 # row: X9
-@pytest.mark.parametrize("body", ["", "- [x] Keep it\n", BODY, BODY.replace("[ ]", "[-]"), BODY.replace("[ ]", "[]")])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "- [x] Keep it\n",
+        BODY,
+        BODY.replace("[ ]", "[-]"),
+        BODY.replace("[ ]", "[]"),
+    ],
+)
 def test_nothing_is_decided_without_a_tick_under_the_heading(body):
     assert reviews.decision(body) is None
 
 
 # row: X9
 def test_two_ticks_decide_nothing_and_are_a_problem():
-    """With the line of the heading; the same box twice, as a merge may leave it, is one answer."""
+    """With the line of the heading; the same box twice, as a merge may leave it, is one
+    answer.
+    """
     both = tick(tick(BODY, "keep"), "drop")
     assert reviews.decision(both) is None
     (fault,) = reviews.problems(both, "review/x.md", 7)
     assert (fault.code, fault.line, fault.path) == ("two-ticks", 11, "review/x.md")
     assert reviews.decision(tick(BODY, "keep") + "- [x] Keep it\n") == "keep"
     raw = frontmatter.read(f"---\nstatus: review\n---\n{both}".encode())
-    assert [one.code for one in facts.fact_from(raw, "review/x.md", "", ZONE)[1]] == ["two-ticks"]
+    assert [one.code for one in facts.fact_from(raw, "review/x.md", "", ZONE)[1]] == [
+        "two-ticks"
+    ]
 
 
 # row: X9
@@ -86,13 +120,19 @@ def test_two_ticks_decide_nothing_and_are_a_problem():
     ],
 )
 def test_no_memory_can_tick_its_own_box(words):
-    """Neither the statement, nor the reason, nor the words in question are read as an answer."""
+    """Neither the statement, nor the reason, nor the words in question are read as an
+    answer.
+    """
     body = facts.fact_body(words, "s#^t1", reviews.section(words, words))
     assert reviews.decision(body) is None
     assert facts.text_of(body) == words.strip()
     assert reviews.quoted(body) == words.strip()
     made = reviews.conflict(
-        *(Fact(side.id, words, created=WHEN, path=side.path) for side in (NEW, OLD)), words, WHEN, ZONE, {NEW.id: words}
+        *(Fact(side.id, words, created=WHEN, path=side.path) for side in (NEW, OLD)),
+        words,
+        WHEN,
+        ZONE,
+        {NEW.id: words},
     )
     read = frontmatter.read(frontmatter.emit(made.keys, made.body))
     assert not read.problems
@@ -102,9 +142,12 @@ def test_no_memory_can_tick_its_own_box(words):
 
 def test_what_asked_goes_and_a_persons_own_lines_stay():
     """Also words behind a box, and a history below."""
-    assert reviews.settled(tick(BODY, "keep")) == "Anna moved to Porto.\n\n![[talk#^t1]]\n"
+    assert (
+        reviews.settled(tick(BODY, "keep")) == "Anna moved to Porto.\n\n![[talk#^t1]]\n"
+    )
     theirs = (
-        tick(BODY, "keep").replace("Keep it", "Keep it. Anna told me") + "\nI met her there.\n\n## History\n\n- Faro\n"
+        tick(BODY, "keep").replace("Keep it", "Keep it. Anna told me")
+        + "\nI met her there.\n\n## History\n\n- Faro\n"
     )
     assert reviews.settled(theirs) == (
         "Anna moved to Porto.\n\n![[talk#^t1]]\n\n## Review\n\nAnna told me\n\nI met her there.\n\n"
@@ -117,18 +160,43 @@ def test_what_asked_goes_and_a_persons_own_lines_stay():
 # row: X9
 def test_a_conflict_shows_both_statements_with_link_date_and_words():
     """Its front matter is read back without a problem, and is no memory."""
-    made = reviews.conflict(NEW, OLD, "one of them may be over", WHEN, ZONE, {NEW.id: "I moved to <b>Porto</b>!"})
+    made = reviews.conflict(
+        NEW,
+        OLD,
+        "one of them may be over",
+        WHEN,
+        ZONE,
+        {NEW.id: "I moved to <b>Porto</b>!"},
+    )
     assert made.path.startswith("review/conflict-mira-lives-in-porto-")
-    assert list(made.keys) == ["id", "kind", "status", "created", "new", "old", "pair", "end_reason"]
+    assert list(made.keys) == [
+        "id",
+        "kind",
+        "status",
+        "created",
+        "new",
+        "old",
+        "pair",
+        "end_reason",
+    ]
     assert made.keys["new"] == "[[fact-porto-1]]"
     assert made.body.startswith(
         "**Newer** of 2026-11-20: [[fact-porto-1]]\n\n> Mira lives in Porto.\n\n"
         "in the words\n\n> I moved to &lt;b>Porto"
     )
-    assert "**Older** of 2026-03-02: [[fact-lisbon-1]]\n\n> Mira lives in Lisbon.\n\n## Review\n" in made.body
-    fact, problems = facts.fact_from(frontmatter.read(frontmatter.emit(made.keys, made.body)), made.path, "", ZONE)
+    assert (
+        "**Older** of 2026-03-02: [[fact-lisbon-1]]\n\n> Mira lives in Lisbon.\n\n## Review\n"
+        in made.body
+    )
+    fact, problems = facts.fact_from(
+        frontmatter.read(frontmatter.emit(made.keys, made.body)), made.path, "", ZONE
+    )
     assert not problems
-    assert (fact.kind, fact.status, fact.id) == ("review", "review", reviews.case_id(NEW.id, OLD.id))
+    assert (fact.kind, fact.status, fact.id) == (
+        "review",
+        "review",
+        reviews.case_id(NEW.id, OLD.id),
+    )
 
 
 def test_a_pair_has_one_case_whatever_its_order():
@@ -137,6 +205,18 @@ def test_a_pair_has_one_case_whatever_its_order():
     assert is_ulid(first)
     assert first == reviews.case_id(OLD.id, NEW.id)
     assert first[:10] == NEW.id[:10]
-    assert len({first, reviews.case_id(NEW.id, "fact-1"), reviews.case_id("fact-1", "fact-2")}) == 3
-    paths = [reviews.conflict(NEW, OLD, why, when, ZONE).path for why, when in (("a", WHEN), ("b", OLD.created))]
+    assert (
+        len(
+            {
+                first,
+                reviews.case_id(NEW.id, "fact-1"),
+                reviews.case_id("fact-1", "fact-2"),
+            }
+        )
+        == 3
+    )
+    paths = [
+        reviews.conflict(NEW, OLD, why, when, ZONE).path
+        for why, when in (("a", WHEN), ("b", OLD.created))
+    ]
     assert paths[0] == paths[1]

@@ -1,4 +1,6 @@
-"""English forms of the offline extractor: what is to be done or reminded of, and what newcomers say of themselves."""
+"""English forms of the offline extractor: what is to be done or reminded of, and what
+newcomers say of themselves.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Satu
 
 
 def facts(text, when=NOW, **about):
-    return extract([Turn("t1", "s1", "user", text, when, **about)], ExtractionPolicy()).candidates
+    return extract(
+        [Turn("t1", "s1", "user", text, when, **about)], ExtractionPolicy()
+    ).candidates
 
 
 TO_DO = [
@@ -34,7 +38,11 @@ TO_DO = [
         "The user wants to be reminded to send Ben the contract on 23 November 2026.",
         "2026-11-23",
     ),
-    ("Can you remind me to water the plants?", "The user wants to be reminded to water the plants.", None),
+    (
+        "Can you remind me to water the plants?",
+        "The user wants to be reminded to water the plants.",
+        None,
+    ),
     (
         "Hey, could you please remind me to call mum tomorrow?",
         "The user wants to be reminded to call mum on 22 November 2026.",
@@ -60,10 +68,26 @@ TO_DO = [
         "The user must not forget to buy a present for Anna.",
         None,
     ),
-    ("I must call the bank tomorrow.", "The user has to call the bank on 22 November 2026.", "2026-11-22"),
-    ("I need to call the bank on Friday.", "The user has to call the bank on 27 November 2026.", "2026-11-27"),
-    ("I still have to book a hotel for May.", "The user still has to book a hotel for May.", None),
-    ("I promise to call Anna on Friday.", "The user promises to call Anna on 27 November 2026.", "2026-11-27"),
+    (
+        "I must call the bank tomorrow.",
+        "The user has to call the bank on 22 November 2026.",
+        "2026-11-22",
+    ),
+    (
+        "I need to call the bank on Friday.",
+        "The user has to call the bank on 27 November 2026.",
+        "2026-11-27",
+    ),
+    (
+        "I still have to book a hotel for May.",
+        "The user still has to book a hotel for May.",
+        None,
+    ),
+    (
+        "I promise to call Anna on Friday.",
+        "The user promises to call Anna on 27 November 2026.",
+        "2026-11-27",
+    ),
     (
         "I promised Mia we'd go to the zoo next weekend.",
         "The user promised Mia they would go to the zoo on the weekend of 28 November 2026.",
@@ -74,8 +98,16 @@ TO_DO = [
         "The user will send Ben the plan by the end of the month (30 November 2026).",
         "2026-11-30",
     ),
-    ("My essay is due tomorrow.", "The user's essay is due 22 November 2026.", "2026-11-22"),
-    ("The report is due next Tuesday.", "The report is due 24 November 2026.", "2026-11-24"),
+    (
+        "My essay is due tomorrow.",
+        "The user's essay is due 22 November 2026.",
+        "2026-11-22",
+    ),
+    (
+        "The report is due next Tuesday.",
+        "The report is due 24 November 2026.",
+        "2026-11-24",
+    ),
     (
         "My sister is getting married in June.",
         "The user's sister is getting married in June 2027.",
@@ -86,9 +118,13 @@ TO_DO = [
 
 # row: X2
 # row: X14
-@pytest.mark.parametrize(("text", "statement", "due"), TO_DO, ids=[case[0] for case in TO_DO])
+@pytest.mark.parametrize(
+    ("text", "statement", "due"), TO_DO, ids=[case[0] for case in TO_DO]
+)
 def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due):
-    """A promise, a duty, a wish to be reminded; the day is reckoned from the turn, and none is made up."""
+    """A promise, a duty, a wish to be reminded; the day is reckoned from the turn, and
+    none is made up.
+    """
     (one,) = facts(text)
     assert (one.category, one.text) == ("commitment", statement)
     assert (one.when.start.date().isoformat() if one.when else None) == due
@@ -97,11 +133,16 @@ def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due
 
 def test_the_day_of_a_promise_is_that_of_the_turns_zone():
     """Half an hour after midnight in Auckland it is still the day before in Berlin."""
-    there = datetime(2026, 11, 27, 0, 30, tzinfo=ZoneInfo("Pacific/Auckland"))  # a Friday
+    # a Friday
+    there = datetime(2026, 11, 27, 0, 30, tzinfo=ZoneInfo("Pacific/Auckland"))
     (one,) = facts("Remind me to call Anna tomorrow.", there)
     assert one.text == "The user wants to be reminded to call Anna on 28 November 2026."
-    (same,) = facts("Remind me to call Anna tomorrow.", there.astimezone(ZoneInfo("Europe/Berlin")))
-    assert same.text == "The user wants to be reminded to call Anna on 27 November 2026."
+    (same,) = facts(
+        "Remind me to call Anna tomorrow.", there.astimezone(ZoneInfo("Europe/Berlin"))
+    )
+    assert (
+        same.text == "The user wants to be reminded to call Anna on 27 November 2026."
+    )
 
 
 # row: X2
@@ -146,9 +187,17 @@ def test_what_is_asked_told_or_played_is_no_promise(text):
 def test_between_two_people_nobody_is_asked_to_remind():
     """Nor by an assistant, which says of itself what it likes."""
     text = "Remind me to call Anna tomorrow."
-    people = [Turn("a", "s1", "assistant", "Hi!", NOW, "Ben"), Turn("b", "s1", "user", text, NOW, "Eva")]
+    people = [
+        Turn("a", "s1", "assistant", "Hi!", NOW, "Ben"),
+        Turn("b", "s1", "user", text, NOW, "Eva"),
+    ]
     assert extract(people, ExtractionPolicy()).candidates == ()
-    assert extract([Turn("a", "s1", "assistant", text, NOW)], ExtractionPolicy()).candidates == ()
+    assert (
+        extract(
+            [Turn("a", "s1", "assistant", text, NOW)], ExtractionPolicy()
+        ).candidates
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,33 +208,63 @@ def test_between_two_people_nobody_is_asked_to_remind():
         ("I'm Laura.", []),
         (
             "I'm 34 and work as a nurse.",
-            ["The user is 34 years old (as of 21 November 2026).", "The user works as a nurse."],
+            [
+                "The user is 34 years old (as of 21 November 2026).",
+                "The user works as a nurse.",
+            ],
         ),
-        ("I live in Leeds and study law.", ["The user lives in Leeds.", "The user studies law."]),
-        ("I'm married and have two kids.", ["The user is married.", "The user has two kids."]),
+        (
+            "I live in Leeds and study law.",
+            ["The user lives in Leeds.", "The user studies law."],
+        ),
+        (
+            "I'm married and have two kids.",
+            ["The user is married.", "The user has two kids."],
+        ),
         ("I know people who live in Rome and work at Siemens.", []),
         ("I'm going to leave and live in Madrid.", []),
-        ("I'm 34 and work at home is piling up.", ["The user is 34 years old (as of 21 November 2026)."]),
+        (
+            "I'm 34 and work at home is piling up.",
+            ["The user is 34 years old (as of 21 November 2026)."],
+        ),
         ("im allergic to nuts", ["The user is allergic to nuts."]),
         ("i dont eat meat", ["The user does not eat meat."]),
         ("We have two kids, Mia and Noah.", ["The user has two kids, Mia and Noah."]),
         ("We have a cat called Luna.", ["The user has a cat called Luna."]),
         ("I have a problem with a dog.", []),
-        ("I have a dog. His name is Rex.", ["The user has a dog.", "The user's dog is called Rex."]),
-        ("I have a cat and a dog. Her name is Luna.", ["The user has a cat and a dog."]),
+        (
+            "I have a dog. His name is Rex.",
+            ["The user has a dog.", "The user's dog is called Rex."],
+        ),
+        (
+            "I have a cat and a dog. Her name is Luna.",
+            ["The user has a cat and a dog."],
+        ),
         ("My neighbour's dog barks. He's called Rex.", []),
         ("Our dog Rex sleeps.", ["Rex is the user's dog."]),
         ("I have type 2 diabetes.", ["The user has type 2 diabetes."]),
         ("My son has asthma.", ["The user's son has asthma."]),
-        ("My mum was diagnosed with diabetes.", ["The user's mum was diagnosed with diabetes."]),
-        ("I've been a nurse for 10 years.", ["The user has been a nurse for 10 years."]),
+        (
+            "My mum was diagnosed with diabetes.",
+            ["The user's mum was diagnosed with diabetes."],
+        ),
+        (
+            "I've been a nurse for 10 years.",
+            ["The user has been a nurse for 10 years."],
+        ),
         ("I study law in Vienna.", ["The user studies law in Vienna."]),
         ("I drive an old Volvo.", ["The user drives an old Volvo."]),
         ("I drive a lot.", []),
         ("I usually get up at 5:30.", ["The user usually gets up at 5:30."]),
-        ("My favourite band is Muse, saw them twice.", ["The user's favourite band is Muse."]),
+        (
+            "My favourite band is Muse, saw them twice.",
+            ["The user's favourite band is Muse."],
+        ),
         ("I bought a lamp on Sunday, getting another on 4 May.", []),
-        ("Please keep your answers short.", ["The user wants the assistant to keep its answers short."]),
+        (
+            "Please keep your answers short.",
+            ["The user wants the assistant to keep its answers short."],
+        ),
         (
             "Could you keep your answers short?",
             ["The user wants the assistant to keep its answers short."],
@@ -195,12 +274,16 @@ def test_between_two_people_nobody_is_asked_to_remind():
     ],
 )
 def test_what_newcomers_say_of_themselves(text, statements):
-    """One statement for each thing that is plainly said, none for what only looks like it."""
+    """One statement for each thing that is plainly said, none for what only looks like
+    it.
+    """
     assert [one.text for one in facts(text)] == statements
 
 
 # row: X14
-@pytest.mark.parametrize("text", ["My sister Anna moves in May.", "I met my friend Anna last week."])
+@pytest.mark.parametrize(
+    "text", ["My sister Anna moves in May.", "I met my friend Anna last week."]
+)
 def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
     """Anna is a sister before she moves."""
     bond = next(one for one in facts(text) if one.text.startswith("Anna is the user's"))
@@ -208,7 +291,9 @@ def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
 
 
 # row: X14
-@pytest.mark.parametrize("text", ["I lived in Rome until March.", "I've got a new job, starting in January."])
+@pytest.mark.parametrize(
+    "text", ["I lived in Rome until March.", "I've got a new job, starting in January."]
+)
 def test_a_month_that_may_be_of_either_year_is_none(text):
     (one,) = facts(text)
     assert one.when is None

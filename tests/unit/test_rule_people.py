@@ -1,4 +1,6 @@
-"""Whom the offline extractor's statements are about: relatives, bare names and pronouns."""
+"""Whom the offline extractor's statements are about: relatives, bare names and
+pronouns.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +28,34 @@ def facts(text, speaker=""):
 
 def test_a_pronoun_of_the_other_gender_is_not_resolved():
     """`her` is not a brother."""
-    assert [one.text for one in facts("My brother Tom is ill. I will visit her tomorrow.")] == [
-        "Tom is the user's brother."
-    ]
+    assert [
+        one.text for one in facts("My brother Tom is ill. I will visit her tomorrow.")
+    ] == ["Tom is the user's brother."]
 
 
 def test_ones_own_name_is_no_news():
     """A speaker with a name does not need it said again."""
     assert facts("My name is Mira.", speaker="Mira") == ()
-    assert [one.text for one in facts("My name is Mira Sol.", speaker="Mira")] == ["Mira's name is Mira Sol."]
+    assert [one.text for one in facts("My name is Mira Sol.", speaker="Mira")] == [
+        "Mira's name is Mira Sol."
+    ]
 
 
 def test_a_relative_with_a_name_gives_the_bond_and_what_is_said():
     """Two facts, each about its own subject."""
-    bond, pet = facts("My sister Anna has a greyhound called Bolt, and he sleeps all day.", speaker="Mira")
-    assert (bond.category, bond.text, bond.about) == ("relationship", "Anna is Mira's sister.", ("Anna", "Mira"))
-    assert (pet.text, pet.about) == ("Anna has a greyhound called Bolt.", ("Anna", "Bolt"))
+    bond, pet = facts(
+        "My sister Anna has a greyhound called Bolt, and he sleeps all day.",
+        speaker="Mira",
+    )
+    assert (bond.category, bond.text, bond.about) == (
+        "relationship",
+        "Anna is Mira's sister.",
+        ("Anna", "Mira"),
+    )
+    assert (pet.text, pet.about) == (
+        "Anna has a greyhound called Bolt.",
+        ("Anna", "Bolt"),
+    )
 
 
 # row: E15
@@ -49,15 +63,27 @@ def test_a_known_relative_may_like_things():
     """A bare name that likes something may be a brand, unless it was introduced."""
     assert facts("I know Anna. Anna loves jazz.") == ()
     found = facts("My brother Paul is here. Paul loves jazz.")
-    assert [one.text for one in found] == ["Paul is the user's brother.", "Paul loves jazz."]
+    assert [one.text for one in found] == [
+        "Paul is the user's brother.",
+        "Paul loves jazz.",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
-        ("Anna lives in Porto. I will visit her tomorrow.", "Mira will visit Anna on 22 November 2026."),
-        ("My brother is ill. I'm going to call him tomorrow.", "Mira plans to call their brother on 22 November 2026."),
-        ("We talked about Porto in May. I met Anna in Porto. I will go there tomorrow.", "Mira will go to Porto on 22"),
+        (
+            "Anna lives in Porto. I will visit her tomorrow.",
+            "Mira will visit Anna on 22 November 2026.",
+        ),
+        (
+            "My brother is ill. I'm going to call him tomorrow.",
+            "Mira plans to call their brother on 22 November 2026.",
+        ),
+        (
+            "We talked about Porto in May. I met Anna in Porto. I will go there tomorrow.",
+            "Mira will go to Porto on 22",
+        ),
     ],
 )
 def test_a_pronoun_is_put_into_words_where_one_fits(text, statement):
@@ -65,7 +91,10 @@ def test_a_pronoun_is_put_into_words_where_one_fits(text, statement):
     assert facts(text, speaker="Mira")[-1].text.startswith(statement)
 
 
-@pytest.mark.parametrize("filler", [" by the way", ", honestly", " lol", " too", ", to be honest", " please", " haha"])
+@pytest.mark.parametrize(
+    "filler",
+    [" by the way", ", honestly", " lol", " too", ", to be honest", " please", " haha"],
+)
 def test_fillers_at_the_end_go(filler):
     """They are no part of the statement."""
     assert facts(f"I'm vegetarian{filler}.")[0].text == "The user is vegetarian."
@@ -75,7 +104,12 @@ def test_a_statement_begins_with_a_person_or_not():
     """Months, languages and words that merely open a sentence are nobody's name."""
     anna = other("My sister Anna sings.", 0, 21)
     assert (anna.name, anna.kin) == ("Anna", "sister")
-    for text in ("Monday is fine.", "My sisters Anna and Mia sing.", "German is hard.", "the cat sat."):
+    for text in (
+        "Monday is fine.",
+        "My sisters Anna and Mia sing.",
+        "German is hard.",
+        "the cat sat.",
+    ):
         assert other(text, 0, len(text)) is None
 
 
@@ -107,17 +141,49 @@ def test_names_of_people_and_animals_are_found():
     [
         ("My sister Anna has a cat.", {("Mira", "sister", "Anna")}, {"Anna": "person"}),
         ("My sister's name is Anna.", {("Mira", "sister", "Anna")}, {"Anna": "person"}),
-        ("Actually, my boss is now Inês Duarte.", {("Mira", "boss", "Inês Duarte")}, {"Inês Duarte": "person"}),
-        ("My boss is called Tomás Ferreira.", {("Mira", "boss", "Tomás Ferreira")}, {"Tomás Ferreira": "person"}),
+        (
+            "Actually, my boss is now Inês Duarte.",
+            {("Mira", "boss", "Inês Duarte")},
+            {"Inês Duarte": "person"},
+        ),
+        (
+            "My boss is called Tomás Ferreira.",
+            {("Mira", "boss", "Tomás Ferreira")},
+            {"Tomás Ferreira": "person"},
+        ),
         ("Ben is my boss at work.", {("Mira", "boss", "Ben")}, {"Ben": "person"}),
-        ("My 5-year-old son Tom plays chess.", {("Mira", "son", "Tom")}, {"Tom": "person"}),
+        (
+            "My 5-year-old son Tom plays chess.",
+            {("Mira", "son", "Tom")},
+            {"Tom": "person"},
+        ),
         ("I'm married to Jens.", {("Mira", "spouse", "Jens")}, {"Jens": "person"}),
-        ("I work at Siemens in Munich.", {("Mira", "works_at", "Siemens")}, {"Siemens": "org"}),
-        ("I live in New York City.", {("Mira", "lives_in", "New York City")}, {"New York City": "place"}),
-        ("I met Anna, Anna lives in Porto.", {("Anna", "lives_in", "Porto")}, {"Anna": "person", "Porto": "place"}),
+        (
+            "I work at Siemens in Munich.",
+            {("Mira", "works_at", "Siemens")},
+            {"Siemens": "org"},
+        ),
+        (
+            "I live in New York City.",
+            {("Mira", "lives_in", "New York City")},
+            {"New York City": "place"},
+        ),
+        (
+            "I met Anna, Anna lives in Porto.",
+            {("Anna", "lives_in", "Porto")},
+            {"Anna": "person", "Porto": "place"},
+        ),
         ("Ich wohne in Berlin.", {("Mira", "lives_in", "Berlin")}, {"Berlin": "place"}),
-        ("Ich arbeite bei Siemens.", {("Mira", "works_at", "Siemens")}, {"Siemens": "org"}),
-        ("Je travaille chez Renault.", {("Mira", "works_at", "Renault")}, {"Renault": "org"}),
+        (
+            "Ich arbeite bei Siemens.",
+            {("Mira", "works_at", "Siemens")},
+            {"Siemens": "org"},
+        ),
+        (
+            "Je travaille chez Renault.",
+            {("Mira", "works_at", "Renault")},
+            {"Renault": "org"},
+        ),
         ("Vivo en Madrid.", {("Mira", "lives_in", "Madrid")}, {"Madrid": "place"}),
         # no name, several names, no person, or over
         ("I work at a small bakery.", set(), {}),
@@ -130,7 +196,9 @@ def test_names_of_people_and_animals_are_found():
     ],
 )
 def test_a_statement_ties_together_whom_it_names(text, bonds, types):
-    """Whose what somebody is, where somebody lives and works; no more than the pattern tells."""
+    """Whose what somebody is, where somebody lives and works; no more than the pattern
+    tells.
+    """
     found = read(text, speaker="Mira")
     assert {(one.subject, one.type, one.object) for one in found.relations} == bonds
     assert found.types == {"Mira": "person"} | types
@@ -148,7 +216,10 @@ def test_a_statement_ties_together_whom_it_names(text, bonds, types):
         ("I broke up with Anna.", ("Mira", "partner", "Anna")),
         ("Anna and I have split up.", ("Mira", "partner", "Anna")),
         ("My brother is sad. Tom left Acme.", ("Tom", "works_at", "Acme")),
-        ("I heard that Tom is away. Tom no longer works at Acme.", ("Tom", "works_at", "Acme")),
+        (
+            "I heard that Tom is away. Tom no longer works at Acme.",
+            ("Tom", "works_at", "Acme"),
+        ),
         ("Ich arbeite nicht mehr bei Siemens.", ("Mira", "works_at", "Siemens")),
         ("Ich wohne nicht mehr in Berlin.", ("Mira", "lives_in", "Berlin")),
         ("Inês ist nicht mehr meine Chefin.", ("Mira", "boss", "Inês")),
@@ -158,13 +229,20 @@ def test_a_statement_ties_together_whom_it_names(text, bonds, types):
 def test_a_statement_says_that_something_is_over(text, bond):
     """And nothing in its place."""
     found = read(text, speaker="Mira")
-    assert [(one.subject, one.type, one.object) for one in found.relations if one.ended] == [bond]
+    assert [
+        (one.subject, one.type, one.object) for one in found.relations if one.ended
+    ] == [bond]
     assert not [one for one in found.relations if not one.ended]
 
 
 # row: B1
 @pytest.mark.parametrize(
-    "text", ["I left Siemens early today.", "Maybe I left Siemens.", "I left Anna at the station."]
+    "text",
+    [
+        "I left Siemens early today.",
+        "Maybe I left Siemens.",
+        "I left Anna at the station.",
+    ],
 )
 def test_not_everybody_who_leaves_is_gone_for_good(text):
     """A day's work has an end too."""
@@ -176,15 +254,20 @@ def test_not_everybody_who_leaves_is_gone_for_good(text):
 def test_a_relation_has_the_quote_and_the_doubt_of_its_statement():
     """Of an unnamed speaker the owner is the subject; said twice it is one."""
     found = read("My boss is called Ben Young. Ben Young is my boss.")
-    assert [(one.subject, one.turn_id, one.quote, one.confidence) for one in found.relations] == [
-        (OWNER, "t1", "My boss is called Ben Young", 0.51)
-    ]
+    assert [
+        (one.subject, one.turn_id, one.quote, one.confidence) for one in found.relations
+    ] == [(OWNER, "t1", "My boss is called Ben Young", 0.51)]
 
 
 # row: B1
 def test_at_most_five_relations_are_taken():
     """As many as a model may give."""
-    found = read(" ".join(f"My friend {name} is here." for name in ("Ann", "Ben", "Cid", "Dan", "Eva", "Fay", "Gus")))
+    found = read(
+        " ".join(
+            f"My friend {name} is here."
+            for name in ("Ann", "Ben", "Cid", "Dan", "Eva", "Fay", "Gus")
+        )
+    )
     assert len(found.relations) == 5
     assert len(found.types) == 7
 
@@ -211,8 +294,15 @@ def test_he_is_read_in_the_next_turn_if_the_reply_names_nobody_else():
     """A statement about `he` becomes one about the person of the turn before."""
 
     def told(reply):
-        texts = [("user", "Malik is my boyfriend."), ("assistant", reply), ("user", "Yes. He's a chef at a hotel.")]
-        turns = [Turn(f"t{place}", "s1", role, text, NOW) for place, (role, text) in enumerate(texts)]
+        texts = [
+            ("user", "Malik is my boyfriend."),
+            ("assistant", reply),
+            ("user", "Yes. He's a chef at a hotel."),
+        ]
+        turns = [
+            Turn(f"t{place}", "s1", role, text, NOW)
+            for place, (role, text) in enumerate(texts)
+        ]
         return [one.text for one in extract(turns, ExtractionPolicy()).candidates][1:]
 
     assert told("Then the loaf is his.") == ["Malik is a chef at a hotel."]
@@ -232,7 +322,9 @@ def test_he_is_read_in_the_next_turn_if_the_reply_names_nobody_else():
     ],
 )
 def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
-    """A relative, friend or animal by name; no present for them, no longer name, no several."""
+    """A relative, friend or animal by name; no present for them, no longer name, no
+    several.
+    """
     assert [(one.name, one.kin) for one in mentioned(text, 0, len(text))] == found
 
 

@@ -1,4 +1,6 @@
-"""German, French and Spanish forms of the offline extractor: what is ahead, and whose people are named."""
+"""German, French and Spanish forms of the offline extractor: what is ahead, and whose
+people are named.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,21 @@ def facts(text):
 
 
 TO_DO = [
-    ("Ich rufe morgen Anna an", "Die Person ruft morgen Anna an (2026-11-22).", "2026-11-22"),
-    ("Ich rufe am Freitag meine Oma an.", "Die Person ruft am Freitag die Oma an (2026-11-27).", "2026-11-27"),
-    ("Ich muss bis Freitag zum Amt.", "Die Person muss bis Freitag zum Amt (2026-11-27).", "2026-11-27"),
+    (
+        "Ich rufe morgen Anna an",
+        "Die Person ruft morgen Anna an (2026-11-22).",
+        "2026-11-22",
+    ),
+    (
+        "Ich rufe am Freitag meine Oma an.",
+        "Die Person ruft am Freitag die Oma an (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Ich muss bis Freitag zum Amt.",
+        "Die Person muss bis Freitag zum Amt (2026-11-27).",
+        "2026-11-27",
+    ),
     (
         "Ich muss vor dem 3. Mai die Steuer abgeben.",
         "Die Person muss vor dem 3. Mai die Steuer abgeben (2027-05-03).",
@@ -33,8 +47,16 @@ TO_DO = [
         "Die Person muss sich bis Ende des Monats anmelden (2026-11-30).",
         "2026-11-30",
     ),
-    ("Ich muss noch die Steuer machen.", "Die Person muss noch die Steuer machen.", None),
-    ("Ich habe morgen einen Arzttermin.", "Die Person hat morgen einen Arzttermin (2026-11-22).", "2026-11-22"),
+    (
+        "Ich muss noch die Steuer machen.",
+        "Die Person muss noch die Steuer machen.",
+        None,
+    ),
+    (
+        "Ich habe morgen einen Arzttermin.",
+        "Die Person hat morgen einen Arzttermin (2026-11-22).",
+        "2026-11-22",
+    ),
     (
         "Ich treffe nächste Woche Anna.",
         "Die Person trifft nächste Woche Anna (2026-11-23/2026-11-29).",
@@ -60,8 +82,16 @@ TO_DO = [
         "Die Person will morgen an den Zahnarzttermin erinnert werden (2026-11-22).",
         "2026-11-22",
     ),
-    ("Je dois appeler ma mère demain.", "La personne doit appeler sa mère demain (2026-11-22).", "2026-11-22"),
-    ("Je vais à Paris vendredi.", "La personne va à Paris vendredi (2026-11-27).", "2026-11-27"),
+    (
+        "Je dois appeler ma mère demain.",
+        "La personne doit appeler sa mère demain (2026-11-22).",
+        "2026-11-22",
+    ),
+    (
+        "Je vais à Paris vendredi.",
+        "La personne va à Paris vendredi (2026-11-27).",
+        "2026-11-27",
+    ),
     (
         "Je dois payer le loyer avant la fin du mois.",
         "La personne doit payer le loyer avant la fin du mois (2026-11-30).",
@@ -87,7 +117,11 @@ TO_DO = [
         "La persona debe pagar el alquiler antes de fin de mes (2026-11-30).",
         "2026-11-30",
     ),
-    ("Prometo llamar a Ana mañana.", "La persona promete llamar a Ana mañana (2026-11-22).", "2026-11-22"),
+    (
+        "Prometo llamar a Ana mañana.",
+        "La persona promete llamar a Ana mañana (2026-11-22).",
+        "2026-11-22",
+    ),
     (
         "¿Puedes recordarme comprar leche mañana?",
         "La persona quiere un recordatorio: comprar leche mañana (2026-11-22).",
@@ -98,9 +132,13 @@ TO_DO = [
 
 # row: X13
 # row: X14
-@pytest.mark.parametrize(("text", "statement", "due"), TO_DO, ids=[case[0] for case in TO_DO])
+@pytest.mark.parametrize(
+    ("text", "statement", "due"), TO_DO, ids=[case[0] for case in TO_DO]
+)
 def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due):
-    """The words stay those of the speaker, so the day stands behind them as ISO 8601 has it."""
+    """The words stay those of the speaker, so the day stands behind them as ISO 8601
+    has it.
+    """
     (one,) = facts(text)
     assert (one.category, one.text) == ("commitment", statement)
     assert (one.when.start.date().isoformat() if one.when else None) == due
@@ -111,19 +149,46 @@ def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due
 @pytest.mark.parametrize(
     ("text", "statements"),
     [
-        ("Ich heiße Jonas und wohne in Ulm.", ["Die Person heißt Jonas.", "Die Person wohnt in Ulm."]),
+        (
+            "Ich heiße Jonas und wohne in Ulm.",
+            ["Die Person heißt Jonas.", "Die Person wohnt in Ulm."],
+        ),
         ("Ich bin Lehrerin.", ["Die Person ist Lehrerin."]),
         ("Ich mag keinen Rosenkohl.", ["Die Person mag keinen Rosenkohl."]),
         ("Ich vertrage keine Laktose.", ["Die Person verträgt keine Laktose."]),
-        ("Ich spiele jeden Mittwoch Volleyball.", ["Die Person spielt jeden Mittwoch Volleyball."]),
-        ("Meine Freundin Lena studiert in Jena.", ["Die Freundin der Person heißt Lena."]),
-        ("Unser Hund Bello ist gestern operiert worden.", ["Der Hund der Person heißt Bello."]),
-        ("Mon frère Paul habite à Nantes.", ["Le frère de la personne s'appelle Paul."]),
+        (
+            "Ich spiele jeden Mittwoch Volleyball.",
+            ["Die Person spielt jeden Mittwoch Volleyball."],
+        ),
+        (
+            "Meine Freundin Lena studiert in Jena.",
+            ["Die Freundin der Person heißt Lena."],
+        ),
+        (
+            "Unser Hund Bello ist gestern operiert worden.",
+            ["Der Hund der Person heißt Bello."],
+        ),
+        (
+            "Mon frère Paul habite à Nantes.",
+            ["Le frère de la personne s'appelle Paul."],
+        ),
         ("Ma sœur Julie adore le thé.", ["La sœur de la personne s'appelle Julie."]),
-        ("J'habite à Lyon avec mes deux chats.", ["La personne habite à Lyon avec ses deux chats."]),
-        ("Mi hermano Luis vive en Bilbao.", ["El hermano de la persona se llama Luis."]),
-        ("Mi hermana Lucía vive en Bilbao.", ["La hermana de la persona se llama Lucía."]),
-        ("Me llamo Ana y vivo en Cádiz.", ["La persona se llama Ana.", "La persona vive en Cádiz."]),
+        (
+            "J'habite à Lyon avec mes deux chats.",
+            ["La personne habite à Lyon avec ses deux chats."],
+        ),
+        (
+            "Mi hermano Luis vive en Bilbao.",
+            ["El hermano de la persona se llama Luis."],
+        ),
+        (
+            "Mi hermana Lucía vive en Bilbao.",
+            ["La hermana de la persona se llama Lucía."],
+        ),
+        (
+            "Me llamo Ana y vivo en Cádiz.",
+            ["La persona se llama Ana.", "La persona vive en Cádiz."],
+        ),
     ],
 )
 def test_what_newcomers_say_of_themselves(text, statements):
@@ -170,7 +235,10 @@ def test_what_is_open_others_or_of_nobody_named_is_no_promise(text):
 
 def test_between_two_people_nobody_is_asked_to_remind():
     text = "Erinner mich morgen an den Zahnarzttermin."
-    people = [Turn("a", "s1", "assistant", "Hallo!", NOW, "Ben"), Turn("b", "s1", "user", text, NOW, "Eva")]
+    people = [
+        Turn("a", "s1", "assistant", "Hallo!", NOW, "Ben"),
+        Turn("b", "s1", "user", text, NOW, "Eva"),
+    ]
     assert extract(people, ExtractionPolicy()).candidates == ()
 
 

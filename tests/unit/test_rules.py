@@ -32,72 +32,188 @@ TAKEN = [
     ("Hi! My name's Tom.", "fact", "The user's name is Tom."),
     ("Please call me Bob.", "preference", "The user wants to be called Bob."),
     ("I'm 34 years old.", "fact", "The user is 34 years old (as of 21 November 2026)."),
-    ("I turned 30 last week.", "moment", "The user turned 30 in the week of 9 November 2026."),
+    (
+        "I turned 30 last week.",
+        "moment",
+        "The user turned 30 in the week of 9 November 2026.",
+    ),
     ("I'm vegetarian.", "fact", "The user is vegetarian."),
     ("I am not vegan.", "fact", "The user is not vegan."),
     ("By the way, I'm lactose intolerant.", "fact", "The user is lactose intolerant."),
-    ("I'm allergic to peanuts and shellfish.", "fact", "The user is allergic to peanuts and shellfish."),
+    (
+        "I'm allergic to peanuts and shellfish.",
+        "fact",
+        "The user is allergic to peanuts and shellfish.",
+    ),
     ("I have a severe nut allergy.", "fact", "The user has a severe nut allergy."),
     ("I can't eat gluten.", "fact", "The user cannot eat gluten."),
     ("I don't drink coffee.", "fact", "The user does not drink coffee."),
-    ("I'm a software engineer at Siemens.", "fact", "The user is a software engineer at Siemens."),
+    (
+        "I'm a software engineer at Siemens.",
+        "fact",
+        "The user is a software engineer at Siemens.",
+    ),
     ("As a nurse, I see a lot of night shifts.", "fact", "The user is a nurse."),
     ("I work as a teacher.", "fact", "The user works as a teacher."),
-    ("I work at a small bakery in Lyon.", "fact", "The user works at a small bakery in Lyon."),
+    (
+        "I work at a small bakery in Lyon.",
+        "fact",
+        "The user works at a small bakery in Lyon.",
+    ),
     # where
     ("I live in Lisbon.", "fact", "The user lives in Lisbon."),
     ("Actually, I live in Porto.", "correction", "The user lives in Porto."),
     ("No, I live in Porto now.", "correction", "The user lives in Porto."),
     ("I'm originally from Brazil.", "fact", "The user is from Brazil."),
-    ("I grew up in a small town near Turin.", "fact", "The user grew up in a small town near Turin."),
-    ("I moved to Lisbon last month.", "moment", "The user moved to Lisbon in October 2026."),
-    ("I live in Gothenburg and laugh at the stairs.", "fact", "The user lives in Gothenburg."),
-    ("I live in Oslo, can you recommend a good café?", "fact", "The user lives in Oslo."),
-    ("Since May I work at Siemens.", "fact", "The user works at Siemens since May 2026."),
-    ("Starting 1 February I work at Siemens.", "fact", "The user works at Siemens from 1 February 2027."),
+    (
+        "I grew up in a small town near Turin.",
+        "fact",
+        "The user grew up in a small town near Turin.",
+    ),
+    (
+        "I moved to Lisbon last month.",
+        "moment",
+        "The user moved to Lisbon in October 2026.",
+    ),
+    (
+        "I live in Gothenburg and laugh at the stairs.",
+        "fact",
+        "The user lives in Gothenburg.",
+    ),
+    (
+        "I live in Oslo, can you recommend a good café?",
+        "fact",
+        "The user lives in Oslo.",
+    ),
+    (
+        "Since May I work at Siemens.",
+        "fact",
+        "The user works at Siemens since May 2026.",
+    ),
+    (
+        "Starting 1 February I work at Siemens.",
+        "fact",
+        "The user works at Siemens from 1 February 2027.",
+    ),
     ("Our new flat is in Porto.", "fact", "The user's new flat is in Porto."),
     ("I'm not vegetarian any more.", "fact", "The user is not vegetarian any more."),
-    ("I'm allergic to shellfish, otherwise I eat everything.", "fact", "The user is allergic to shellfish."),
+    (
+        "I'm allergic to shellfish, otherwise I eat everything.",
+        "fact",
+        "The user is allergic to shellfish.",
+    ),
     ("I can't swim.", "fact", "The user cannot swim."),
     ("We're engaged!", "relationship", "The user is engaged."),
     # people and animals
-    ("From December my boss is Ben Young.", "relationship", "The user's boss is Ben Young from December 2026."),
-    ("My dentist is Dr. Weber in Bonn.", "relationship", "The user's dentist is Dr. Weber in Bonn."),
-    ("My upstairs neighbour is called Ann.", "relationship", "The user's upstairs neighbour is called Ann."),
-    ("Dad's birthday is next Monday.", "fact", "The user's dad's birthday is on 23 November 2026."),
+    (
+        "From December my boss is Ben Young.",
+        "relationship",
+        "The user's boss is Ben Young from December 2026.",
+    ),
+    (
+        "My dentist is Dr. Weber in Bonn.",
+        "relationship",
+        "The user's dentist is Dr. Weber in Bonn.",
+    ),
+    (
+        "My upstairs neighbour is called Ann.",
+        "relationship",
+        "The user's upstairs neighbour is called Ann.",
+    ),
+    (
+        "Dad's birthday is next Monday.",
+        "fact",
+        "The user's dad's birthday is on 23 November 2026.",
+    ),
     ("I often paint with my niece Ida.", "relationship", "Ida is the user's niece."),
-    ("I was there. One of the guests, Bo, is allergic to nuts.", "fact", "Bo is allergic to nuts."),
-    ("My sister's name is Clara.", "relationship", "The user's sister's name is Clara."),
+    (
+        "I was there. One of the guests, Bo, is allergic to nuts.",
+        "fact",
+        "Bo is allergic to nuts.",
+    ),
+    (
+        "My sister's name is Clara.",
+        "relationship",
+        "The user's sister's name is Clara.",
+    ),
     ("I have two brothers.", "relationship", "The user has two brothers."),
     ("I have a dog named Rex.", "relationship", "The user has a dog named Rex."),
-    ("We talked a lot and I have three cats.", "relationship", "The user has three cats."),
+    (
+        "We talked a lot and I have three cats.",
+        "relationship",
+        "The user has three cats.",
+    ),
     ("My brother lives in Oslo.", "relationship", "The user's brother lives in Oslo."),
     ("Paul is my brother.", "relationship", "Paul is the user's brother."),
-    ("My boss is called Tomás Ferreira.", "relationship", "The user's boss is called Tomás Ferreira."),
-    ("Actually, my boss is now Inês Duarte.", "correction", "The user's boss is Inês Duarte."),
-    ("Small update: Tomás is not my boss any more, he left.", "correction", "Tomás is no longer the user's boss."),
-    ("Anna's birthday is on 4 May and I still have no present.", "fact", "Anna's birthday is on 4 May."),
+    (
+        "My boss is called Tomás Ferreira.",
+        "relationship",
+        "The user's boss is called Tomás Ferreira.",
+    ),
+    (
+        "Actually, my boss is now Inês Duarte.",
+        "correction",
+        "The user's boss is Inês Duarte.",
+    ),
+    (
+        "Small update: Tomás is not my boss any more, he left.",
+        "correction",
+        "Tomás is no longer the user's boss.",
+    ),
+    (
+        "Anna's birthday is on 4 May and I still have no present.",
+        "fact",
+        "Anna's birthday is on 4 May.",
+    ),
     ("I met Anna, Anna lives in Porto.", "fact", "Anna lives in Porto."),
     ("Anna is allergic to cats, so I vacuum.", "fact", "Anna is allergic to cats."),
     ("Tomás works as a diver, I like that.", "fact", "Tomás works as a diver."),
-    ("My mother is a retired teacher.", "relationship", "The user's mother is a retired teacher."),
+    (
+        "My mother is a retired teacher.",
+        "relationship",
+        "The user's mother is a retired teacher.",
+    ),
     ("My wife is pregnant.", "relationship", "The user's wife is pregnant."),
     ("My son hates broccoli.", "relationship", "The user's son hates broccoli."),
     ("I'm married to Jens.", "relationship", "The user is married to Jens."),
     # tastes
     ("I love hiking.", "preference", "The user loves hiking."),
-    ("I really enjoy reading crime novels in winter.", "preference", "The user enjoys reading crime novels in winter."),
+    (
+        "I really enjoy reading crime novels in winter.",
+        "preference",
+        "The user enjoys reading crime novels in winter.",
+    ),
     ("I prefer tea over coffee.", "preference", "The user prefers tea over coffee."),
     ("I hate cilantro!", "preference", "The user hates cilantro."),
-    ("I don't like horror films.", "preference", "The user does not like horror films."),
+    (
+        "I don't like horror films.",
+        "preference",
+        "The user does not like horror films.",
+    ),
     ("I no longer eat meat.", "preference", "The user no longer eats meat."),
     ("I can't stand loud music.", "preference", "The user cannot stand loud music."),
     ("I've always loved trains.", "preference", "The user has always loved trains."),
-    ("I'm a big fan of Nick Cave.", "preference", "The user is a big fan of Nick Cave."),
-    ("I'm not a big fan of long drives.", "preference", "The user is not a big fan of long drives."),
+    (
+        "I'm a big fan of Nick Cave.",
+        "preference",
+        "The user is a big fan of Nick Cave.",
+    ),
+    (
+        "I'm not a big fan of long drives.",
+        "preference",
+        "The user is not a big fan of long drives.",
+    ),
     ("I'm really into board games.", "preference", "The user is into board games."),
-    ("My favourite colour is green.", "preference", "The user's favourite colour is green."),
-    ('My favorite book is "Charlotte\'s Web".', "preference", "The user's favorite book is \"Charlotte's Web\"."),
+    (
+        "My favourite colour is green.",
+        "preference",
+        "The user's favourite colour is green.",
+    ),
+    (
+        'My favorite book is "Charlotte\'s Web".',
+        "preference",
+        "The user's favorite book is \"Charlotte's Web\".",
+    ),
     ("I love the Beatles.", "preference", "The user loves the Beatles."),
     # habits and abilities
     ("I usually wake up at 6 am.", "fact", "The user usually wakes up at 6 am."),
@@ -114,18 +230,42 @@ TAKEN = [
     ("I decided to treat myself.", "decision", "The user decided to treat themselves."),
     ("I never drink alcohol.", "fact", "The user never drinks alcohol."),
     ("I go to yoga every Tuesday.", "fact", "The user goes to yoga every Tuesday."),
-    ("I speak Portuguese and a little Greek.", "skill", "The user speaks Portuguese and a little Greek."),
+    (
+        "I speak Portuguese and a little Greek.",
+        "skill",
+        "The user speaks Portuguese and a little Greek.",
+    ),
     ("I'm fluent in Spanish.", "skill", "The user is fluent in Spanish."),
     ("I play the piano.", "skill", "The user plays the piano."),
     ("I know how to sail.", "skill", "The user knows how to sail."),
-    ("I'm learning Japanese.", "fact", "The user is learning Japanese (as of 21 November 2026)."),
-    ("My son is 5 years old.", "relationship", "The user's son is 5 years old (as of 21 November 2026)."),
-    ("Python is my favourite language.", "preference", "Python is the user's favourite language."),
+    (
+        "I'm learning Japanese.",
+        "fact",
+        "The user is learning Japanese (as of 21 November 2026).",
+    ),
+    (
+        "My son is 5 years old.",
+        "relationship",
+        "The user's son is 5 years old (as of 21 November 2026).",
+    ),
+    (
+        "Python is my favourite language.",
+        "preference",
+        "Python is the user's favourite language.",
+    ),
     ("Note: the meeting is on Friday.", "fact", "The meeting is on 27 November 2026."),
     # decisions, plans
     ("I've decided to sell the car.", "decision", "The user decided to sell the car."),
-    ("We decided to go with PostgreSQL.", "decision", "The user and others decided to go with PostgreSQL."),
-    ("I'll send the report by Friday.", "commitment", "The user will send the report by 27 November 2026."),
+    (
+        "We decided to go with PostgreSQL.",
+        "decision",
+        "The user and others decided to go with PostgreSQL.",
+    ),
+    (
+        "I'll send the report by Friday.",
+        "commitment",
+        "The user will send the report by 27 November 2026.",
+    ),
     (
         "I'm going to visit my parents next week.",
         "commitment",
@@ -141,27 +281,75 @@ TAKEN = [
         "commitment",
         "The user has a dentist appointment at 10:00 on 22 November 2026.",
     ),
-    ("I promise to call my mother more often.", "commitment", "The user promises to call their mother more often."),
+    (
+        "I promise to call my mother more often.",
+        "commitment",
+        "The user promises to call their mother more often.",
+    ),
     ("My goal is to run a marathon.", "fact", "The user's goal is to run a marathon."),
-    ("I decided to sell my car, the tram is enough.", "decision", "The user decided to sell their car."),
-    ("I called the shelter on Friday.", "moment", "The user called the shelter on 20 November 2026."),
-    ("I was in Porto with Anna yesterday.", "moment", "The user was in Porto with Anna on 20 November 2026."),
+    (
+        "I decided to sell my car, the tram is enough.",
+        "decision",
+        "The user decided to sell their car.",
+    ),
+    (
+        "I called the shelter on Friday.",
+        "moment",
+        "The user called the shelter on 20 November 2026.",
+    ),
+    (
+        "I was in Porto with Anna yesterday.",
+        "moment",
+        "The user was in Porto with Anna on 20 November 2026.",
+    ),
     ("My birthday is on 4 May.", "fact", "The user's birthday is on 4 May."),
     ("My commute takes 45 minutes.", "fact", "The user's commute takes 45 minutes."),
-    ("I'm going to Vienna tomorrow.", "commitment", "The user is going to Vienna on 22 November 2026."),
+    (
+        "I'm going to Vienna tomorrow.",
+        "commitment",
+        "The user is going to Vienna on 22 November 2026.",
+    ),
     (
         "Ben and I are going to Rome next week.",
         "commitment",
         "The user and Ben are going to Rome in the week of 23 November 2026.",
     ),
-    ("We'll marry in September.", "commitment", "The user and others will marry in September 2027."),
-    ("I stay at the Ritz until Thursday.", "commitment", "The user stays at the Ritz until 26 November 2026."),
-    ("The conference starts next Wednesday.", "commitment", "The conference starts on 25 November 2026."),
-    ("Our meeting is next Friday.", "commitment", "The user's meeting is on 27 November 2026."),
+    (
+        "We'll marry in September.",
+        "commitment",
+        "The user and others will marry in September 2027.",
+    ),
+    (
+        "I stay at the Ritz until Thursday.",
+        "commitment",
+        "The user stays at the Ritz until 26 November 2026.",
+    ),
+    (
+        "The conference starts next Wednesday.",
+        "commitment",
+        "The conference starts on 25 November 2026.",
+    ),
+    (
+        "Our meeting is next Friday.",
+        "commitment",
+        "The user's meeting is on 27 November 2026.",
+    ),
     # what happened
-    ("My bike was stolen last night.", "moment", "The user's bike was stolen on the night of 20 November 2026."),
-    ("I met Otto, Otto turned three on Wednesday.", "moment", "Otto turned three on 18 November 2026."),
-    ("I adopted a dog yesterday.", "moment", "The user adopted a dog on 20 November 2026."),
+    (
+        "My bike was stolen last night.",
+        "moment",
+        "The user's bike was stolen on the night of 20 November 2026.",
+    ),
+    (
+        "I met Otto, Otto turned three on Wednesday.",
+        "moment",
+        "Otto turned three on 18 November 2026.",
+    ),
+    (
+        "I adopted a dog yesterday.",
+        "moment",
+        "The user adopted a dog on 20 November 2026.",
+    ),
     (
         "Yesterday, I ran my first half marathon.",
         "moment",
@@ -174,13 +362,37 @@ TAKEN = [
     ),
     ("I got married in 2019.", "moment", "The user got married in 2019."),
     ("I just lost my job.", "moment", "The user lost their job."),
-    ("My sister and I went to Rome in May 2024.", "moment", "The user and their sister went to Rome in May 2024."),
-    ("I bought a bike a few weeks ago.", "moment", "The user bought a bike a few weeks before 21 November 2026."),
+    (
+        "My sister and I went to Rome in May 2024.",
+        "moment",
+        "The user and their sister went to Rome in May 2024.",
+    ),
+    (
+        "I bought a bike a few weeks ago.",
+        "moment",
+        "The user bought a bike a few weeks before 21 November 2026.",
+    ),
     # words to the assistant
-    ("Please always answer in English.", "preference", "The user wants the assistant always to answer in English."),
-    ("Always use metric units please.", "preference", "The user wants the assistant always to use metric units."),
-    ("Never use emojis.", "preference", "The user wants the assistant never to use emojis."),
-    ("Please don't use bullet points.", "preference", "The user wants the assistant not to use bullet points."),
+    (
+        "Please always answer in English.",
+        "preference",
+        "The user wants the assistant always to answer in English.",
+    ),
+    (
+        "Always use metric units please.",
+        "preference",
+        "The user wants the assistant always to use metric units.",
+    ),
+    (
+        "Never use emojis.",
+        "preference",
+        "The user wants the assistant never to use emojis.",
+    ),
+    (
+        "Please don't use bullet points.",
+        "preference",
+        "The user wants the assistant not to use bullet points.",
+    ),
     (
         "From now on, please answer in short sentences, I read you on the boat.",
         "preference",
@@ -197,32 +409,84 @@ TAKEN = [
         "fact",
         "The gate code changes on Mondays.",
     ),
-    ("Remember that my bin is emptied on Mondays.", "fact", "The user's bin is emptied on Mondays."),
-    ("Remember that I park on level 3.", "fact", "The user asks to remember that they park on level 3."),
+    (
+        "Remember that my bin is emptied on Mondays.",
+        "fact",
+        "The user's bin is emptied on Mondays.",
+    ),
+    (
+        "Remember that I park on level 3.",
+        "fact",
+        "The user asks to remember that they park on level 3.",
+    ),
     ("I hate champagne, note that down.", "preference", "The user hates champagne."),
     (
         "Could you please always use 24-hour times?",
         "preference",
         "The user wants the assistant always to use 24-hour times.",
     ),
-    ("No, it's Lisbon, not Porto.", "correction", "The user corrects: it is Lisbon, not Porto."),
+    (
+        "No, it's Lisbon, not Porto.",
+        "correction",
+        "The user corrects: it is Lisbon, not Porto.",
+    ),
     # three more languages
     ("Ich heiße Jonas.", "fact", "Die Person heißt Jonas."),
     ("Ich wohne in Leipzig.", "fact", "Die Person wohnt in Leipzig."),
-    ("Ich bin allergisch gegen Nüsse.", "fact", "Die Person ist allergisch gegen Nüsse."),
+    (
+        "Ich bin allergisch gegen Nüsse.",
+        "fact",
+        "Die Person ist allergisch gegen Nüsse.",
+    ),
     ("Ich mag das Meer.", "preference", "Die Person mag das Meer."),
     ("Ich lerne seit Januar Deutsch.", "fact", "Die Person lernt Deutsch."),
     ("Ich hasse Koriander.", "preference", "Die Person hasst Koriander."),
-    ("Ich trinke keinen Alkohol, seit ich hier wohne.", "fact", "Die Person trinkt keinen Alkohol."),
-    ("Meine Lieblingsfarbe ist übrigens Blau.", "preference", "Die Person: Lieblingsfarbe ist Blau."),
-    ("Mein Vater heißt Göran und war Lotse.", "relationship", "Der Vater der Person heißt Göran."),
-    ("Meine Chefin heißt Frau Weber.", "relationship", "Die Chefin der Person heißt Frau Weber."),
-    ("Ich habe eine Katze namens Mia.", "relationship", "Die Person hat eine Katze namens Mia."),
+    (
+        "Ich trinke keinen Alkohol, seit ich hier wohne.",
+        "fact",
+        "Die Person trinkt keinen Alkohol.",
+    ),
+    (
+        "Meine Lieblingsfarbe ist übrigens Blau.",
+        "preference",
+        "Die Person: Lieblingsfarbe ist Blau.",
+    ),
+    (
+        "Mein Vater heißt Göran und war Lotse.",
+        "relationship",
+        "Der Vater der Person heißt Göran.",
+    ),
+    (
+        "Meine Chefin heißt Frau Weber.",
+        "relationship",
+        "Die Chefin der Person heißt Frau Weber.",
+    ),
+    (
+        "Ich habe eine Katze namens Mia.",
+        "relationship",
+        "Die Person hat eine Katze namens Mia.",
+    ),
     ("Je m'appelle Claire.", "fact", "La personne s'appelle Claire."),
-    ("Ma mère s'appelle Anne.", "relationship", "La mère de la personne s'appelle Anne."),
-    ("J'ai un chat qui s'appelle Minou.", "relationship", "La personne a un chat qui s'appelle Minou."),
-    ("Mi profesora se llama Carmen y es de Sevilla.", "relationship", "La profesora de la persona se llama Carmen."),
-    ("Tengo un gato que se llama Sol.", "relationship", "La persona tiene un gato que se llama Sol."),
+    (
+        "Ma mère s'appelle Anne.",
+        "relationship",
+        "La mère de la personne s'appelle Anne.",
+    ),
+    (
+        "J'ai un chat qui s'appelle Minou.",
+        "relationship",
+        "La personne a un chat qui s'appelle Minou.",
+    ),
+    (
+        "Mi profesora se llama Carmen y es de Sevilla.",
+        "relationship",
+        "La profesora de la persona se llama Carmen.",
+    ),
+    (
+        "Tengo un gato que se llama Sol.",
+        "relationship",
+        "La persona tiene un gato que se llama Sol.",
+    ),
     ("Todavía no. Me gusta el mar.", "preference", "La persona: le gusta el mar."),
     ("Ya no como carne.", "fact", "La persona ya no come carne."),
     ("Aprendo español desde mayo.", "fact", "La persona aprende español."),
@@ -379,7 +643,9 @@ LEFT = [
 
 
 # row: X2
-@pytest.mark.parametrize(("text", "category", "statement"), TAKEN, ids=[case[0] for case in TAKEN])
+@pytest.mark.parametrize(
+    ("text", "category", "statement"), TAKEN, ids=[case[0] for case in TAKEN]
+)
 def test_a_plain_assertion_becomes_one_statement(text, category, statement):
     """Each of these sentences gives exactly the one fact, in the third person."""
     assert [(one.category, one.text) for one in facts(text)] == [(category, statement)]
@@ -413,7 +679,9 @@ WORDS = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, max_size=30))
 def test_any_words_give_lawful_candidates(words):
-    """Whatever is said: literal quote, known category, confidence within the limit, and the same again."""
+    """Whatever is said: literal quote, known category, confidence within the limit, and
+    the same again.
+    """
     text = " ".join(words)
     first = facts(text)
     assert first == facts(text)
@@ -471,16 +739,26 @@ def test_orders_are_read_only_where_an_assistant_listens():
     assert [one.text for one in extract([order], POLICY).candidates] == [
         "Anna wants the assistant never to use emojis."
     ]
-    assert extract([order, turn("Hi!", name="t2", role="assistant", speaker="Ben")], POLICY).candidates == ()
+    assert (
+        extract(
+            [order, turn("Hi!", name="t2", role="assistant", speaker="Ben")], POLICY
+        ).candidates
+        == ()
+    )
 
 
-@pytest.mark.parametrize("label", ["Caroline", "Jean-Luc", "José", "李雷", "Anna Müller"])
+@pytest.mark.parametrize(
+    "label", ["Caroline", "Jean-Luc", "José", "李雷", "Anna Müller"]
+)
 def test_a_name_is_a_person(label):
     """Names in any script are people."""
     assert is_person(label)
 
 
-@pytest.mark.parametrize("label", ["", " ", "assistant", "User", "gpt-4o", "Claude", "bot_7", "unknown", "a/b"])
+@pytest.mark.parametrize(
+    "label",
+    ["", " ", "assistant", "User", "gpt-4o", "Claude", "bot_7", "unknown", "a/b"],
+)
 def test_a_label_is_no_person(label):
     """Roles and model names are not."""
     assert not is_person(label)
@@ -520,7 +798,9 @@ def test_a_batch_gives_each_statement_once():
 # row: E15
 def test_a_batch_is_capped_and_keeps_the_surest():
     """Over the cap the weaker go; the order of the turns stays."""
-    turns = [turn(f"I love {word}.", name=f"a{word}") for word in ("tea", "rain", "chess")]
+    turns = [
+        turn(f"I love {word}.", name=f"a{word}") for word in ("tea", "rain", "chess")
+    ]
     turns.append(turn("My name is Anna.", name="z"))
     found = extract(turns, ExtractionPolicy(max_facts=2))
     assert [one.turn_id for one in found.candidates] == ["atea", "z"]
@@ -535,7 +815,10 @@ def test_an_empty_batch_is_a_valid_answer():
 
 def test_what_was_refused_is_counted():
     """`dropped` names the reason."""
-    assert extract([turn("Do I love tea? I live in...")], POLICY).dropped == {"question": 1, "unfinished": 1}
+    assert extract([turn("Do I love tea? I live in...")], POLICY).dropped == {
+        "question": 1,
+        "unfinished": 1,
+    }
 
 
 def test_long_pasted_text_is_not_read():
@@ -562,7 +845,17 @@ def test_a_candidate_is_a_record():
 
 
 @pytest.mark.parametrize(
-    "pump", ["I love ", "and I ", "my sister and I ", "a" * 50 + " ", '"', "(", "I have a ", "very "]
+    "pump",
+    [
+        "I love ",
+        "and I ",
+        "my sister and I ",
+        "a" * 50 + " ",
+        '"',
+        "(",
+        "I have a ",
+        "very ",
+    ],
 )
 def test_reading_is_linear(pump):
     """Twice the text takes about twice the time at most (with room for noise)."""
@@ -571,7 +864,9 @@ def test_reading_is_linear(pump):
         best = 60.0
         for _ in range(5):
             began = time.process_time()
-            extract([turn(text)], ExtractionPolicy(rules_turn=100000, rules_sentence=4000))
+            extract(
+                [turn(text)], ExtractionPolicy(rules_turn=100000, rules_sentence=4000)
+            )
             best = min(best, time.process_time() - began)
         return best
 
@@ -583,16 +878,32 @@ def test_reading_is_linear(pump):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (["Let's play: you are the innkeeper, I am Sir Roderick."], ["OK, back to real life."]),
-        (["You interview me as a chef, I'm Madame Rose."], ["Thanks, end of interview!"]),
-        (["Spielen wir Taverne: du bist der Wirt, ich bin Ritter Kunz."], ["Genug gespielt."]),
-        (["Hello there.", "*draws a sword* Stand back!"], ["Out of character: thanks."]),
+        (
+            ["Let's play: you are the innkeeper, I am Sir Roderick."],
+            ["OK, back to real life."],
+        ),
+        (
+            ["You interview me as a chef, I'm Madame Rose."],
+            ["Thanks, end of interview!"],
+        ),
+        (
+            ["Spielen wir Taverne: du bist der Wirt, ich bin Ritter Kunz."],
+            ["Genug gespielt."],
+        ),
+        (
+            ["Hello there.", "*draws a sword* Stand back!"],
+            ["Out of character: thanks."],
+        ),
     ],
 )
 def test_nothing_is_read_while_a_role_is_played(before, after):
-    """From the first line of a game to its end nobody speaks for themselves; afterwards they do again."""
+    """From the first line of a game to its end nobody speaks for themselves; afterwards
+    they do again.
+    """
     texts = [*before, "I live in Bruges.", *after, "I live in Oslo."]
-    found = extract([turn(text, name=f"t{place}") for place, text in enumerate(texts)], POLICY)
+    found = extract(
+        [turn(text, name=f"t{place}") for place, text in enumerate(texts)], POLICY
+    )
     assert [one.text for one in found.candidates] == ["The user lives in Oslo."]
     assert found.dropped["played"] == len(texts) - 1
 
@@ -615,4 +926,7 @@ def test_a_time_before_the_clause_is_its_time():
     """`From December` is when it begins to hold, in the speaker's words."""
     (one,) = facts("From December my boss is Ben Young.")
     assert one.when is not None
-    assert (one.when.start, one.when.words) == (datetime(2026, 12, 1, tzinfo=NOW.tzinfo), "December")
+    assert (one.when.start, one.when.words) == (
+        datetime(2026, 12, 1, tzinfo=NOW.tzinfo),
+        "December",
+    )

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from engram.core import lifecycle
 from engram.core.classify import artifact_of, is_artifact
-from engram.core.importance import ImportanceInputs, Surprise, activation, composite, surprise, surprised
+from engram.core.importance import (
+    ImportanceInputs,
+    Surprise,
+    activation,
+    composite,
+    surprise,
+    surprised,
+)
 from engram.core.policy import LadderPolicy, SimilarityPolicy
 from engram.core.records import CATEGORIES
 
@@ -31,7 +38,9 @@ MOST = ImportanceInputs(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)
         ((0.65,) * 5 + (0.0,) * 20, 0.5, 0.0, False),
     ],
 )
-def test_surprise_is_the_mean_distance_of_the_nearest(similarities, score, gain, duplicate):
+def test_surprise_is_the_mean_distance_of_the_nearest(
+    similarities, score, gain, duplicate
+):
     """Up to five of them; nothing stored is a surprise, but a modest one."""
     assert surprise(similarities, POLICY, CUTS) == Surprise(score, gain, duplicate)
 
@@ -41,11 +50,15 @@ def test_words_alone_show_no_novelty():
     """What shares no word may still be known; what shares all is."""
     assert surprise((0.1,), POLICY, CUTS, novelty=False).gain == 0
     assert surprise((), POLICY, CUTS, novelty=False).gain == 0
-    assert surprise((0.95,), POLICY, CUTS, novelty=False) == surprise((0.95,), POLICY, CUTS)
+    assert surprise((0.95,), POLICY, CUTS, novelty=False) == surprise(
+        (0.95,), POLICY, CUTS
+    )
 
 
 # row: D3
-@pytest.mark.parametrize(("before", "gain", "after"), [(0.5, 0.3, 0.8), (0.9, 0.3, 1.0), (0.1, -0.3, 0.05)])
+@pytest.mark.parametrize(
+    ("before", "gain", "after"), [(0.5, 0.3, 0.8), (0.9, 0.3, 1.0), (0.1, -0.3, 0.05)]
+)
 def test_importance_stays_within_bounds_after_a_surprise(before, gain, after):
     """From .05 to 1."""
     assert surprised(before, gain, POLICY) == after
@@ -53,12 +66,19 @@ def test_importance_stays_within_bounds_after_a_surprise(before, gain, after):
 
 # row: D3
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.integers(0, 4), st.floats(0, 1))
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.floats(0, 1),
+)
 def test_a_nearer_neighbour_surprises_less(similarities, place, other):
     """Monotone in each of the five."""
     nearer = list(similarities)
     nearer[place % len(nearer)] = max(other, nearer[place % len(nearer)])
-    assert surprise(nearer, POLICY, CUTS).score <= surprise(similarities, POLICY, CUTS).score
+    assert (
+        surprise(nearer, POLICY, CUTS).score
+        <= surprise(similarities, POLICY, CUTS).score
+    )
     assert abs(surprise(nearer, POLICY, CUTS).gain) <= 0.3
 
 
@@ -66,13 +86,19 @@ def test_a_nearer_neighbour_surprises_less(similarities, place, other):
 def test_eight_factors_reach_seventy_six_hundredths():
     """As the row says, without the ACT-R term; with it, .84 at most."""
     assert composite(MOST, POLICY) == pytest.approx(0.759)
-    assert composite(replace(MOST, ages=(0.0,) * 10**4), POLICY) == pytest.approx(0.839, abs=1e-4)
+    assert composite(replace(MOST, ages=(0.0,) * 10**4), POLICY) == pytest.approx(
+        0.839, abs=1e-4
+    )
 
 
 # row: D2
 def test_a_new_memory_is_weighed_by_what_is_known():
-    """Base, layer and trust count, and that it is fresh: .25·.5 + .12 + .15·.1 + .10·.7."""
-    assert composite(ImportanceInputs(0.5, 0.7, "episodic"), POLICY) == pytest.approx(0.125 + 0.12 + 0.015 + 0.07)
+    """Base, layer and trust count, and that it is fresh: .25·.5 + .12 + .15·.1 +
+    .10·.7.
+    """
+    assert composite(ImportanceInputs(0.5, 0.7, "episodic"), POLICY) == pytest.approx(
+        0.125 + 0.12 + 0.015 + 0.07
+    )
 
 
 # row: D2
@@ -96,11 +122,16 @@ def test_a_new_memory_is_weighed_by_what_is_known():
 def test_each_factor_has_its_weight(change, gain):
     """Beside a memory of which nothing else is known."""
     bare = ImportanceInputs(0.0, 0.0)
-    assert composite(replace(bare, **change), POLICY) - composite(bare, POLICY) == pytest.approx(gain, abs=1e-5)
+    assert composite(replace(bare, **change), POLICY) - composite(
+        bare, POLICY
+    ) == pytest.approx(gain, abs=1e-5)
 
 
 # row: D2
-@pytest.mark.parametrize(("ages", "expected"), [((), 0.0), ((1.0,), 0.5), ((4.0, 4.0), 0.5), ((1.0, 1.0, 1.0), 0.75)])
+@pytest.mark.parametrize(
+    ("ages", "expected"),
+    [((), 0.0), ((1.0,), 0.5), ((4.0, 4.0), 0.5), ((1.0, 1.0, 1.0), 0.75)],
+)
 def test_activation_is_the_squashed_base_level(ages, expected):
     """One use yesterday is worth as much as two of four days ago."""
     assert activation(ages, POLICY) == expected
@@ -115,10 +146,16 @@ def test_activation_is_the_squashed_base_level(ages, expected):
     st.integers(0, 10**6),
     st.lists(st.floats(0, 10**5), max_size=6).map(tuple),
 )
-def test_every_use_adds_and_the_whole_is_a_share(importance, trust, valence, recalls, ages):
+def test_every_use_adds_and_the_whole_is_a_share(
+    importance, trust, valence, recalls, ages
+):
     """0–1, and never less for one recall more."""
-    use = ImportanceInputs(importance, trust, "semantic", valence, recalls, 3.0, 1.0, recalls, ages)
-    more = replace(use, recalls=recalls + 1, confirmations=recalls + 1, ages=(*ages, 1.0))
+    use = ImportanceInputs(
+        importance, trust, "semantic", valence, recalls, 3.0, 1.0, recalls, ages
+    )
+    more = replace(
+        use, recalls=recalls + 1, confirmations=recalls + 1, ages=(*ages, 1.0)
+    )
     assert 0 <= composite(use, POLICY) <= composite(more, POLICY) <= 1
 
 
@@ -128,7 +165,9 @@ def test_four_categories_keep_their_words():
     kept = {name for name in CATEGORIES if is_artifact(name, 0.8, POLICY)}
     assert kept == {"decision", "correction", "principle", "commitment"}
     assert not any(is_artifact(name, 0.79, POLICY) for name in CATEGORIES)
-    assert [artifact_of(name) for name in ("decision", "principle", "commitment", "skill")] == [
+    assert [
+        artifact_of(name) for name in ("decision", "principle", "commitment", "skill")
+    ] == [
         "decision",
         "constraint",
         "commitment",
@@ -138,8 +177,12 @@ def test_four_categories_keep_their_words():
 
 # row: D2
 def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
-    """Use raises the figure and time lowers it; the importance in the note stays what it was."""
-    kept = memory.call("remember", {"text": "The mill is for sale.", "importance": 0.4})["id"]
+    """Use raises the figure and time lowers it; the importance in the note stays what
+    it was.
+    """
+    kept = memory.call(
+        "remember", {"text": "The mill is for sale.", "importance": 0.4}
+    )["id"]
 
     def shown():
         found = memory.call("show", {"id": kept})
@@ -149,7 +192,12 @@ def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
     clock.advance(days=60)
     assert shown()[1] < fresh
     memory.call("recall", {"query": "mill"})
-    used = ImportanceInputs(0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0))
+    used = ImportanceInputs(
+        0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0)
+    )
     layer = lifecycle.layer_of(memory.index.find(kept))
-    assert shown() == (base, pytest.approx(composite(replace(used, layer=layer), POLICY), abs=1e-3))
+    assert shown() == (
+        base,
+        pytest.approx(composite(replace(used, layer=layer), POLICY), abs=1e-3),
+    )
     assert base == 0.4

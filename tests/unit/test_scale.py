@@ -1,4 +1,6 @@
-"""The scale of similarity: monotone, calibrated on a model's own spread, silent where it knows nothing."""
+"""The scale of similarity: monotone, calibrated on a model's own spread, silent where
+it knows nothing.
+"""
 
 from __future__ import annotations
 
@@ -38,33 +40,56 @@ def test_the_cut_points_are_those_of_the_seeds():
 def test_an_uncalibrated_scale_changes_nothing_and_says_what_it_is():
     """Numbers may rank, but nothing may merge or invalidate on their word."""
     assert not Scale().calibrated
-    assert [nominal(raw, Scale()) for raw in (-1, -0.5, 0, 0.2, 0.85, 1)] == pytest.approx([-1, -0.5, 0, 0.2, 0.85, 1])
+    assert [
+        nominal(raw, Scale()) for raw in (-1, -0.5, 0, 0.2, 0.85, 1)
+    ] == pytest.approx([-1, -0.5, 0, 0.2, 0.85, 1])
 
 
 def test_between_two_points_the_line_is_straight_and_beyond_the_ends_flat():
     """The worked example, and rounding errors past 1."""
     scale = Scale(((-1, -1), (0.75, 0.2), (1, 1)), calibrated=True)
     assert nominal(0.8, scale) == pytest.approx(0.36)
-    assert (nominal(0.75, scale), nominal(1.0000001, scale), nominal(-1.5, scale)) == (0.2, 1, -1)
+    assert (nominal(0.75, scale), nominal(1.0000001, scale), nominal(-1.5, scale)) == (
+        0.2,
+        1,
+        -1,
+    )
 
 
-@pytest.mark.parametrize(("unrelated", "spread"), [(0.05, 0.1), (0.15, 0.12), (0.75, 0.03)])
+@pytest.mark.parametrize(
+    ("unrelated", "spread"), [(0.05, 0.1), (0.15, 0.12), (0.75, 0.03)]
+)
 def test_quantiles_of_pairs_become_the_cut_points(unrelated, spread):
-    """Three of four pairs lie below the floor, 97 in a hundred below a link, whatever numbers the model uses."""
+    """Three of four pairs lie below the floor, 97 in a hundred below a link, whatever
+    numbers the model uses.
+    """
     samples = model(unrelated, spread)
     scale = calibrate(samples)
     assert scale.calibrated
-    shares = [sum(nominal(one, scale) < cut for one in samples) / len(samples) for cut in CUTS[:4]]
+    shares = [
+        sum(nominal(one, scale) < cut for one in samples) / len(samples)
+        for cut in CUTS[:4]
+    ]
     assert shares == pytest.approx([0.75, 0.90, 0.97, 0.997], abs=0.001)
     assert nominal(1.0, scale) == 1.0
 
 
-@pytest.mark.parametrize(("unrelated", "spread"), [(0.0, 0.02), (0.15, 0.12), (0.75, 0.03)])
+@pytest.mark.parametrize(
+    ("unrelated", "spread"), [(0.0, 0.02), (0.15, 0.12), (0.75, 0.03)]
+)
 def test_no_merge_becomes_easier_than_it_is_written(unrelated, spread):
     """From the grey zone on a raw cosine is never worth more than itself."""
     scale = calibrate(model(unrelated, spread))
     assert scale.calibrated
-    for raw in (POLICY.grey, 0.75, POLICY.close, POLICY.same, 0.9, POLICY.duplicate, 0.95):
+    for raw in (
+        POLICY.grey,
+        0.75,
+        POLICY.close,
+        POLICY.same,
+        0.9,
+        POLICY.duplicate,
+        0.95,
+    ):
         assert nominal(raw, scale) <= max(raw, POLICY.grey) + 1e-9
 
 
@@ -93,7 +118,10 @@ def test_where_nothing_can_be_said_the_scale_is_uncalibrated(samples):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(-1, 1), min_size=20, max_size=200), st.lists(st.floats(-1.1, 1.1), min_size=2, max_size=20))
+@given(
+    st.lists(st.floats(-1, 1), min_size=20, max_size=200),
+    st.lists(st.floats(-1.1, 1.1), min_size=2, max_size=20),
+)
 def test_a_scale_is_monotone_whatever_it_was_made_from(samples, raws):
     """More alike never counts for less, and similarity stays between -1 and 1."""
     scale = calibrate(samples * 50)

@@ -31,11 +31,18 @@ def told(opened, fake):
 
 def small(settings, **numbers):
     """Settings with smaller limits."""
-    return {"policy": replace(settings.policy, portraits=replace(settings.policy.portraits, **numbers))}
+    return {
+        "policy": replace(
+            settings.policy, portraits=replace(settings.policy.portraits, **numbers)
+        )
+    }
 
 
 def of_the_user(keeping, *texts, **changes):
-    made = (keeping.made(words, **{"kind": "note", "category": "preference"} | changes) for words in texts)
+    made = (
+        keeping.made(words, **{"kind": "note", "category": "preference"} | changes)
+        for words in texts
+    )
     return keeping.plant(*made)
 
 
@@ -43,12 +50,14 @@ def asks(fake, task):
     return [material_of(body) for body in fake.asked if task_of(body) == task]
 
 
-# -- the profile ------------------------------------------------------------------------------------------
+# -- the profile -----------------------------------------------------------------------
 
 
 # row: C15
 def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
-    """Nothing passing, nothing of others, nothing of one persona alone, nothing that we concluded; a person's stays."""
+    """Nothing passing, nothing of others, nothing of one persona alone, nothing that we
+    concluded; a person's stays.
+    """
     likes, _ = of_the_user(keeping, "The user likes tea.", "The user can sail.")
     of_the_user(keeping, "The user saw a car.", kind="episode")
     of_the_user(keeping, "The user is shy.", persona="doctor")
@@ -57,7 +66,10 @@ def test_what_lasts_of_the_user_is_a_line_with_its_source(keeping):
     consolidate(keeping, cadence="light")
     path = keeping.root / "profile.md"
     lines = [line for line in path.read_text().splitlines() if line.startswith("- ")]
-    assert {line.partition(" [[")[0] for line in lines} == {"- The user likes tea.", "- The user can sail."}
+    assert {line.partition(" [[")[0] for line in lines} == {
+        "- The user likes tea.",
+        "- The user can sail.",
+    }
     path.write_text(path.read_text() + "\nI also like rain.\n")
     keeping.memory.call("forget", {"id": likes})
     consolidate(keeping, cadence="light")
@@ -76,7 +88,10 @@ def test_the_profile_is_no_evidence_what_a_person_wrote_into_it_is(keeping):
     keeping.memory.rescan(None)
     hits = keeping.memory.call("recall", {"query": "oolong tea"})["hits"]
     assert [hit["kind"] for hit in hits] == ["fact"]
-    assert [hit["kind"] for hit in keeping.memory.call("recall", {"query": "violin"})["hits"]] == ["note"]
+    assert [
+        hit["kind"]
+        for hit in keeping.memory.call("recall", {"query": "violin"})["hits"]
+    ] == ["note"]
 
 
 # row: C15
@@ -94,15 +109,25 @@ def test_what_says_nothing_more_than_another_line_is_left_out():
     """Equal in the normal form, or more than 20 signs and 60 % of the other."""
     from engram.core.policy import PortraitPolicy
 
-    texts = ["The user likes black tea.", "The user likes black tea", "The user likes black tea. Daily.", "Tea."]
-    assert [one.text for one in _apart([Line(words, (words,)) for words in texts], PortraitPolicy())] == texts[2:]
+    texts = [
+        "The user likes black tea.",
+        "The user likes black tea",
+        "The user likes black tea. Daily.",
+        "Tea.",
+    ]
+    assert [
+        one.text
+        for one in _apart([Line(words, (words,)) for words in texts], PortraitPolicy())
+    ] == texts[2:]
 
 
 # row: C15
 # row: X2
 def test_without_a_model_a_long_profile_leaves_out_what_tells_least(opened, settings):
     keeping = Keeping(opened(**small(settings, profile_lines=10)))
-    of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(12)), importance=0.4)
+    of_the_user(
+        keeping, *(f"The user likes tea number {n}." for n in range(12)), importance=0.4
+    )
     of_the_user(keeping, "The user likes rum.", importance=0.9)
     report = consolidate(keeping)
     held = text(keeping, "profile.md")
@@ -113,8 +138,12 @@ def test_without_a_model_a_long_profile_leaves_out_what_tells_least(opened, sett
 
 
 # row: C15
-def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(opened, settings, fake, clock):
-    """Once; what comes later is a line of its own, and what is over takes its line with it."""
+def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(
+    opened, settings, fake, clock
+):
+    """Once; what comes later is a line of its own, and what is over takes its line with
+    it.
+    """
     model = ModelSettings("m", fake.url, api="chat")
     keeping = Keeping(opened(model=model, **small(settings, profile_lines=10)))
     ids = of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(12)))
@@ -131,8 +160,15 @@ def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(opene
         )
     )
     consolidate(keeping)
-    lines = [line for line in text(keeping, "profile.md").splitlines() if line.startswith("- ")]
-    assert [line.partition(" [[")[0] for line in lines] == ["- Likes tea.", "- Likes more tea."]
+    lines = [
+        line
+        for line in text(keeping, "profile.md").splitlines()
+        if line.startswith("- ")
+    ]
+    assert [line.partition(" [[")[0] for line in lines] == [
+        "- Likes tea.",
+        "- Likes more tea.",
+    ]
     whole(keeping)
     clock.advance(days=1)
     of_the_user(keeping, "The user likes rum.")
@@ -140,24 +176,39 @@ def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(opene
     assert len(asks(fake, "profile")) == 1
     keeping.memory.call("forget", {"id": min(ids)})
     consolidate(keeping)
-    lines = [line for line in text(keeping, "profile.md").splitlines() if line.startswith("- ")]
-    assert [line.partition(" [[")[0] for line in lines] == ["- Likes more tea.", "- The user likes rum."]
+    lines = [
+        line
+        for line in text(keeping, "profile.md").splitlines()
+        if line.startswith("- ")
+    ]
+    assert [line.partition(" [[")[0] for line in lines] == [
+        "- Likes more tea.",
+        "- The user likes rum.",
+    ]
     assert len(asks(fake, "profile")) == 1
 
 
 # row: X27
 def test_what_somebody_else_handed_in_is_no_part_of_the_profile(keeping):
     """An import's words about the user stay a memory."""
-    turn = {"session": "old", "id": "m1", "role": "user", "text": "I like gin very much.", "origin": "import"}
+    turn = {
+        "session": "old",
+        "id": "m1",
+        "role": "user",
+        "text": "I like gin very much.",
+        "origin": "import",
+    }
     keeping.memory.call("observe", {"turns": [turn]})
     keeping.memory.call("flush", {})
     facts = [one for one in keeping.memory.index.catalog.facts() if "gin" in one.text]
     assert facts
     consolidate(keeping)
-    assert not (keeping.root / "profile.md").exists() or "gin" not in text(keeping, "profile.md")
+    assert not (keeping.root / "profile.md").exists() or "gin" not in text(
+        keeping, "profile.md"
+    )
 
 
-# -- the assistant ----------------------------------------------------------------------------------------
+# -- the assistant ---------------------------------------------------------------------
 
 
 # row: C19
@@ -177,7 +228,11 @@ def test_how_the_assistant_is_to_be_grows_below_what_a_person_wrote(keeping):
 def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
     """A dated list under the untouched header; then it grows again."""
     (told.root / "IDENTITY.md").write_text("You are a robot.\n")
-    of_the_user(told, *(f"The user wants answer number {n} short." for n in range(90)), category="principle")
+    of_the_user(
+        told,
+        *(f"The user wants answer number {n} short." for n in range(90)),
+        category="principle",
+    )
     consolidate(told)
     held = text(told, "IDENTITY.md")
     assert held.startswith(
@@ -196,14 +251,18 @@ def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
 def test_at_fifteen_thousand_bytes_nothing_is_added(told, fake):
     """Where no model shortens it, or it says nothing of use."""
     fake.script(garbage())
-    of_the_user(told, *(f"The user wants answer number {n} short." for n in range(200)), category="principle")
+    of_the_user(
+        told,
+        *(f"The user wants answer number {n} short." for n in range(200)),
+        category="principle",
+    )
     consolidate(told)
     held = (told.root / "IDENTITY.md").read_bytes()
     assert 14_800 < len(held) < 15_200
     assert b"answer number 0 short" in held
 
 
-# -- storylines and macros --------------------------------------------------------------------------------
+# -- storylines and macros -------------------------------------------------------------
 
 
 def life(keeping, *days, name="Porto"):
@@ -211,7 +270,11 @@ def life(keeping, *days, name="Porto"):
     entity(keeping, name, "place")
     made = [
         keeping.made(
-            f"{name} had a storm {day} days before.", days=day, about=(name,), kind="note", source=keeping.said(day)
+            f"{name} had a storm {day} days before.",
+            days=day,
+            about=(name,),
+            kind="note",
+            source=keeping.said(day),
         )
         for day in days
     ]
@@ -222,16 +285,21 @@ def life(keeping, *days, name="Porto"):
 
 # row: B1
 def test_what_came_up_again_and_again_has_a_storyline(told, fake):
-    """With the memories it rests on; told in the model's words; a later one goes on with the same note."""
+    """With the memories it rests on; told in the model's words; a later one goes on
+    with the same note.
+    """
     life(told, 9, 8, 7, 6, 2)
     life(told, 9, 8, 7, name="Rome")
     before, active = told.tree(), told.memory.index.counts()["facts"]
     done = consolidate(told, only="storylines")
-    assert [path.name for path in (told.root / "traces").iterdir()] == ["porto-2026-11-11-story.md"]
+    assert [path.name for path in (told.root / "traces").iterdir()] == [
+        "porto-2026-11-11-story.md"
+    ]
     held = text(told, "traces/porto-2026-11-11-story.md")
     assert 'anchor: "[[Porto]]"' in held
     assert (
-        "# Porto, November 2026\n\n%% engram:begin story %%\nSo it is said: Porto had a storm 9 days before. [[" in held
+        "# Porto, November 2026\n\n%% engram:begin story %%\nSo it is said: Porto had a storm 9 days before. [["
+        in held
     )
     assert held.count("\n- 2026-11-") == 5
     assert told.memory.index.counts()["facts"] == active
@@ -241,7 +309,9 @@ def test_what_came_up_again_and_again_has_a_storyline(told, fake):
     assert len(fake.asked) == calls
     life(told, 1)
     consolidate(told, only="storylines")
-    assert [path.name for path in (told.root / "traces").iterdir()] == ["porto-2026-11-11-story.md"]
+    assert [path.name for path in (told.root / "traces").iterdir()] == [
+        "porto-2026-11-11-story.md"
+    ]
     assert "seen: 2026-11-19" in text(told, "traces/porto-2026-11-11-story.md")
     assert done["counts"]["storylines"] == 3
     undone = told.memory.call("undo", {"id": done["run"], "dry_run": True})
@@ -250,7 +320,9 @@ def test_what_came_up_again_and_again_has_a_storyline(told, fake):
 
 
 # row: B1
-@pytest.mark.parametrize("days", [(9, 8, 7, 6), (9, 9, 9, 8, 8), (4, 3, 2, 2, 1.9), (90, 50, 9, 8, 7)])
+@pytest.mark.parametrize(
+    "days", [(9, 8, 7, 6), (9, 9, 9, 8, 8), (4, 3, 2, 2, 1.9), (90, 50, 9, 8, 7)]
+)
 def test_too_few_too_short_or_too_far_apart_is_no_story(keeping, days):
     life(keeping, *days)
     consolidate(keeping, only="storylines")
@@ -259,13 +331,21 @@ def test_too_few_too_short_or_too_far_apart_is_no_story(keeping, days):
 
 def stories(keeping):
     """The notes of storylines and the days they span."""
-    held = {path.name: path.read_text() for path in sorted((keeping.root / "traces").iterdir())}
-    return {name: tuple(re.findall(r"^(?:opened|seen): (.*)$", text, re.MULTILINE)) for name, text in held.items()}
+    held = {
+        path.name: path.read_text()
+        for path in sorted((keeping.root / "traces").iterdir())
+    }
+    return {
+        name: tuple(re.findall(r"^(?:opened|seen): (.*)$", text, re.MULTILINE))
+        for name, text in held.items()
+    }
 
 
 # row: B1
 def test_a_storyline_stays_as_it_was_when_its_memories_were_put_away(told, fake):
-    """What is left of them is too little for a story, and says nothing about those that went."""
+    """What is left of them is too little for a story, and says nothing about those that
+    went.
+    """
     early = life(told, 49, 48, 47, 46, 42)
     consolidate(told, only="storylines")
     before = told.tree()
@@ -275,12 +355,17 @@ def test_a_storyline_stays_as_it_was_when_its_memories_were_put_away(told, fake)
     told.memory.rescan(None)
     consolidate(told, only="storylines")
     assert stories(told) == {"porto-2026-10-02-story.md": ("2026-10-02", "2026-10-09")}
-    assert text(told, "traces/porto-2026-10-02-story.md").encode() == before["traces/porto-2026-10-02-story.md"]
+    assert (
+        text(told, "traces/porto-2026-10-02-story.md").encode()
+        == before["traces/porto-2026-10-02-story.md"]
+    )
 
 
 # row: B1
 def test_a_storyline_that_falls_apart_is_two(told, fake):
-    """Without what tied them together there is a month of silence between them; no note tells both."""
+    """Without what tied them together there is a month of silence between them; no note
+    tells both.
+    """
     life(told, 49, 48, 47, 46, 42)
     middle = life(told, 28, 18)
     life(told, 11, 10, 9, 8, 7)
@@ -303,7 +388,12 @@ def test_a_storyline_that_falls_apart_is_two(told, fake):
 # row: B1
 def test_what_nobody_asked_about_is_no_anchor(keeping):
     entity(keeping, "Porto", "place")
-    keeping.plant(*(keeping.made(f"Porto had storm {n}.", days=n, about=("Porto",)) for n in range(9)))
+    keeping.plant(
+        *(
+            keeping.made(f"Porto had storm {n}.", days=n, about=("Porto",))
+            for n in range(9)
+        )
+    )
     consolidate(keeping, only="storylines")
     assert not (keeping.root / "traces").exists()
 

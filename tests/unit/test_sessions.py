@@ -19,12 +19,20 @@ START = datetime(2026, 11, 20, 20, 13, tzinfo=UTC)
 
 
 def said(number: int, text: str = "hello", **changes: object) -> FiledTurn:
-    turn = Turn(f"id{number}", "Coffee plans", "user", text, START + timedelta(minutes=number - 1))
+    turn = Turn(
+        f"id{number}",
+        "Coffee plans",
+        "user",
+        text,
+        START + timedelta(minutes=number - 1),
+    )
     return FiledTurn(replace(turn, **changes), STEM, f"t{number}")
 
 
 def turns(raw: bytes, path: str = PATH) -> list[FiledTurn]:
-    conversation, problems = sessions.conversation_from(frontmatter.read(raw), path, ZONE)
+    conversation, problems = sessions.conversation_from(
+        frontmatter.read(raw), path, ZONE
+    )
     assert not problems
     return list(conversation.turns)
 
@@ -35,8 +43,12 @@ def titles(raw: bytes) -> list[str]:
 
 # row: X1
 def test_a_turn_is_a_callout_and_a_block_id():
-    """Role, local time, speaker and the caller's id in its title; the key is the link to it."""
-    raw = sessions.new_session([said(1, "one\n\ntwo", speaker="Anna", persona=None)], ZONE)
+    """Role, local time, speaker and the caller's id in its title; the key is the link
+    to it.
+    """
+    raw = sessions.new_session(
+        [said(1, "one\n\ntwo", speaker="Anna", persona=None)], ZONE
+    )
     assert raw.decode().partition("---\n## ")[2] == (
         "Conversation\n\n> [!user] 21:13 Anna %%id1%%\n> one\n>\n> two\n\n^t1\n"
     )
@@ -48,7 +60,10 @@ def test_a_turn_is_a_callout_and_a_block_id():
     ("changes", "title"),
     [
         ({}, "> [!user] 21:13 %%id1%%"),
-        ({"role": "assistant", "origin": "import"}, "> [!assistant] 21:13 %%id1|import%%"),
+        (
+            {"role": "assistant", "origin": "import"},
+            "> [!assistant] 21:13 %%id1|import%%",
+        ),
         ({"occurred_at": START + timedelta(seconds=7)}, "> [!user] 21:13:07 %%id1%%"),
         ({"speaker": "%% [x]\n"}, "> [!user] 21:13 &#37;&#37; \\[x\\]&#10; %%id1%%"),
         ({"speaker": "22:00"}, "> [!user] 21:13 22:00 %%id1%%"),
@@ -69,16 +84,34 @@ def test_a_turn_on_another_day_carries_its_date():
     midnight = said(2, occurred_at=datetime(2026, 11, 20, 23, 3, tzinfo=UTC))
     raw = sessions.new_session([said(1), midnight], ZONE)
     assert titles(raw)[1] == "> [!user] 2026-11-21 00:03 %%id2%%"
-    hour = [said(n, occurred_at=datetime(2026, 10, 25, n - 1, 30, tzinfo=UTC)) for n in (1, 2)]
+    hour = [
+        said(n, occurred_at=datetime(2026, 10, 25, n - 1, 30, tzinfo=UTC))
+        for n in (1, 2)
+    ]
     raw = sessions.new_session(hour, ZONE)
-    assert titles(raw) == ["> [!user] 02:30+02:00 %%id1%%", "> [!user] 02:30+01:00 %%id2%%"]
+    assert titles(raw) == [
+        "> [!user] 02:30+02:00 %%id1%%",
+        "> [!user] 02:30+01:00 %%id2%%",
+    ]
     assert turns(raw) == hour
 
 
 # row: X1
 @pytest.mark.parametrize(
     "text",
-    ["", "\n", " a ", "^t3", "x ^t9", "> [!user] 12:00 %%x%%", "---", "%%", "<script>", "## Conversation", "# a"],
+    [
+        "",
+        "\n",
+        " a ",
+        "^t3",
+        "x ^t9",
+        "> [!user] 12:00 %%x%%",
+        "---",
+        "%%",
+        "<script>",
+        "## Conversation",
+        "# a",
+    ],
 )
 def test_whatever_is_said_stays_one_turn(text):
     """No text opens a turn, a section or a block of its own."""
@@ -92,7 +125,9 @@ def test_an_append_adds_turns_and_two_numbers():
     raw = sessions.new_session([said(1)], ZONE)
     new = sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]
     assert new.startswith(
-        raw.replace(b"ended: 2026-11-20T21:13", b"ended: 2026-11-20T21:15").replace(b"turns: 1", b"turns: 3")
+        raw.replace(b"ended: 2026-11-20T21:13", b"ended: 2026-11-20T21:15").replace(
+            b"turns: 1", b"turns: 3"
+        )
     )
     assert turns(new) == [said(1), said(2), said(3)]
 
@@ -102,7 +137,11 @@ def test_an_append_of_what_is_there_changes_nothing():
     """A replay after a crash finds its turns written."""
     raw = sessions.new_session([said(1), said(2)], ZONE)
     assert sessions.append_turns(raw, [said(1), said(2)], ZONE)[0] == raw
-    assert turns(sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]) == [said(1), said(2), said(3)]
+    assert turns(sessions.append_turns(raw, [said(2), said(3)], ZONE)[0]) == [
+        said(1),
+        said(2),
+        said(3),
+    ]
 
 
 # row: X3
@@ -127,7 +166,9 @@ def test_a_conversation_without_turns_or_heading_takes_turns():
     head, _, _ = raw.partition(b"\n> [!user]")
     assert sessions.append_turns(head, [said(1)], ZONE)[0] == raw
     bare = head.replace(b"## Conversation\n", b"")
-    assert sessions.append_turns(bare, [said(1)], ZONE)[0] == raw.replace(b"## Conv", b"\n## Conv")
+    assert sessions.append_turns(bare, [said(1)], ZONE)[0] == raw.replace(
+        b"## Conv", b"\n## Conv"
+    )
     kept = sessions.append_turns(bare + b"Mine.", [said(1)], ZONE)[0]
     assert b"---\nMine.\n\n## Conversation\n\n> [!user]" in kept
 
@@ -135,14 +176,18 @@ def test_a_conversation_without_turns_or_heading_takes_turns():
 def test_a_block_id_that_a_person_took_is_not_used_twice():
     """The new turn gets the next free one."""
     raw = sessions.new_session([said(1)], ZONE) + b"\nMy paragraph.\n\n^t2\n"
-    assert [turn.block for turn in turns(sessions.append_turns(raw, [said(2)], ZONE)[0])] == ["t1", "t3"]
+    assert [
+        turn.block for turn in turns(sessions.append_turns(raw, [said(2)], ZONE)[0])
+    ] == ["t1", "t3"]
 
 
 def test_where_a_turn_was_put_is_told():
     """The planned block, or the one that it got because a person took that."""
     raw = sessions.new_session([said(1)], ZONE) + b"\nMy paragraph.\n\n^t2\n"
     new = sessions.append_turns(raw, [said(2)], ZONE)[0]
-    assert [filed.block for filed in sessions.append_turns(new, [said(1), said(2)], ZONE)[1]] == ["t1", "t3"]
+    assert [
+        filed.block for filed in sessions.append_turns(new, [said(1), said(2)], ZONE)[1]
+    ] == ["t1", "t3"]
 
 
 def test_a_session_is_continued_across_files_by_its_name():
@@ -155,16 +200,27 @@ def test_a_session_is_continued_across_files_by_its_name():
 
 def test_a_turn_written_by_hand_is_taken_as_far_as_it_goes():
     """Without id it has its block's name, without time that of the turn before."""
-    raw = sessions.new_session([said(1)], ZONE) + b"\n> [!assistant]- \n>sure\n\n\n^t7\n\n> [!note] not a turn\n\n^t8\n"
+    raw = (
+        sessions.new_session([said(1)], ZONE)
+        + b"\n> [!assistant]- \n>sure\n\n\n^t7\n\n> [!note] not a turn\n\n^t8\n"
+    )
     last = turns(raw)[-1]
-    assert (last.block, last.turn.id, last.turn.text, last.turn.role) == ("t7", "t7", "sure", "assistant")
+    assert (last.block, last.turn.id, last.turn.text, last.turn.role) == (
+        "t7",
+        "t7",
+        "sure",
+        "assistant",
+    )
     assert last.turn.occurred_at == START
     assert len(turns(raw)) == 2
 
 
 def test_a_callout_without_block_id_is_the_persons():
     """Only what has both is a turn."""
-    raw = sessions.new_session([said(1)], ZONE) + b"\n> [!user] 21:20 I wonder\n> aloud\n\nMine.\n"
+    raw = (
+        sessions.new_session([said(1)], ZONE)
+        + b"\n> [!user] 21:20 I wonder\n> aloud\n\nMine.\n"
+    )
     assert turns(raw) == [said(1)]
     assert turns(sessions.append_turns(raw, [said(2)], ZONE)[0]) == [said(1), said(2)]
 
@@ -179,19 +235,30 @@ def test_an_edited_or_deleted_turn_is_obeyed():
 
 def test_a_block_id_that_stands_twice_is_a_problem():
     """The first one keeps it."""
-    raw = sessions.new_session([said(1)], ZONE) + b"\n> [!user] 21:20 %%x%%\n> copy\n\n^t1\n"
-    conversation, problems = sessions.conversation_from(frontmatter.read(raw), PATH, ZONE)
+    raw = (
+        sessions.new_session([said(1)], ZONE)
+        + b"\n> [!user] 21:20 %%x%%\n> copy\n\n^t1\n"
+    )
+    conversation, problems = sessions.conversation_from(
+        frontmatter.read(raw), PATH, ZONE
+    )
     assert [filed.turn.text for filed in conversation.turns] == ["hello"]
-    assert [(problem.code, raw.decode().split("\n")[problem.line - 1]) for problem in problems] == [
-        ("duplicate-block", "> [!user] 21:20 %%x%%")
-    ]
+    assert [
+        (problem.code, raw.decode().split("\n")[problem.line - 1])
+        for problem in problems
+    ] == [("duplicate-block", "> [!user] 21:20 %%x%%")]
 
 
 def test_the_start_is_known_from_the_file_name_when_its_key_is_gone():
     """Without either the file is no conversation."""
-    raw = sessions.new_session([said(1)], ZONE).replace(b"started: 2026-11-20T21:13:00\n", b"")
+    raw = sessions.new_session([said(1)], ZONE).replace(
+        b"started: 2026-11-20T21:13:00\n", b""
+    )
     assert turns(raw)[0].turn.occurred_at == START
-    assert sessions.conversation_from(frontmatter.read(raw), "sessions/x.md", ZONE)[0] is None
+    assert (
+        sessions.conversation_from(frontmatter.read(raw), "sessions/x.md", ZONE)[0]
+        is None
+    )
 
 
 def test_a_role_that_does_not_exist_is_refused():

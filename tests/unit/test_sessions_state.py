@@ -1,4 +1,6 @@
-"""Sessions, personas and context from the first message on: the timeline of the seed and the gaps it declares."""
+"""Sessions, personas and context from the first message on: the timeline of the seed
+and the gaps it declares.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def answers(body):
 
 @pytest.fixture
 def told(opened):
-    """A memory with a model whose turns are distilled when they are due, as in the daemon."""
+    """A memory with a model whose turns are distilled when they are due, as in the
+    daemon.
+    """
     with FakeServer() as fake:
         fake.script(answers)
         memory = opened(model=ModelSettings("fake", fake.url))
@@ -56,7 +60,9 @@ def work(memory):
 
 
 def say(memory, text, session="trip", role="user", **more):
-    keys = memory.call("observe", {"turns": [{"session": session, "role": role, "text": text, **more}]})["keys"]
+    keys = memory.call(
+        "observe", {"turns": [{"session": session, "role": role, "text": text, **more}]}
+    )["keys"]
     work(memory)
     return keys[0].partition("#")[0]
 
@@ -76,11 +82,14 @@ def file(memory, stem):
 # row: E11
 # row: E12
 def test_the_timeline_of_the_seed(told, clock):
-    """First message, fourth, silence, next session, and past twenty: everything happens when the seed says."""
+    """First message, fourth, silence, next session, and past twenty: everything happens
+    when the seed says.
+    """
     # t = 0: the first message makes the session, and it counts at once.
     first = say(told, "The tram in Porto was number 1.")
     assert context(told)["state"]["messageCount"] == 1
-    # The fourth message: a rolling summary, although its turns still wait for their file.
+    # The fourth message: a rolling summary, although its turns still wait for their
+    # file.
     for number in (2, 3, 4):
         clock.advance(minutes=1)
         assert say(told, f"The tram in Porto was number {number}.") == first
@@ -97,15 +106,20 @@ def test_the_timeline_of_the_seed(told, clock):
     assert "one_liner" not in file(told, first)
     clock.advance(minutes=1)
     work(told)
-    assert frontmatter.read(file(told, first).encode()).keys["one_liner"] == SUMMARY["one_liner"]
-    # 35 minutes: the next message begins another session, the count goes on, the last summary is known.
+    assert (
+        frontmatter.read(file(told, first).encode()).keys["one_liner"]
+        == SUMMARY["one_liner"]
+    )
+    # 35 minutes: the next message begins another session, the count goes on, the last
+    # summary is known.
     clock.advance(minutes=4)
     second = say(told, "Hello again.")
     assert second != first
     known = context(told)
     assert known["state"]["messageCount"] == 6
     assert SUMMARY["one_liner"] in known["text"]
-    # The rolling text of a session that has ended stays in its file, whatever the next one says.
+    # The rolling text of a session that has ended stays in its file, whatever the next
+    # one says.
     for number in range(7, 21):
         clock.advance(minutes=1)
         say(told, f"The boat in Porto was number {number}.")
@@ -138,7 +152,9 @@ def test_what_was_told_outlives_the_process(told, clock, opened):
 
 # row: E14
 def test_the_thirty_first_minute_has_one_meaning(told, clock):
-    """A turn after exactly 30 minutes goes on in its session; it is not summed up before, nor begun anew."""
+    """A turn after exactly 30 minutes goes on in its session; it is not summed up
+    before, nor begun anew.
+    """
     first = say(told, "The tram in Porto was late.")
     clock.advance(minutes=30)
     work(told)
@@ -152,7 +168,9 @@ def test_the_thirty_first_minute_has_one_meaning(told, clock):
 
 # row: E14
 def test_two_sessions_side_by_side_do_not_overwrite_each_other(told):
-    """Each rolling text is in the file of its own talk, and in the context of its own session."""
+    """Each rolling text is in the file of its own talk, and in the context of its own
+    session.
+    """
     for number in range(5):
         say(told, f"The tram in Porto was number {number}.", "trip")
         say(told, f"The oven in the hall was at {number}.", "cake")
@@ -176,21 +194,30 @@ def test_the_same_said_in_two_sessions_at_once_is_one_memory(told):
     batches = told.due(told.clock())
     assert len(batches) == 2
     found = [told.distil(batch) for batch in batches]
-    filed = [told.file(batch, outcome) for batch, outcome in zip(batches, found, strict=True)]
+    filed = [
+        told.file(batch, outcome) for batch, outcome in zip(batches, found, strict=True)
+    ]
     assert [len(one.created) for one in filed] == [1, 0]
     assert len(list((told.settings.vault / "facts").rglob("*.md"))) == 1
 
 
 # row: E14
 def test_a_name_heard_in_other_writings_is_one_entity(memory):
-    """Case, blanks and hyphens; a writing that sounds alike is another until somebody says it is the same."""
+    """Case, blanks and hyphens; a writing that sounds alike is another until somebody
+    says it is the same.
+    """
     for text in ("Anna-Müller sings in the choir.", "ANNA MÜLLER sings on Mondays."):
         memory.call("remember", {"text": text, "about": [text.partition(" sings")[0]]})
     people = list((memory.settings.vault / "entities").rglob("*.md"))
     assert len(people) == 1
-    people[0].write_bytes(frontmatter.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]}))
+    people[0].write_bytes(
+        frontmatter.edit(people[0].read_bytes(), {"aliases": ["Hanna Miller"]})
+    )
     memory.reconciler.entity_writer.refresh()
-    memory.call("remember", {"text": "Hanna Miller sings in the rain.", "about": ["Hanna Miller"]})
+    memory.call(
+        "remember",
+        {"text": "Hanna Miller sings in the rain.", "about": ["Hanna Miller"]},
+    )
     assert list((memory.settings.vault / "entities").rglob("*.md")) == people
 
 
@@ -202,11 +229,16 @@ def test_importance_rises_with_each_mention_and_its_base_stays(memory):
     assert values == sorted(set(values))
     assert (values[0], importance.mentioned(1.0, 9, policy)) == (0.5, 1.0)
     for text in ("I love oat milk.", "I love strong tea."):
-        memory.call("remember", {"text": text, "category": "preference", "importance": 0.5})
+        memory.call(
+            "remember", {"text": text, "category": "preference", "importance": 0.5}
+        )
     memory.call("remember", {"text": "I love strong tea!"})
     memory.usage_tracker.flush()
     for number in range(20):
-        memory.call("observe", {"turns": [{"session": "trip", "text": f"The tide was {number} metres."}]})
+        memory.call(
+            "observe",
+            {"turns": [{"session": "trip", "text": f"The tide was {number} metres."}]},
+        )
     memory.call("consolidate", {"cadence": "talk"})
     spine = (memory.settings.vault / "spine.md").read_text()
     assert spine.index("strong tea") < spine.index("oat milk")
@@ -217,7 +249,9 @@ def test_importance_rises_with_each_mention_and_its_base_stays(memory):
 def test_sessions_state_and_reads_are_the_personas_memories_are_everybodys(told, clock):
     """A write may be private to a persona; what is not, all know."""
     told.call("remember", {"text": "I sing in the choir.", "pinned": True})
-    told.call("remember", {"text": "I am afraid of geese.", "pinned": True, "persona": "Muse"})
+    told.call(
+        "remember", {"text": "I am afraid of geese.", "pinned": True, "persona": "Muse"}
+    )
     for number in range(5):
         say(told, f"The tram in Porto was number {number}.", persona="Muse")
     clock.advance(minutes=31)
@@ -230,14 +264,23 @@ def test_sessions_state_and_reads_are_the_personas_memories_are_everybodys(told,
     assert SUMMARY["one_liner"] in muse["text"]
     assert SUMMARY["one_liner"] not in iris["text"]
     assert (muse["state"]["messageCount"], iris["state"]["messageCount"]) == (5, 0)
-    assert list(json.loads((told.settings.vault / "state/sessions.json").read_text())["personas"]) == ["Muse"]
+    assert list(
+        json.loads((told.settings.vault / "state/sessions.json").read_text())[
+            "personas"
+        ]
+    ) == ["Muse"]
 
 
 # row: E18
 def test_a_context_keeps_its_budget_and_drops_what_matters_least_first(memory, clock):
-    """What is relevant, then the last summary, then threads; foundation and promises stay."""
+    """What is relevant, then the last summary, then threads; foundation and promises
+    stay.
+    """
     memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
-    memory.call("remember", {"text": "I will call the agency about the flat.", "category": "commitment"})
+    memory.call(
+        "remember",
+        {"text": "I will call the agency about the flat.", "category": "commitment"},
+    )
     for number in range(12):
         text = f"The harbour of Porto has {number} lovely old boats and many trams going uphill."
         memory.call("observe", {"turns": [{"session": "trip", "text": text}]})
@@ -261,17 +304,37 @@ def test_a_context_keeps_its_budget_and_drops_what_matters_least_first(memory, c
 
 # row: E18
 def test_facts_in_a_context_say_where_they_come_from(memory):
-    """Said by the user, or asked to keep; and what was handed out is not learned again (X7)."""
+    """Said by the user, or asked to keep; and what was handed out is not learned again
+    (X7).
+    """
     memory.call("remember", {"text": "I am allergic to walnuts.", "pinned": True})
-    memory.call("observe", {"turns": [{"session": "trip", "text": "My name is Mira and I live in Lisbon."}]})
-    (name,) = [fact.id for fact in memory.index.catalog.facts() if "Lisbon" in fact.text]
+    memory.call(
+        "observe",
+        {
+            "turns": [
+                {"session": "trip", "text": "My name is Mira and I live in Lisbon."}
+            ]
+        },
+    )
+    (name,) = [
+        fact.id for fact in memory.index.catalog.facts() if "Lisbon" in fact.text
+    ]
     memory.call("update", {"id": name, "pinned": True})
     found = memory.call("context", {"session": "trip"})
-    labels = {line.partition("]")[2].strip(): line[3 : line.index(",")] for line in found["parts"]["foundation"]}
-    assert {label for text, label in labels.items() if "walnuts" in text} == {"user (remembered)"}
+    labels = {
+        line.partition("]")[2].strip(): line[3 : line.index(",")]
+        for line in found["parts"]["foundation"]
+    }
+    assert {label for text, label in labels.items() if "walnuts" in text} == {
+        "user (remembered)"
+    }
     assert {label for text, label in labels.items() if "Lisbon" in text} == {"user"}
     memory.call("remember", {"text": "The heron likes oats."})
-    (line,) = [line for line in memory.call("context", {"query": "heron"})["parts"]["relevant"] if "heron" in line]
+    (line,) = [
+        line
+        for line in memory.call("context", {"query": "heron"})["parts"]["relevant"]
+        if "heron" in line
+    ]
     assert line.startswith("- [user (remembered), ")
     facts = len(memory.index.catalog.facts())
     memory.call("observe", {"turns": [{"session": "trip", "text": found["text"]}]})
@@ -280,7 +343,10 @@ def test_facts_in_a_context_say_where_they_come_from(memory):
 
 # row: E16
 def test_a_promise_that_was_kept_is_shown_for_two_days(memory, clock):
-    name = memory.call("remember", {"text": "I will call the agency about the flat.", "category": "commitment"})["id"]
+    name = memory.call(
+        "remember",
+        {"text": "I will call the agency about the flat.", "category": "commitment"},
+    )["id"]
     assert "wins" not in memory.call("context", {})["parts"]
     memory.call("settle", {"id": name})
     assert "agency" in memory.call("context", {})["parts"]["wins"][0]
@@ -290,21 +356,42 @@ def test_a_promise_that_was_kept_is_shown_for_two_days(memory, clock):
 
 # row: E16
 def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
-    """It stays open and is listed; what is told before an answer are the days to come, then the latest without one."""
+    """It stays open and is listed; what is told before an answer are the days to come,
+    then the latest without one.
+    """
     vault = memory.settings.vault
-    days = {"old": "2026-10-01", "late": "2026-11-15", "next": "2026-12-01", "first": "", "second": ""}
+    days = {
+        "old": "2026-10-01",
+        "late": "2026-11-15",
+        "next": "2026-12-01",
+        "first": "",
+        "second": "",
+    }
     for name, day in days.items():
         clock.advance(minutes=1)
-        said = memory.call("remember", {"text": f"I will paint the {name} fence.", "category": "commitment"})
+        said = memory.call(
+            "remember",
+            {"text": f"I will paint the {name} fence.", "category": "commitment"},
+        )
         path = vault / memory.index.find(said["id"]).path
         if day:
-            path.write_bytes(frontmatter.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"}))
+            path.write_bytes(
+                frontmatter.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"})
+            )
     memory.rescan(None)
     shown = memory.call("context", {})["parts"]["promises"]
-    assert [next(name for name in days if name in line) for line in shown] == ["late", "next", "second", "first"]
+    assert [next(name for name in days if name in line) for line in shown] == [
+        "late",
+        "next",
+        "second",
+        "first",
+    ]
     assert len(memory.call("todos", {})["todos"]) == 5
     for number in range(20):
-        memory.call("observe", {"turns": [{"session": "a", "text": f"The tide is {number} metres high."}]})
+        memory.call(
+            "observe",
+            {"turns": [{"session": "a", "text": f"The tide is {number} metres high."}]},
+        )
     memory.call("consolidate", {"cadence": "talk"})
     page = inside((vault / "spine.md").read_text(), "open_loops")
     assert ("late fence" in page, "old fence" in page) == (True, False)

@@ -16,7 +16,10 @@ TABLE = table()
 CASES = {
     "contradiction": {
         "en": ("Actually, I moved to Bonn.", "What actually happened there?"),
-        "de": ("Eigentlich trinkt niemand, eigentlich bin ich Veganer.", "Was ist da eigentlich los?"),
+        "de": (
+            "Eigentlich trinkt niemand, eigentlich bin ich Veganer.",
+            "Was ist da eigentlich los?",
+        ),
         "fr": ("En fait, je suis végétarien.", "De ce fait tout est clair."),
         "es": ("En realidad, mi hermano vive allí.", "La realidad es otra."),
         "it": ("In realtà io non bevo vino.", "La realtà è diversa."),
@@ -81,7 +84,10 @@ CASES = {
         "zh": ("请记住这个。", "记住他的人。"),
     },
     "marker": {
-        "en": ("FYI the shop closes at six.", "An unimportant detail in a notify call."),
+        "en": (
+            "FYI the shop closes at six.",
+            "An unimportant detail in a notify call.",
+        ),
         "de": ("Wichtig: der Laden schließt um sechs.", "Ein wichtiger Laden."),
         "fr": ("Pour info le magasin ferme.", "Une information de plus."),
         "es": ("Importante: la tienda cierra.", "Una tienda importante."),
@@ -104,7 +110,10 @@ CASES = {
     },
     "decision": {
         "en": ("We decided on Postgres.", "They were decidedly late."),
-        "de": ("Wir haben uns für Postgres entschieden.", "Sie haben uns entschieden geholfen."),
+        "de": (
+            "Wir haben uns für Postgres entschieden.",
+            "Sie haben uns entschieden geholfen.",
+        ),
         "fr": ("Nous avons choisi Postgres.", "Vous avez choisi."),
         "es": ("Decidimos usar Postgres.", "Ellos deciden mañana."),
         "it": ("Abbiamo deciso per Postgres.", "Hanno deciso loro."),
@@ -191,7 +200,9 @@ ROWS = [
 # row: X13
 @pytest.mark.parametrize(("name", "hit", "miss"), ROWS)
 def test_class_is_found_and_its_near_miss_is_not(name, hit, miss):
-    """Each row of the table has a sentence that hits it and a similar one that does not."""
+    """Each row of the table has a sentence that hits it and a similar one that does
+    not.
+    """
     assert name in scan(hit, TABLE, POLICY).classes
     assert name not in scan(miss, TABLE, POLICY).classes
 
@@ -199,8 +210,12 @@ def test_class_is_found_and_its_near_miss_is_not(name, hit, miss):
 # row: C1
 def test_every_row_of_the_table_has_a_case():
     """No class or language is untested."""
-    assert {(name, tongue) for name, tongues in CASES.items() for tongue in tongues} == {
-        (name, tongue) for name, tongues in (HIGH | MEDIUM).items() for tongue in tongues
+    assert {
+        (name, tongue) for name, tongues in CASES.items() for tongue in tongues
+    } == {
+        (name, tongue)
+        for name, tongues in (HIGH | MEDIUM).items()
+        for tongue in tongues
     }
 
 
@@ -248,7 +263,10 @@ def test_two_medium_classes_are_medium_and_one_is_low():
     assert scan("I think so", TABLE, POLICY).level == "low"
     assert scan("I think so, I think, I believe", TABLE, POLICY).level == "low"
     assert scan("I think my team is late", TABLE, POLICY).level == "medium"
-    assert scan("I think my team usually meets", TABLE, SignalPolicy(medium_hits=4)).level == "low"
+    assert (
+        scan("I think my team usually meets", TABLE, SignalPolicy(medium_hits=4)).level
+        == "low"
+    )
     assert scan("Good morning!", TABLE, POLICY) == scan("", TABLE, POLICY)
     assert scan("", TABLE, POLICY).level == "none"
 
@@ -257,7 +275,9 @@ def test_two_medium_classes_are_medium_and_one_is_low():
 def test_own_patterns_are_high_and_named():
     """A person's pattern counts as high, whatever the case, and reports itself."""
     own = table([r"\bproject x\d+\b"])
-    assert scan("About Project X12 then", own, POLICY).classes == (r"own:\bproject x\d+\b",)
+    assert scan("About Project X12 then", own, POLICY).classes == (
+        r"own:\bproject x\d+\b",
+    )
     assert scan("About Project X12 then", own, POLICY).level == "high"
     assert scan("About project Y then", own, POLICY).level == "none"
 
@@ -282,14 +302,22 @@ def test_head_and_tail_of_a_long_text_are_looked_at():
 
 # row: C1
 def test_spelling_variants_do_not_matter():
-    """Case, curly apostrophes, decomposed letters, line breaks and broken text are read all the same."""
+    """Case, curly apostrophes, decomposed letters, line breaks and broken text are read
+    all the same.
+    """
     assert "identity" in scan("MY\nNAME   IS Anna", TABLE, POLICY).classes
-    assert "strong-verb" in scan("je pre\u0301fe\u0300re le the\u0301", TABLE, POLICY).classes
+    assert (
+        "strong-verb"
+        in scan("je pre\u0301fe\u0300re le the\u0301", TABLE, POLICY).classes
+    )
     assert "identity" in scan("\ud800 my name is Anna", TABLE, POLICY).classes
 
 
 # row: C1
-@pytest.mark.parametrize("pump", ["i ", "wir haben uns ", "no no, ", "我", "please ", "私は", "x", "ich trinke "])
+@pytest.mark.parametrize(
+    "pump",
+    ["i ", "wir haben uns ", "no no, ", "我", "please ", "私は", "x", "ich trinke "],
+)
 def test_any_turn_is_scanned_in_ten_milliseconds(pump):
     """The table is one automaton, so no text is slow."""
     text = pump * (POLICY.scan_chars * 2 // len(pump))

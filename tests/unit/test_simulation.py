@@ -32,7 +32,9 @@ def begin(tmp_path):
 
     def start(at=FRIDAY, name="vault", **env):
         vault = planted(tmp_path / name)
-        running.append(Simulation(vault, at=at, home=tmp_path / f"{name}-home", env=env))
+        running.append(
+            Simulation(vault, at=at, home=tmp_path / f"{name}-home", env=env)
+        )
         return running[-1]
 
     yield start
@@ -47,26 +49,40 @@ def planted(vault):
 
 
 def say(world, text, **more):
-    world.call("observe", turns=[{"id": f"said {text}", "text": text, "session": "talk", **more}])
+    world.call(
+        "observe",
+        turns=[{"id": f"said {text}", "text": text, "session": "talk", **more}],
+    )
 
 
 def notes(vault):
-    return {path.relative_to(vault).as_posix(): path.read_text("utf-8") for path in vault.rglob("*.md")}
+    return {
+        path.relative_to(vault).as_posix(): path.read_text("utf-8")
+        for path in vault.rglob("*.md")
+    }
 
 
 def facts(vault):
-    return "".join(text for path, text in notes(vault).items() if path.startswith("facts/"))
+    return "".join(
+        text for path, text in notes(vault).items() if path.startswith("facts/")
+    )
 
 
 def runs(vault):
-    return [line for path in vault.glob("state/*runs*.jsonl") for line in path.read_text("utf-8").splitlines()]
+    return [
+        line
+        for path in vault.glob("state/*runs*.jsonl")
+        for line in path.read_text("utf-8").splitlines()
+    ]
 
 
-# -- as the daemon ------------------------------------------------------------------------------------------
+# -- as the daemon ---------------------------------------------------------------------
 
 
 class Stepped(SteppedDaemon):
-    """The daemon with the two verbs of a simulation, looking at each minute in which something may be due."""
+    """The daemon with the two verbs of a simulation, looking at each minute in which
+    something may be due.
+    """
 
     def call(self, name, **params):
         answer = super().call(name, **params)
@@ -80,9 +96,15 @@ class Stepped(SteppedDaemon):
         self.now = max(self.now, until)
 
     def _next(self, said):
-        """Each of the daemon's minutes for two hours, then those of the nights, and when a batch or a box is due."""
+        """Each of the daemon's minutes for two hours, then those of the nights, and
+        when a batch or a box is due.
+        """
         busy = self.now < said + timedelta(hours=2)
-        wanted = self.now + timedelta(microseconds=1) if busy else self.memory.maintenance_loop.schedule.next(self.now)
+        wanted = (
+            self.now + timedelta(microseconds=1)
+            if busy
+            else self.memory.maintenance_loop.schedule.next(self.now)
+        )
         tick = FRIDAY + -((FRIDAY - wanted) // MINUTE) * MINUTE
         due = self.memory.next_due()
         return min(tick, max(due, self.now + timedelta(seconds=1))) if due else tick
@@ -113,17 +135,25 @@ def simulation(folder):
     state = folder / "sim-home" / "state" / ID
     state.mkdir(parents=True)
     (state / "device").write_text(DEVICE)
-    with Simulation(planted(folder / "sim"), at=FRIDAY, home=folder / "sim-home") as sim:
+    with Simulation(
+        planted(folder / "sim"), at=FRIDAY, home=folder / "sim-home"
+    ) as sim:
         yield sim
 
 
 def five_days(world, vault):
-    """A script that meets each thing which the daemon does by itself; what is in the vault after each part."""
+    """A script that meets each thing which the daemon does by itself; what is in the
+    vault after each part.
+    """
 
     def at(day, clock, *, hands=False):
-        world.advance(datetime.fromisoformat(f"2026-03-{day:02}T{clock}:00+01:00").astimezone(UTC))
+        world.advance(
+            datetime.fromisoformat(f"2026-03-{day:02}T{clock}:00+01:00").astimezone(UTC)
+        )
         if hands:
-            return lambda path: os.utime(path, (world.now.timestamp(), world.now.timestamp()))
+            return lambda path: os.utime(
+                path, (world.now.timestamp(), world.now.timestamp())
+            )
         return None
 
     at(6, "10:00")
@@ -147,7 +177,11 @@ def five_days(world, vault):
     say(world, "I called the bank, all settled.", session="morning")
     at(7, "11:00")
     touch = at(7, "18:00", hands=True)
-    key = next(path for path in vault.glob("facts/**/*.md") if "blue pot" in path.read_text("utf-8"))
+    key = next(
+        path
+        for path in vault.glob("facts/**/*.md")
+        if "blue pot" in path.read_text("utf-8")
+    )
     key.write_text(key.read_text("utf-8").replace("blue pot", "red pot"), "utf-8")
     touch(key)
     own = vault / "facts" / "boat.md"
@@ -172,7 +206,9 @@ def five_days(world, vault):
 # row: D9
 # row: E9
 def test_the_same_script_makes_the_same_notes_as_with_the_daemon(tmp_path):
-    """Byte for byte, after each part: at once, by five, by age, boxes, silence, nights, a week, hands, a flush."""
+    """Byte for byte, after each part: at once, by five, by age, boxes, silence, nights,
+    a week, hands, a flush.
+    """
     with simulation(tmp_path) as sim:
         simulated = list(five_days(sim, tmp_path / "sim"))
         ran = runs(tmp_path / "sim")
@@ -185,11 +221,13 @@ def test_the_same_script_makes_the_same_notes_as_with_the_daemon(tmp_path):
     assert "Munich" in "".join(simulated[-1].values())
 
 
-# -- on its own clock ---------------------------------------------------------------------------------------
+# -- on its own clock ------------------------------------------------------------------
 
 
 # row: C2
-def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_of_an_hour(begin, tmp_path):
+def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_of_an_hour(
+    begin, tmp_path
+):
     sim = begin()
     say(sim, "I live in Berlin.")
     assert "Berlin" in facts(tmp_path / "vault")
@@ -206,11 +244,16 @@ def test_a_high_signal_and_five_turns_are_filed_at_once_others_after_a_quarter_o
 
 # row: D9
 def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(begin):
-    """Berlin goes to summer time on 29 March 2026, when the hour from two to three is left out."""
+    """Berlin goes to summer time on 29 March 2026, when the hour from two to three is
+    left out.
+    """
     sim, ran = begin(datetime(2026, 3, 27, 12, tzinfo=UTC)), []
     schedule = sim._memory.maintenance_loop.schedule
     known = schedule.ran
-    schedule.ran = lambda cadence, now: (ran.append(f"{cadence} {now:%d %H:%M}"), known(cadence, now))
+    schedule.ran = lambda cadence, now: (
+        ran.append(f"{cadence} {now:%d %H:%M}"),
+        known(cadence, now),
+    )
     sim.advance(datetime(2026, 3, 31, 12, tzinfo=UTC))
     assert ran[:2] == ["nightly 27 12:01", "weekly 27 12:01"]  # they have never run
     assert ran[2:] == [
@@ -248,7 +291,9 @@ def test_no_thread_is_started_and_nothing_sleeps(begin, tmp_path, monkeypatch):
     assert sim.call("stats")["facts"] == 0
 
 
-def test_a_file_that_was_written_is_known_and_its_minute_of_quiet_is_over(begin, tmp_path):
+def test_a_file_that_was_written_is_known_and_its_minute_of_quiet_is_over(
+    begin, tmp_path
+):
     """The minute belongs to the clock, and what is due in it is done."""
     sim = begin()
     say(sim, "Anna's sister has a cat.")
@@ -257,10 +302,14 @@ def test_a_file_that_was_written_is_known_and_its_minute_of_quiet_is_over(begin,
     sim.files_changed()
     assert sim.now == FRIDAY + 15.5 * MINUTE
     assert sim.call("stats")["waiting_turns"] == 0
-    assert "berth 27" in sim.call("recall", query="Where is the boat?")["hits"][0]["text"]
+    assert (
+        "berth 27" in sim.call("recall", query="Where is the boat?")["hits"][0]["text"]
+    )
 
 
-def test_a_file_that_nobody_told_of_is_found_within_the_hour_after_something_was_done(begin, tmp_path):
+def test_a_file_that_nobody_told_of_is_found_within_the_hour_after_something_was_done(
+    begin, tmp_path
+):
     sim = begin()
     (tmp_path / "vault" / "boat.md").write_text("The boat is moored at berth 27.\n")
     assert not sim.call("recall", query="Where is the boat?")["hits"]
@@ -273,12 +322,14 @@ def test_time_does_not_go_back_and_has_a_zone(begin, tmp_path):
     sim.advance(FRIDAY - timedelta(days=1))
     assert sim.now == FRIDAY
     with pytest.raises(ValueError, match="zone"):
-        sim.advance(datetime(2027, 1, 1))  # noqa: DTZ001  the point of it
+        sim.advance(datetime(2027, 1, 1))  # noqa: DTZ001
     with pytest.raises(ValueError, match="zone"):
-        Simulation(tmp_path, at=datetime(2027, 1, 1), home=tmp_path)  # noqa: DTZ001  as above
+        Simulation(tmp_path, at=datetime(2027, 1, 1), home=tmp_path)  # noqa: DTZ001
 
 
-def test_another_simulation_of_the_vault_is_a_restart_and_two_at_once_are_refused(begin, tmp_path):
+def test_another_simulation_of_the_vault_is_a_restart_and_two_at_once_are_refused(
+    begin, tmp_path
+):
     with begin() as sim:
         say(sim, "Anna's sister has a cat.")
         with pytest.raises(LockedError):
@@ -296,7 +347,9 @@ def test_a_folder_that_is_no_vault_is_refused(tmp_path):
 
 # row: X2
 def test_a_model_that_is_away_is_asked_again_at_its_time(begin):
-    """The wait is the policy's, on the clock of the simulation; meanwhile `status` tells of it."""
+    """The wait is the policy's, on the clock of the simulation; meanwhile `status`
+    tells of it.
+    """
     with FakeServer() as model:
         model.script(status(503), '{"facts": []}')
         sim = begin(ENGRAM_MODEL="m", ENGRAM_BASE_URL=model.url, ENGRAM_API_KEY="none")
@@ -349,5 +402,7 @@ def test_to_import_it_loads_nothing_heavy():
         "heavy = {'openai', 'numpy', 'pydantic', 'starlette', 'uvicorn', 'watchdog', 'apscheduler', 'sqlite3', 're2'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,6 @@
-"""Hot and cold, and vectors in fewer bits, through real runs on a vault whose vectors come over a real socket."""
+"""Hot and cold, and vectors in fewer bits, through real runs on a vault whose vectors
+come over a real socket.
+"""
 
 from __future__ import annotations
 
@@ -51,22 +53,31 @@ def bits(keeping):
 
 
 def told(report):
-    return {one.name: one.why for one in report.deeds if one.name in {"tier", "precision"}}
+    return {
+        one.name: one.why for one in report.deeds if one.name in {"tier", "precision"}
+    }
 
 
 def files(keeping):
     """The files of the vectors and their bytes."""
-    return {path.name: path.read_bytes() for path in (keeping.memory.settings.cache / "vectors").iterdir()}
+    return {
+        path.name: path.read_bytes()
+        for path in (keeping.memory.settings.cache / "vectors").iterdir()
+    }
 
 
 def found(keeping, text, k=10):
     """Which facts are near to a text by meaning, and how near."""
-    return keeping.memory.index.similar(array("f", vector(text, DIMENSION)).tobytes(), FACTS, k)
+    return keeping.memory.index.similar(
+        array("f", vector(text, DIMENSION)).tobytes(), FACTS, k
+    )
 
 
 # row: D12
 def test_a_night_keeps_vectors_in_the_bits_that_retention_leaves_their_memory(keeping):
-    """Episodes of 5, 15, 25 and 60 days, and a note, which is retained; all are found by meaning as before."""
+    """Episodes of 5, 15, 25 and 60 days, and a note, which is retained; all are found
+    by meaning as before.
+    """
     ages = {
         "Anna saw a red car.": (5, 32),
         "Ben baked bread.": (20, 8),
@@ -78,24 +89,36 @@ def test_a_night_keeps_vectors_in_the_bits_that_retention_leaves_their_memory(ke
     embedded(keeping)
     assert set(bits(keeping).values()) == {32}
     assert told(keeping.run())["precision"] == "1 in 2 bits, 1 in 4 bits, 1 in 8 bits"
-    assert bits(keeping) == {note: 32, **{names[text]: left for text, (_, left) in ages.items()}}
+    assert bits(keeping) == {
+        note: 32,
+        **{names[text]: left for text, (_, left) in ages.items()},
+    }
     assert {text: found(keeping, text, 1)[0][0] for text in ages} == names
-    assert [hit["key"] for hit in keeping.memory.call("recall", {"query": "race", "kinds": ["fact"]})["hits"]] == [
-        names["Dora won a race."]
-    ]
+    assert [
+        hit["key"]
+        for hit in keeping.memory.call("recall", {"query": "race", "kinds": ["fact"]})[
+            "hits"
+        ]
+    ] == [names["Dora won a race."]]
 
 
 # row: D12
 # row: X22
 def test_a_second_night_at_the_same_instant_packs_nothing(keeping, opened):
-    """Nor does one after a restart; and a dry run tells what is to come and does not do it."""
+    """Nor does one after a restart; and a dry run tells what is to come and does not do
+    it.
+    """
     keeping.fact("Anna saw a red car.", days=40)
     keeping.fact("Ben reads in the garden.", days=100, **DULL)
     embedded(keeping)
     before = files(keeping)
     plan = told(keeping.run(dry_run=True))
     assert files(keeping) == before
-    assert told(keeping.run()) == plan == {"tier": "1 turn cold", "precision": "1 in 4 bits, 1 in 8 bits"}
+    assert (
+        told(keeping.run())
+        == plan
+        == {"tier": "1 turn cold", "precision": "1 in 4 bits, 1 in 8 bits"}
+    )
     after = files(keeping)
     assert after != before
     assert told(keeping.run()) == {}
@@ -105,7 +128,9 @@ def test_a_second_night_at_the_same_instant_packs_nothing(keeping, opened):
 
 # row: D12
 def test_what_is_recalled_again_gets_its_vector_from_the_model_again(keeping, fake):
-    """Until then it is found by what is left of it; nothing else is asked for, and no night asks twice."""
+    """Until then it is found by what is left of it; nothing else is asked for, and no
+    night asks twice.
+    """
     text = "Anna saw a red car."
     name = keeping.fact(text, days=60)
     keeping.fact("Ben baked bread.", days=60)
@@ -140,7 +165,9 @@ def test_a_text_that_somebody_said_as_well_keeps_its_vector(keeping):
 
 # row: C29
 def test_what_is_worth_little_turns_cold_and_nothing_is_hidden_by_it(keeping):
-    """After 14 days, and it has 8 bits though all of it is retained; its note stays as it is and is recalled."""
+    """After 14 days, and it has 8 bits though all of it is retained; its note stays as
+    it is and is recalled.
+    """
     name = keeping.fact("Anna saw a red car.", days=100, **DULL)
     keeping.fact("Ben saw a boat.", days=100, pinned=True, **DULL)
     keeping.fact("Carl saw a train.", days=13, **DULL)
@@ -153,13 +180,17 @@ def test_what_is_worth_little_turns_cold_and_nothing_is_hidden_by_it(keeping):
     keeping.run()
     assert stored(keeping)[name] == Stored(8, "cold")
     assert sorted(bits(keeping).values()) == [8, 32, 32]
-    hit = keeping.memory.call("recall", {"query": "red car", "kinds": ["fact"], "explain": True})["hits"][0]
+    hit = keeping.memory.call(
+        "recall", {"query": "red car", "kinds": ["fact"], "explain": True}
+    )["hits"][0]
     assert (hit["key"], "vector" in hit["parts"]) == (name, True)
 
 
 # row: C29
 def test_a_tier_is_remembered_between_its_two_limits(keeping, opened):
-    """Recalled a little it stays cold, also after a restart, and recalled much it is hot; lost, all begins hot."""
+    """Recalled a little it stays cold, also after a restart, and recalled much it is
+    hot; lost, all begins hot.
+    """
     name = keeping.fact("Anna saw a red car.", days=100, **DULL)
     embedded(keeping)
     keeping.run()
@@ -193,8 +224,13 @@ def test_a_list_of_the_cold_that_is_lost_costs_nothing_but_itself(keeping, opene
 
 # row: D13
 def test_of_two_copies_the_one_in_more_bits_is_nearer(keeping):
-    """The same meaning in other words: alike as long as both are whole, and then by what each has kept."""
-    old, new = "The tea is in the house by the beach.", "The beverage is in the flat by the ocean."
+    """The same meaning in other words: alike as long as both are whole, and then by
+    what each has kept.
+    """
+    old, new = (
+        "The tea is in the house by the beach.",
+        "The beverage is in the flat by the ocean.",
+    )
     names = [keeping.fact(old, days=60), keeping.fact(new, days=1)]
     other = keeping.fact("Ben baked bread.", days=60)
     embedded(keeping)
@@ -205,7 +241,9 @@ def test_of_two_copies_the_one_in_more_bits_is_nearer(keeping):
     assert list(near) == [names[1], names[0], other]
     assert near[names[1]] == whole[names[1]]
     assert 0.99 < near[names[0]] < 1 - 1e-4
-    answer = keeping.memory.call("recall", {"query": "drinks at the sea", "kinds": ["fact"]})
+    answer = keeping.memory.call(
+        "recall", {"query": "drinks at the sea", "kinds": ["fact"]}
+    )
     assert {hit["key"] for hit in answer["hits"]} >= set(names)
 
 
@@ -225,5 +263,11 @@ def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
     """The view knows of a vector whose memory is not there."""
     policy, zone = memory.settings.policy, memory.settings.zone
     view = PassView(policy, zone, {}, stored={"F": Stored()})
-    assert vectors.tier(view, memory.clock()) == vectors.precision(view, memory.clock()) == []
-    assert view.after([VectorPrecision({"F": Stored(2)}, "")]).stored == {"F": Stored(2)}
+    assert (
+        vectors.tier(view, memory.clock())
+        == vectors.precision(view, memory.clock())
+        == []
+    )
+    assert view.after([VectorPrecision({"F": Stored(2)}, "")]).stored == {
+        "F": Stored(2)
+    }

@@ -42,7 +42,11 @@ def test_a_rewrite_is_made_again_on_a_persons_newer_bytes(vault, note):
         return raw + b"Ours.\n"
 
     held = vault.rewrite("facts/x.md", patch)
-    assert note.read_bytes() == held == NOTE + b"A person's line 1.\nA person's line 2.\nOurs.\n"
+    assert (
+        note.read_bytes()
+        == held
+        == NOTE + b"A person's line 1.\nA person's line 2.\nOurs.\n"
+    )
     assert len(seen) == 3
 
 
@@ -82,20 +86,34 @@ def test_a_plan_holds_only_for_the_bytes_it_was_made_for(vault, note):
 def test_a_plan_says_what_each_path_holds(vault, note):
     """The index is told the bytes, not to look again."""
     sha = disk.sha256(NOTE)
-    held = vault.apply([Edit("facts/x.md", sha, {"pinned": True}, "pin"), Create("facts/y.md", {}, "Words.\n", "new")])
+    held = vault.apply(
+        [
+            Edit("facts/x.md", sha, {"pinned": True}, "pin"),
+            Create("facts/y.md", {}, "Words.\n", "new"),
+        ]
+    )
     assert held == {path: vault.read(path) for path in ("facts/x.md", "facts/y.md")}
 
 
-def test_what_was_worked_out_already_is_written_as_it_is_but_only_over_the_bytes_it_is_for(vault, note):
-    """A plan is not made a second time; where a person was faster, theirs stays all the same."""
+def test_what_was_worked_out_already_is_written_as_it_is_but_only_over_the_bytes_it_is_for(
+    vault, note
+):
+    """A plan is not made a second time; where a person was faster, theirs stays all the
+    same.
+    """
     sha, planned = disk.sha256(NOTE), NOTE.replace(b"active", b"archived")
     there = "archive/x.md"
-    held = vault.apply([Move("facts/x.md", sha, there, {"status": "archived"}, "old")], ready={"facts/x.md": planned})
+    held = vault.apply(
+        [Move("facts/x.md", sha, there, {"status": "archived"}, "old")],
+        ready={"facts/x.md": planned},
+    )
     assert held == {"facts/x.md": b"", there: planned}
     assert vault.read(there) == planned
     (vault.root / there).write_bytes(planned + b"More.\n")
     with pytest.raises(ConflictError, match="changed since"):
-        vault.apply([Edit(there, disk.sha256(planned), {}, "again")], ready={there: NOTE})
+        vault.apply(
+            [Edit(there, disk.sha256(planned), {}, "again")], ready={there: NOTE}
+        )
     assert vault.read(there) == planned + b"More.\n"
 
 
@@ -107,7 +125,9 @@ def test_a_name_that_a_person_took_is_not_written_over(vault, note):
     assert note.read_bytes() == NOTE
 
 
-@pytest.mark.parametrize("path", ["../x.md", "/etc/x.md", "facts/../../x.md", "facts//x.md", ""])
+@pytest.mark.parametrize(
+    "path", ["../x.md", "/etc/x.md", "facts/../../x.md", "facts//x.md", ""]
+)
 def test_no_path_leads_out(vault, path):
     """Reading, writing and asking alike."""
     for act in (vault.read, vault.exists, lambda name: vault.create(name, b"x")):
@@ -139,7 +159,12 @@ def test_tombstones_survive_torn_and_foreign_lines(vault):
 # row: X8
 def test_a_restored_statement_leaves_buried_what_another_forgotten_one_came_from(vault):
     """The turn of both is back when both are; words edited in between do not matter."""
-    vault.bury([{"hash": "a", "turn": "t", "memory": "m1"}, {"hash": "b", "turn": "t", "memory": "m2"}])
+    vault.bury(
+        [
+            {"hash": "a", "turn": "t", "memory": "m1"},
+            {"hash": "b", "turn": "t", "memory": "m2"},
+        ]
+    )
     vault.bury([{"hash": "a", "turn": "t", "memory": "m1", "restored": True}])
     assert vault.tombstones() == {"b", "t"}
     vault.bury([{"hash": "edited", "turn": "t", "memory": "m2", "restored": True}])
@@ -148,7 +173,9 @@ def test_a_restored_statement_leaves_buried_what_another_forgotten_one_came_from
 
 def test_tombstones_are_read_in_linear_time(vault):
     """A vault of twenty years has many."""
-    vault.bury([{"hash": f"{number:064}", "turn": f"s#^t{number}"} for number in range(20_000)])
+    vault.bury(
+        [{"hash": f"{number:064}", "turn": f"s#^t{number}"} for number in range(20_000)]
+    )
     began = time.monotonic()
     assert len(vault.tombstones()) == 40_000
     assert time.monotonic() - began < 2
@@ -173,7 +200,12 @@ def test_a_leftover_that_cannot_be_finished_holds_nothing_up(vault, note):
 # row: A32
 def test_the_log_tells_what_happened_to_a_memory(vault):
     """As itself, or as the one that another met; oldest first."""
-    vault.log([{"memory": "m1", "action": "store"}, {"memory": "m2", "action": "store", "reason": "like m1"}])
+    vault.log(
+        [
+            {"memory": "m1", "action": "store"},
+            {"memory": "m2", "action": "store", "reason": "like m1"},
+        ]
+    )
     vault.log([{"memory": "m3", "met": "m1", "action": "confirm"}])
     assert [row["action"] for row in vault.actions("m1")] == ["store", "confirm"]
     assert vault.actions("m9") == []
@@ -193,7 +225,7 @@ def test_the_hash_list_is_made_to_hold_exactly_the_active_facts(vault):
     assert listed.read_text().splitlines()[1:] == ["a"]
 
 
-# -- moves ---------------------------------------------------------------------------------------------
+# -- moves -----------------------------------------------------------------------------
 
 
 def moved(keys=None, body=None, to="archive/2026-11-20/x.md"):
@@ -204,7 +236,10 @@ def moved(keys=None, body=None, to="archive/2026-11-20/x.md"):
 def test_a_move_patches_on_the_way_and_leaves_one_note(vault, note):
     """Keys and body, in folders that are made; what each place holds is told."""
     held = vault.apply([moved({"status": "archived", "id": None}, "Other words.\n")])
-    assert held == {"facts/x.md": b"", "archive/2026-11-20/x.md": b"---\nstatus: archived\n---\nOther words.\n"}
+    assert held == {
+        "facts/x.md": b"",
+        "archive/2026-11-20/x.md": b"---\nstatus: archived\n---\nOther words.\n",
+    }
     assert vault.read("archive/2026-11-20/x.md") == held["archive/2026-11-20/x.md"]
     assert not note.exists()
     assert not list(disk.leftovers(vault.root))
@@ -222,18 +257,32 @@ def test_a_move_without_a_patch_keeps_the_very_file(vault, note):
 
 # row: X3
 def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
-    """Made, changed or moved by us it rests; what a person saves does not, for a minute."""
-    now = datetime.fromtimestamp(int(note.stat().st_mtime), UTC)  # whole seconds, which no float rounds
+    """Made, changed or moved by us it rests; what a person saves does not, for a
+    minute.
+    """
+    # whole seconds, which no float rounds
+    now = datetime.fromtimestamp(int(note.stat().st_mtime), UTC)
     assert vault.rests("facts/x.md", now, 60)
     vault.rewrite("facts/x.md", lambda raw: raw + b"Ours.\n")
     assert vault.edited_at("facts/x.md") is None
-    (change,) = [Move("facts/x.md", disk.sha256(note.read_bytes()), "archive/x.md", {}, "why")]
+    (change,) = [
+        Move("facts/x.md", disk.sha256(note.read_bytes()), "archive/x.md", {}, "why")
+    ]
     vault.apply([change])
-    assert (vault.rests("archive/x.md", now, 60), vault.edited_at("facts/x.md")) == (True, None)
+    assert (vault.rests("archive/x.md", now, 60), vault.edited_at("facts/x.md")) == (
+        True,
+        None,
+    )
     theirs = vault.root / "archive" / "x.md"
     os.utime(theirs, (now.timestamp() + 5,) * 2)
     assert vault.edited_at("archive/x.md") == now.timestamp() + 5
-    for later, rests in ((4, False), (64, False), (65, True), (-56, True), (-54, False)):
+    for later, rests in (
+        (4, False),
+        (64, False),
+        (65, True),
+        (-56, True),
+        (-54, False),
+    ):
         assert vault.rests("archive/x.md", now + timedelta(seconds=later), 60) is rests
 
 
@@ -248,7 +297,9 @@ def test_only_so_many_own_writes_are_kept_in_mind(vault, monkeypatch):
 
 
 # row: X3
-def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(vault, note):
+def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(
+    vault, note
+):
     """Nothing is changed then, nor where the note cannot be patched."""
     vault.create("archive/2026-11-20/x.md", b"Theirs.\n")
     with pytest.raises(ConflictError, match="taken"):
@@ -260,7 +311,17 @@ def test_a_move_is_refused_where_a_person_changed_the_note_or_took_the_place(vau
     flow = b"---\n{id: x, status: active}\n---\nWords.\n"
     note.write_bytes(flow)
     with pytest.raises(ConflictError, match="lines"):
-        vault.apply([Move("facts/x.md", disk.sha256(flow), "archive/y.md", {"status": "archived"}, "why")])
+        vault.apply(
+            [
+                Move(
+                    "facts/x.md",
+                    disk.sha256(flow),
+                    "archive/y.md",
+                    {"status": "archived"},
+                    "why",
+                )
+            ]
+        )
     assert note.read_bytes() == flow
     assert vault.notes("archive") == ["archive/2026-11-20/x.md"]
 
@@ -280,8 +341,12 @@ class Saving(syscalls.Syscalls):
 
 # row: X3
 @pytest.mark.parametrize("number", range(4))
-def test_a_person_who_saves_during_a_move_loses_nothing(vault, note, number, monkeypatch):
-    """Their words stand in the note at its old place, and the plan is refused; or they came too late for it."""
+def test_a_person_who_saves_during_a_move_loses_nothing(
+    vault, note, number, monkeypatch
+):
+    """Their words stand in the note at its old place, and the plan is refused; or they
+    came too late for it.
+    """
     there = vault.root / "archive/2026-11-20/x.md"
     theirs = NOTE + b"A person's line.\n"
 
@@ -301,7 +366,9 @@ def test_a_person_who_saves_during_a_move_loses_nothing(vault, note, number, mon
 
 # row: X3
 def test_an_interrupted_move_goes_on_with_the_same_plan(vault, note):
-    """It stands at its new place with the bytes of the plan; another note there is left alone."""
+    """It stands at its new place with the bytes of the plan; another note there is left
+    alone.
+    """
     there = vault.root / "archive/2026-11-20/x.md"
     disk.make_folders(there.parent)
     disk.move(note, there)
@@ -312,7 +379,9 @@ def test_an_interrupted_move_goes_on_with_the_same_plan(vault, note):
 
 
 @pytest.mark.parametrize("failing", ["exchange", "fsync"])
-def test_a_move_that_cannot_be_finished_is_taken_back(vault, note, failing, monkeypatch):
+def test_a_move_that_cannot_be_finished_is_taken_back(
+    vault, note, failing, monkeypatch
+):
     """A full disk after the rename: the note stands where it was, unpatched."""
 
     class Full(syscalls.Syscalls):
@@ -325,7 +394,11 @@ def test_a_move_that_cannot_be_finished_is_taken_back(vault, note, failing, monk
             self.renamed = True
 
         def fsync(self, descriptor):
-            if self.renamed and failing == "fsync" and stat.S_ISREG(os.fstat(descriptor).st_mode):
+            if (
+                self.renamed
+                and failing == "fsync"
+                and stat.S_ISREG(os.fstat(descriptor).st_mode)
+            ):
                 raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(syscalls, "SYS", Full())

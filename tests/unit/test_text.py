@@ -65,7 +65,9 @@ DIFFERENT = [
 # row: X13
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_two_writings_of_one_fact_have_one_hash(one, other):
-    """Case, blanks, sentence punctuation, quotes and compatible letters make no difference."""
+    """Case, blanks, sentence punctuation, quotes and compatible letters make no
+    difference.
+    """
     assert content_hash(one) == content_hash(other)
 
 
@@ -121,11 +123,15 @@ def test_slug_is_cut_between_words():
 
 
 def test_ulid_is_derived_from_time_and_seed():
-    """The same turn gives the same id, another seed another one, a later time a greater one."""
+    """The same turn gives the same id, another seed another one, a later time a greater
+    one.
+    """
     assert ulid(NOON, "a") == ulid(NOON.astimezone(timezone(timedelta(hours=5))), "a")
     assert ulid(NOON, "a") != ulid(NOON, "b")
     assert ulid(NOON, "z") < ulid(NOON + timedelta(milliseconds=1), "a")
-    assert ulid(datetime(1955, 1, 1, tzinfo=UTC), "a") == ulid(datetime(1970, 1, 1, tzinfo=UTC), "a")
+    assert ulid(datetime(1955, 1, 1, tzinfo=UTC), "a") == ulid(
+        datetime(1970, 1, 1, tzinfo=UTC), "a"
+    )
 
 
 def test_ulid_begins_with_its_instant():
@@ -138,10 +144,13 @@ def test_ulid_begins_with_its_instant():
 def test_a_naive_time_has_no_ulid():
     """An id needs an instant, not a wall clock."""
     with pytest.raises(TypeError):
-        ulid(datetime(2026, 1, 1), "x")  # noqa: DTZ001 - the naive time is the point
+        ulid(datetime(2026, 1, 1), "x")  # noqa: DTZ001
 
 
-@pytest.mark.parametrize("text", ["", "01KBH2Q0M6T4W2Y0B7C5D9E1F", "8" * 26, "01kbh2q0m6t4w2y0b7c5d9e1fx", "I" * 26])
+@pytest.mark.parametrize(
+    "text",
+    ["", "01KBH2Q0M6T4W2Y0B7C5D9E1F", "8" * 26, "01kbh2q0m6t4w2y0b7c5d9e1fx", "I" * 26],
+)
 def test_what_is_no_ulid_is_refused(text):
     """Length, alphabet, range and case are checked."""
     assert not is_ulid(text)

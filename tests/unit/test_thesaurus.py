@@ -8,7 +8,9 @@ from engram.core.language.words import content, words
 
 # row: X13
 def test_a_word_behind_the_colon_is_narrower():
-    """Who asks for an instrument may mean a guitar; who asks for a guitar means no violin."""
+    """Who asks for an instrument may mean a guitar; who asks for a guitar means no
+    violin.
+    """
     assert "guitar" in akin("instrument")
     assert akin("guitar") == ()
     assert "dog" in akin("puppy")
@@ -28,7 +30,11 @@ def test_every_entry_is_one_word_that_an_index_keeps():
     """A phrase or a stop word would be found by nobody."""
     known = {"instrument"}
     for _ in range(9):
-        known |= {other for word in known for other in akin(word)} | set(akin("job")) | set(akin("family"))
+        known |= (
+            {other for word in known for other in akin(word)}
+            | set(akin("job"))
+            | set(akin("family"))
+        )
     assert len(known) > 50
     for word in known:
         assert words(word) == [word]

@@ -16,7 +16,12 @@ from engram.vault import frontmatter
 from engram.vault.template import plant, template_folder
 from tests.fakes.obsidian import broken_links, orphan_boxes
 
-AGENCY = Fact("A", "The user will call the agency about the flat on Monday.", "commitment", about=("user",))
+AGENCY = Fact(
+    "A",
+    "The user will call the agency about the flat on Monday.",
+    "commitment",
+    about=("user",),
+)
 CAKE = Fact("B", "The user promised Anna a cake.", "commitment", about=("Anna",))
 
 
@@ -39,12 +44,16 @@ CAKE = Fact("B", "The user promised Anna a cake.", "commitment", about=("Anna",)
 )
 # row: E16
 def test_of_several_promises_the_one_whose_words_are_repeated_is_kept(text, kept):
-    """Doubt keeps nothing: a question, a plan, a denial, a condition, or words that fit none."""
+    """Doubt keeps nothing: a question, a plan, a denial, a condition, or words that fit
+    none.
+    """
     assert todos.kept(text, [AGENCY, CAKE], 0.34) == kept
 
 
 # row: E16
-@pytest.mark.parametrize("text", ["Done!", "It's done.", "I did it.", "Erledigt.", "C'est fait !", "完成了"])
+@pytest.mark.parametrize(
+    "text", ["Done!", "It's done.", "I did it.", "Erledigt.", "C'est fait !", "完成了"]
+)
 def test_a_single_open_promise_is_kept_by_any_word_for_done(text):
     assert todos.kept(text, [AGENCY], 0.34) == AGENCY
     assert todos.kept("Not done yet.", [AGENCY], 0.34) is None
@@ -53,7 +62,9 @@ def test_a_single_open_promise_is_kept_by_any_word_for_done(text):
 # row: E16
 def test_two_promises_of_the_same_words_are_kept_by_name_only():
     other = replace(AGENCY, id="C")
-    assert todos.kept("I called the agency about the flat.", [AGENCY, other], 0.34) is None
+    assert (
+        todos.kept("I called the agency about the flat.", [AGENCY, other], 0.34) is None
+    )
 
 
 # row: E15
@@ -65,7 +76,11 @@ def test_two_promises_of_the_same_words_are_kept_by_name_only():
         ("I'll call Ben.", "commitment", ("commitment", ())),
         ("The printer keeps jamming.", "fact", ("fact", ("friction",))),
         ("I'm struggling with the new boat.", "moment", ("moment", ("friction",))),
-        ("Ich habe schon wieder Probleme mit dem Drucker.", "fact", ("fact", ("friction",))),
+        (
+            "Ich habe schon wieder Probleme mit dem Drucker.",
+            "fact",
+            ("fact", ("friction",)),
+        ),
         ("I'm no longer struggling with the boat.", "fact", ("fact", ())),
         ("I keep bees.", "fact", ("fact", ())),
         ("I prefer a printer that keeps jamming.", "preference", ("preference", ())),
@@ -78,19 +93,33 @@ def test_a_loop_is_known_by_the_words_that_prove_it(said, category, became):
 
 # row: E15
 def test_a_hedge_with_a_time_is_a_promise():
-    when = Interval(datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 22, tzinfo=UTC), "day", "tomorrow")
-    one = Candidate("It is so.", "commitment", 0.8, "T", "Maybe I'll call Ben tomorrow.", when=when)
+    when = Interval(
+        datetime(2026, 11, 21, tzinfo=UTC),
+        datetime(2026, 11, 22, tzinfo=UTC),
+        "day",
+        "tomorrow",
+    )
+    one = Candidate(
+        "It is so.", "commitment", 0.8, "T", "Maybe I'll call Ben tomorrow.", when=when
+    )
     assert todos.looped(one) == one
 
 
 # row: E15
 def test_the_key_of_a_loop_is_the_same_for_the_same_words():
-    assert todos.key("The printer in the office keeps jamming!") == todos.key("the printer in the office keeps jamming")
-    assert todos.key("The printer in the office keeps jamming.") == "printer_office_keeps_jamming"
+    assert todos.key("The printer in the office keeps jamming!") == todos.key(
+        "the printer in the office keeps jamming"
+    )
+    assert (
+        todos.key("The printer in the office keeps jamming.")
+        == "printer_office_keeps_jamming"
+    )
 
 
 def promise(memory, text, **more):
-    return memory.call("remember", {"text": text, "category": "commitment", **more})["id"]
+    return memory.call("remember", {"text": text, "category": "commitment", **more})[
+        "id"
+    ]
 
 
 def say(memory, *texts, session="porto", **more):
@@ -110,13 +139,18 @@ def over(memory):
 
 
 def stages(memory, **more):
-    return {row["id"]: row["stage"] for row in memory.call("todos", {"stage": "all", **more})["todos"]}
+    return {
+        row["id"]: row["stage"]
+        for row in memory.call("todos", {"stage": "all", **more})["todos"]
+    }
 
 
 # row: E16
 # row: C16
 def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
-    """The note says when and by which words, and goes to the trash by rule when it is old enough."""
+    """The note says when and by which words, and goes to the trash by rule when it is
+    old enough.
+    """
     agency = promise(memory, "I will call the agency about the flat.")
     cake = promise(memory, "I promise to bake Anna a cake.")
     say(memory, "I called the agency, the flat is ours.")
@@ -127,7 +161,11 @@ def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
     assert fact.done == datetime(2026, 11, 20, 20, 1, tzinfo=UTC)
     memory.clock.advance(days=91)
     report = memory.call("consolidate", {})
-    (gone,) = [deed for deed in report["deeds"] if (deed["name"], deed["memory"]) == ("expire", agency)]
+    (gone,) = [
+        deed
+        for deed in report["deeds"]
+        if (deed["name"], deed["memory"]) == ("expire", agency)
+    ]
     assert gone["to"].startswith(".trash/")
 
 
@@ -147,9 +185,13 @@ def test_a_word_for_done_counts_for_what_was_open_when_it_was_said(memory):
 
 
 # row: E16
-@pytest.mark.parametrize("more", [{"role": "assistant"}, {"origin": "import"}, {"persona": "Muse"}])
+@pytest.mark.parametrize(
+    "more", [{"role": "assistant"}, {"origin": "import"}, {"persona": "Muse"}]
+)
 def test_only_the_users_own_words_in_the_personas_own_talk_keep_a_promise(memory, more):
-    """What an assistant or an import says does not; nor does Muse know of a promise made to Iris."""
+    """What an assistant or an import says does not; nor does Muse know of a promise
+    made to Iris.
+    """
     name = promise(memory, "I will call the agency about the flat.", persona="Iris")
     say(memory, "I called the agency about the flat.", "It is done.", **more)
     over(memory)
@@ -167,14 +209,19 @@ def test_what_recurs_within_a_day_becomes_a_habit(memory, clock):
     say(memory, "I call the agency about the flat every week now.", session="later")
     over(memory)
     assert stages(memory) == {plants: "habit", agency: "open"}
-    assert (memory.index.find(plants).category, memory.index.find(plants).tags) == ("fact", ("habit",))
+    assert (memory.index.find(plants).category, memory.index.find(plants).tags) == (
+        "fact",
+        ("habit",),
+    )
 
 
 # row: E16
 def test_a_promise_whose_time_is_over_is_given_up(memory, clock):
     name = promise(memory, "I will call the agency about the flat.")
     path = memory.settings.vault / memory.index.find(name).path
-    path.write_bytes(frontmatter.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"}))
+    path.write_bytes(
+        frontmatter.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"})
+    )
     memory.index.wrote({memory.index.find(name).path: path.read_bytes()})
     clock.advance(days=1)
     run(memory)
@@ -189,7 +236,9 @@ def test_a_run_about_promises_repeated_changes_no_byte(memory):
     over(memory)
     before = {path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")}
     run(memory)
-    assert {path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")} == before
+    assert {
+        path: path.read_bytes() for path in memory.settings.vault.rglob("*.md")
+    } == before
 
 
 # row: E16
@@ -208,7 +257,9 @@ def test_promises_are_listed_and_settled_by_hand(memory):
     with pytest.raises(BadRequestError, match="fulfilled, expired, open"):
         memory.call("settle", {"id": name, "stage": "gone"})
     with pytest.raises(BadRequestError, match="no promise"):
-        memory.call("settle", {"id": memory.call("remember", {"text": "I like tea."})["id"]})
+        memory.call(
+            "settle", {"id": memory.call("remember", {"text": "I like tea."})["id"]}
+        )
     with pytest.raises(BadRequestError, match="open, fulfilled"):
         memory.call("todos", {"stage": "gone"})
 
@@ -220,7 +271,9 @@ def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
     say(memory, *(f"The tide was {number} metres." for number in range(20)))
     run(memory)
     spine = memory.settings.vault / "spine.md"
-    (task,) = [line for line in spine.read_text().splitlines() if line.startswith("- [ ]")]
+    (task,) = [
+        line for line in spine.read_text().splitlines() if line.startswith("- [ ]")
+    ]
     assert "call the agency" in task
     spine.write_text(spine.read_text().replace(task, task.replace("[ ]", "[x]")))
     run(memory)
@@ -264,23 +317,36 @@ def test_the_command_line_lists_settles_and_tells(memory):
 # row: C16
 # row: X6
 @pytest.mark.parametrize("person", [False, True])
-def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere(memory, clock, person):
-    """Box and artifact go on naming it; where a note of a person leads to it, it is put away instead."""
+def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere(
+    memory, clock, person
+):
+    """Box and artifact go on naming it; where a note of a person leads to it, it is put
+    away instead.
+    """
     vault = memory.settings.vault
     plant(vault, memory.settings.vault_id, template_folder())
     say(memory, "I'll call the shelter on Monday.")
     promise(memory, "I will call the agency about the flat.")
     clock.advance(hours=1)
     memory.call("flush", {})
-    names = [PurePosixPath(memory.index.find(name).path).stem for name in stages(memory)]
+    names = [
+        PurePosixPath(memory.index.find(name).path).stem for name in stages(memory)
+    ]
     for name in stages(memory):
         memory.call("settle", {"id": name})
     before = {
-        path: path.read_bytes() for path in vault.rglob("*.md") if any(f"[[{n}" in path.read_text() for n in names)
+        path: path.read_bytes()
+        for path in vault.rglob("*.md")
+        if any(f"[[{n}" in path.read_text() for n in names)
     }
-    assert {path.relative_to(vault).parts[0] for path in before} == {"artifacts", "boxes"}
+    assert {path.relative_to(vault).parts[0] for path in before} == {
+        "artifacts",
+        "boxes",
+    }
     if person:
-        (vault / "notes/mine.md").write_text(f"See [[{names[0]}]] and [[{names[1]}]].\n")
+        (vault / "notes/mine.md").write_text(
+            f"See [[{names[0]}]] and [[{names[1]}]].\n"
+        )
         memory.rescan(None)
     clock.advance(days=92)
     run = memory.call("consolidate", {"cadence": "nightly"})["run"]
@@ -295,8 +361,14 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
 # row: E15
 # row: E16
 def test_what_goes_wrong_and_what_is_left_open_is_told_until_it_is_over(memory):
-    """From the conversation itself; three of each; done by the words for it, or by hand."""
-    say(memory, "I have problems with my office printer.", "My sister Vera lives in Porto.")
+    """From the conversation itself; three of each; done by the words for it, or by
+    hand.
+    """
+    say(
+        memory,
+        "I have problems with my office printer.",
+        "My sister Vera lives in Porto.",
+    )
     memory.call("flush", {})
     (row,) = memory.call("todos", {"stage": "friction"})["todos"]
     assert row["key"] == todos.key(row["text"])
@@ -321,7 +393,10 @@ def test_what_goes_wrong_and_what_is_left_open_is_told_until_it_is_over(memory):
 def test_at_most_three_frictions_and_threads_are_told(memory):
     for number in range(5):
         for tag in ("thread", "friction"):
-            memory.call("remember", {"text": f"Number {number} of the {tag} matter.", "tags": [tag]})
+            memory.call(
+                "remember",
+                {"text": f"Number {number} of the {tag} matter.", "tags": [tag]},
+            )
     parts = memory.call("context", {})["parts"]
     assert (len(parts["threads"]), len(parts["frictions"])) == (3, 3)
     assert len(memory.call("todos", {"stage": "thread"})["todos"]) == 5

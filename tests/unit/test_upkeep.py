@@ -1,4 +1,6 @@
-"""The vault put in order by a call or when it is due, looked ahead and taken back, through the running memory."""
+"""The vault put in order by a call or when it is due, looked ahead and taken back,
+through the running memory.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
     name = keeping.fact("Anna saw a red car.", days=80, **FADING)
     coming = keeping.memory.call("forecast", {"days": 30, "curve": True})["coming"]
     ends = next(row for row in coming if row["what"] == "archive")
-    assert (ends["id"], ends["why"]) == (name, "a moment, old, unimportant, unused, faded")
+    assert (ends["id"], ends["why"]) == (
+        name,
+        "a moment, old, unimportant, unused, faded",
+    )
     assert len(ends["curve"]) == 31
     assert ends["curve"] == sorted(ends["curve"], reverse=True)
     days = (int(ends["at"][8:10]) - clock().day) % 30
@@ -65,16 +70,24 @@ def test_the_forecast_says_what_the_nights_to_come_will_do(keeping, clock):
 # row: D9
 # row: C12
 def test_what_is_due_is_done_and_not_done_again(keeping, clock):
-    """A light run waits while there are turns to distil; a night that was slept through is made up for by one run."""
+    """A light run waits while there are turns to distil; a night that was slept through
+    is made up for by one run.
+    """
     maintenance_loop = keeping.memory.maintenance_loop
-    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["nightly", "weekly"]
+    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == [
+        "nightly",
+        "weekly",
+    ]
     assert maintenance_loop.tend(busy=False) == []
     for _ in range(3):
         maintenance_loop.schedule.filed(1)
     assert maintenance_loop.tend(busy=True) == []
     assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["light"]
     clock.advance(days=3)
-    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["nightly", "weekly"]
+    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == [
+        "nightly",
+        "weekly",
+    ]
     assert maintenance_loop.tend(busy=False) == []
 
 
@@ -84,19 +97,26 @@ def test_what_is_due_outlives_the_process(opened, clock):
     again = opened()
     assert again.maintenance_loop.tend(busy=False) == []
     clock.advance(days=1)
-    assert [report.cadence for report in opened().maintenance_loop.tend(busy=False)] == ["nightly"]
+    assert [
+        report.cadence for report in opened().maintenance_loop.tend(busy=False)
+    ] == ["nightly"]
 
 
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
     """What is due stays due."""
     keeping.fact("Anna saw a red car.", days=100, **FADING)
     keeping.memory.faults["frozen"] = "many notes vanished at once"
-    assert keeping.memory.call("consolidate", {})["frozen"] == "many notes vanished at once"
-    assert [report.frozen for report in keeping.memory.maintenance_loop.tend(busy=False)] == [
-        "many notes vanished at once"
-    ] * 2
+    assert (
+        keeping.memory.call("consolidate", {})["frozen"]
+        == "many notes vanished at once"
+    )
+    assert [
+        report.frozen for report in keeping.memory.maintenance_loop.tend(busy=False)
+    ] == ["many notes vanished at once"] * 2
     del keeping.memory.faults["frozen"]
-    assert [report.cadence for report in keeping.memory.maintenance_loop.tend(busy=False)] == ["nightly", "weekly"]
+    assert [
+        report.cadence for report in keeping.memory.maintenance_loop.tend(busy=False)
+    ] == ["nightly", "weekly"]
 
 
 # row: B3
@@ -123,7 +143,10 @@ def test_a_person_promotes_and_demotes(keeping):
     assert update("update", {"id": name, "layer": "up"})["changed"] == ["layer"]
     assert update("update", {"id": name, "layer": "up"})["changed"] == []
     keeping.memory.call("consolidate", {})
-    assert (keeping.seen(name).status, keeping.seen(name).layer) == ("active", "semantic")
+    assert (keeping.seen(name).status, keeping.seen(name).layer) == (
+        "active",
+        "semantic",
+    )
     update("update", {"id": name, "layer": "down"})
     assert keeping.seen(name).layer == "episodic"
     with pytest.raises(BadRequestError, match="up or down"):
@@ -156,11 +179,23 @@ def test_a_run_that_was_undone_is_undone_once(keeping):
 
 
 # row: B13
-def test_what_was_forgotten_is_forgotten_though_what_is_told_of_it_cannot_be_written(keeping, monkeypatch):
-    """The wish is carried out and answered; that a copy is left is told, and the next run takes it out."""
-    texts = ("Anna is a nurse.", "Anna lives in Porto.", "Anna sails.", "Anna sings.", "Anna cooks.")
+def test_what_was_forgotten_is_forgotten_though_what_is_told_of_it_cannot_be_written(
+    keeping, monkeypatch
+):
+    """The wish is carried out and answered; that a copy is left is told, and the next
+    run takes it out.
+    """
+    texts = (
+        "Anna is a nurse.",
+        "Anna lives in Porto.",
+        "Anna sails.",
+        "Anna sings.",
+        "Anna cooks.",
+    )
     entity(keeping, "Anna")
-    first, *_ = keeping.plant(*(keeping.made(text, about=("Anna",), kind="note") for text in texts))
+    first, *_ = keeping.plant(
+        *(keeping.made(text, about=("Anna",), kind="note") for text in texts)
+    )
     keeping.memory.call("consolidate", {})
     path = keeping.root / "entities/people/Anna.md"
     assert "nurse" in path.read_text()

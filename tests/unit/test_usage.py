@@ -65,7 +65,9 @@ def written(vault, content, device=LAPTOP):
 
 # row: B5
 def test_a_memory_that_was_never_used_has_the_initial_values(vault):
-    """Salience 0.5, no access, no interval, gradient and stability 1; and nothing is written for it."""
+    """Salience 0.5, no access, no interval, gradient and stability 1; and nothing is
+    written for it.
+    """
     usage_log = fresh(vault)
     assert usage_log.of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
     assert usage_log.flush() == 0
@@ -89,7 +91,9 @@ def test_every_field_is_read_back_as_it_was_noted(vault):
 
 
 def test_the_log_only_grows_by_what_changed(vault):
-    """A second flush appends a line for the memory that was used again, and then nothing."""
+    """A second flush appends a line for the memory that was used again, and then
+    nothing.
+    """
     usage_log = fresh(vault)
     recall(usage_log, ANNA, NOW)
     recall(usage_log, BEN, NOW)
@@ -116,24 +120,34 @@ def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
 
 # row: A19
 def test_counts_of_two_devices_add_up_and_the_latest_anchor_holds(vault):
-    """Both used it without knowing of each other: four recalls, and the salience of the later one."""
+    """Both used it without knowing of each other: four recalls, and the salience of the
+    later one.
+    """
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
     recall(laptop, ANNA, NOW, 3)
     recall(desktop, ANNA, NOW + HOUR)
-    desktop.note({ANNA: replace(desktop.of(ANNA), confirmations=1, evidence_at=NOW - HOUR)})
+    desktop.note(
+        {ANNA: replace(desktop.of(ANNA), confirmations=1, evidence_at=NOW - HOUR)}
+    )
     laptop.flush()
     desktop.flush()
     for usage_log in (laptop, desktop):
         usage_log.refresh(NOW)
         both = usage_log.of(ANNA)
-        assert (both.access, both.confirmations, both.stability) == (4, 1, pytest.approx(1.4))
+        assert (both.access, both.confirmations, both.stability) == (
+            4,
+            1,
+            pytest.approx(1.4),
+        )
         assert (both.last_access, both.evidence_at) == (NOW + HOUR, NOW - HOUR)
         assert (both.salience, both.salience_at) == (0.55, NOW + HOUR)
 
 
 # row: A19
 def test_a_device_counts_only_what_it_saw_itself(vault):
-    """It bumps what it knows of all devices and writes its own share, so nothing is counted twice."""
+    """It bumps what it knows of all devices and writes its own share, so nothing is
+    counted twice.
+    """
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
     recall(laptop, ANNA, NOW, 3)
     laptop.flush()
@@ -144,11 +158,15 @@ def test_a_device_counts_only_what_it_saw_itself(vault):
     laptop.refresh(NOW)
     assert laptop.of(ANNA) == desktop.of(ANNA) == fresh(vault).of(ANNA)
     assert laptop.of(ANNA).access == 4
-    assert laptop.of(ANNA).salience == pytest.approx(0.7), "made on top of the other's three recalls"
+    assert laptop.of(ANNA).salience == pytest.approx(0.7), (
+        "made on top of the other's three recalls"
+    )
 
 
 def test_gains_of_stability_add_up_to_the_most_there_is(vault):
-    """Forty recalls reach 5; many devices together do not exceed it, and its share is not lost on the way."""
+    """Forty recalls reach 5; many devices together do not exceed it, and its share is
+    not lost on the way.
+    """
     strong = Usage(access=30, stability=4.0, salience_at=NOW, last_access=NOW)
     assert merged([strong, strong], 5.0).stability == 5.0
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
@@ -172,8 +190,16 @@ def test_counts_never_fall(vault):
 
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
-    """Whatever a merge, a crash or a person leaves there; a key of a later version is no fault."""
-    good = {"id": ANNA, "at": NOW.isoformat(), "access": 2, "stability": 1.2, "later": True}
+    """Whatever a merge, a crash or a person leaves there; a key of a later version is
+    no fault.
+    """
+    good = {
+        "id": ANNA,
+        "at": NOW.isoformat(),
+        "access": 2,
+        "stability": 1.2,
+        "later": True,
+    }
     foreign = [
         "",
         "<<<<<<< HEAD",
@@ -188,20 +214,31 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
     bad = [
         *({"id": wrong} for wrong in (7, None, [])),
         *({"at": wrong} for wrong in (7, None)),
-        *({"access": wrong} for wrong in (-1, True, 2.5, "2", None, "2026-11-20T20:00:00+00:00")),
+        *(
+            {"access": wrong}
+            for wrong in (-1, True, 2.5, "2", None, "2026-11-20T20:00:00+00:00")
+        ),
         *({"confirmations": wrong} for wrong in (-1, "x")),
-        *({"stability": wrong} for wrong in (0.5, float("nan"), float("inf"), True, [])),
+        *(
+            {"stability": wrong}
+            for wrong in (0.5, float("nan"), float("inf"), True, [])
+        ),
         *({"salience": wrong} for wrong in (-0.1, 1.1, float("nan"), None)),
         *({"gap_days": -1}, {"gradient": 0}, {"gradient": "2026-11-20"}),
         *({"last_access": wrong} for wrong in (7, "soon", "2026-11-20T20:00:00", [])),
     ]
     lines = [*foreign, *(json.dumps(good | {"access": 99} | wrong) for wrong in bad)]
-    written(vault, "\n".join([*lines, json.dumps(good), json.dumps(good | {"access": 77})[:-1]]))
+    written(
+        vault,
+        "\n".join([*lines, json.dumps(good), json.dumps(good | {"access": 77})[:-1]]),
+    )
     assert fresh(vault).of(ANNA) == Usage(access=2, stability=1.2)
 
 
 def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
-    """The power went while a line was written: the line before it holds, and later ones are whole."""
+    """The power went while a line was written: the line before it holds, and later ones
+    are whole.
+    """
     usage_log = fresh(vault)
     recall(usage_log, ANNA, NOW)
     recall(usage_log, BEN, NOW)
@@ -227,12 +264,19 @@ def test_bytes_that_are_no_text_are_passed_over(vault):
 
 
 def test_only_files_of_devices_are_read(vault):
-    """A copy that a sync tool laid aside, a folder, a link or a stray file counts nothing twice."""
+    """A copy that a sync tool laid aside, a folder, a link or a stray file counts
+    nothing twice.
+    """
     usage_log = fresh(vault)
     recall(usage_log, ANNA, NOW)
     usage_log.flush()
     folder, line = vault.root / USAGE, text(vault)
-    for name in (f"{DESKTOP}.sync-conflict-20261120-200000-ABC.jsonl", "notes.jsonl", f"{DESKTOP}.txt", DESKTOP):
+    for name in (
+        f"{DESKTOP}.sync-conflict-20261120-200000-ABC.jsonl",
+        "notes.jsonl",
+        f"{DESKTOP}.txt",
+        DESKTOP,
+    ):
         (folder / name).write_text(line)
     (folder / f"{'a' * 16}.jsonl").mkdir()
     (folder / f"{'b' * 16}.jsonl").symlink_to(folder / f"{LAPTOP}.jsonl")
@@ -254,7 +298,9 @@ def test_what_another_device_wrote_is_found_by_a_refresh(vault):
 
 
 def test_what_our_own_file_lost_is_written_again(vault):
-    """A checkout of an older state under the running process takes back nothing that was seen."""
+    """A checkout of an older state under the running process takes back nothing that
+    was seen.
+    """
     usage_log = fresh(vault)
     recall(usage_log, ANNA, NOW)
     usage_log.flush()
@@ -264,14 +310,24 @@ def test_what_our_own_file_lost_is_written_again(vault):
     usage_log.flush()
     written(vault, older)
     usage_log.refresh(NOW)
-    assert (usage_log.of(ANNA).access, usage_log.flush(), fresh(vault).of(ANNA).access) == (2, 2, 2)
+    assert (
+        usage_log.of(ANNA).access,
+        usage_log.flush(),
+        fresh(vault).of(ANNA).access,
+    ) == (2, 2, 2)
     disk.remove(vault.root / usage_log.path)
     usage_log.refresh(NOW)
-    assert (usage_log.compact(NOW), usage_log.flush(), fresh(vault).of(ANNA)) == (0, 2, usage_log.of(ANNA))
+    assert (usage_log.compact(NOW), usage_log.flush(), fresh(vault).of(ANNA)) == (
+        0,
+        2,
+        usage_log.of(ANNA),
+    )
 
 
 def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
-    """A machine that once believed it was 2090 would else keep every memory fresh until then; no line is dropped."""
+    """A machine that once believed it was 2090 would else keep every memory fresh until
+    then; no line is dropped.
+    """
     usage_log = fresh(vault)
     recall(usage_log, ANNA, NOW)
     usage_log.flush()
@@ -288,7 +344,9 @@ def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
 
 
 def test_a_clock_set_back_takes_back_no_count(vault):
-    """Lines of one device may be younger than those after them: each count and each time is the highest of all."""
+    """Lines of one device may be younger than those after them: each count and each
+    time is the highest of all.
+    """
     usage_log = fresh(vault)
     usage_log.note({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
     usage_log.flush()
@@ -297,8 +355,12 @@ def test_a_clock_set_back_takes_back_no_count(vault):
     assert fresh(vault).of(ANNA) == Usage(3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR)
 
 
-def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_answer(vault):
-    """One line for each memory is left, in order; a second run and an untouched file stay as they are."""
+def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_answer(
+    vault,
+):
+    """One line for each memory is left, in order; a second run and an untouched file
+    stay as they are.
+    """
     usage_log = fresh(vault)
     recall(usage_log, BEN, NOW - HOUR)
     usage_log.flush()
@@ -306,7 +368,9 @@ def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_an
         recall(usage_log, BEN, NOW + hour * HOUR)
         recall(usage_log, ANNA, NOW + hour * HOUR)
         usage_log.flush()
-        assert (usage_log.compact(NOW) > 0) == (hour == 1), "five lines for two memories, and after that four"
+        assert (usage_log.compact(NOW) > 0) == (hour == 1), (
+            "five lines for two memories, and after that four"
+        )
     again = fresh(vault)
     assert (again.of(ANNA), again.of(BEN)) == (usage_log.of(ANNA), usage_log.of(BEN))
     recall(usage_log, BEN, NOW + 5 * HOUR)
@@ -314,7 +378,11 @@ def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_an
     assert usage_log.compact(NOW) > 0
     held = text(vault)
     assert [json.loads(line)["id"] for line in held.splitlines()] == [ANNA, BEN]
-    assert (usage_log.compact(NOW), fresh(vault).compact(NOW), text(vault)) == (0, 0, held)
+    assert (usage_log.compact(NOW), fresh(vault).compact(NOW), text(vault)) == (
+        0,
+        0,
+        held,
+    )
     assert fresh(vault).of(BEN) == usage_log.of(BEN)
 
 
@@ -347,8 +415,12 @@ class Dying(Syscalls):
         return self.step(super().fsync, *args)
 
 
-def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(vault, monkeypatch):
-    """A flush is there or not, a compaction changes nothing, and the next process goes on from there."""
+def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(
+    vault, monkeypatch
+):
+    """A flush is there or not, a compaction changes nothing, and the next process goes
+    on from there.
+    """
     usage_log = fresh(vault)
     for hour in range(5):
         recall(usage_log, ANNA, NOW + hour * HOUR)
@@ -376,7 +448,10 @@ def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(vault,
         assert fresh(vault).of(ANNA) == safe
         assert fresh(vault).of(BEN) == again.of(BEN)
     assert 5 < died < 20
-    assert sorted(path.name for path in vault.root.rglob("*") if path.is_file()) == [f"{LAPTOP}.jsonl", "engram.toml"]
+    assert sorted(path.name for path in vault.root.rglob("*") if path.is_file()) == [
+        f"{LAPTOP}.jsonl",
+        "engram.toml",
+    ]
 
 
 def test_compaction_touches_no_other_device(vault):
@@ -394,7 +469,9 @@ def test_compaction_touches_no_other_device(vault):
 
 
 def test_the_name_of_a_device_is_random_and_stays_with_the_machine(settings):
-    """Sixteen digits in the state home, never in the vault; a lost or damaged one begins anew."""
+    """Sixteen digits in the state home, never in the vault; a lost or damaged one
+    begins anew.
+    """
     name = device_of(settings.state)
     assert device_of(settings.state) == name
     assert len(name) == 16

@@ -31,7 +31,11 @@ def begun(memory, clock, **numbers):
 
 def unread(memory, **numbers):
     policy = replace(memory.settings.policy, usage=UsagePolicy(**numbers))
-    return UsageTracker(UsageLog(memory.vault, device_of(memory.settings.state), policy.usage), memory.index, policy)
+    return UsageTracker(
+        UsageLog(memory.vault, device_of(memory.settings.state), policy.usage),
+        memory.index,
+        policy,
+    )
 
 
 @pytest.fixture
@@ -50,31 +54,52 @@ def hit(key, score=1.0, kind="fact"):
 
 # row: A19
 # row: B2
-def test_every_fact_that_is_handed_out_counts_one_recall(usage_tracker, clock, tea, coffee):
-    """Salience gains by relevance, which the best of the answer has in full and a score below 0 not at all."""
+def test_every_fact_that_is_handed_out_counts_one_recall(
+    usage_tracker, clock, tea, coffee
+):
+    """Salience gains by relevance, which the best of the answer has in full and a score
+    below 0 not at all.
+    """
     usage_tracker.recalled([hit(tea, 0.8), hit(coffee, -0.2)], clock())
-    assert (usage_tracker.of(tea).access, usage_tracker.of(tea).salience) == (1, pytest.approx(0.6))
-    assert (usage_tracker.of(coffee).access, usage_tracker.of(coffee).salience) == (1, pytest.approx(0.55))
+    assert (usage_tracker.of(tea).access, usage_tracker.of(tea).salience) == (
+        1,
+        pytest.approx(0.6),
+    )
+    assert (usage_tracker.of(coffee).access, usage_tracker.of(coffee).salience) == (
+        1,
+        pytest.approx(0.55),
+    )
     clock.advance(days=1)
     now = clock()
     usage_tracker.recalled([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
     faded = 0.55 * math.exp(-0.02 / 2)
-    assert usage_tracker.of(coffee).salience == pytest.approx(faded + 0.05 + 0.05 / 4), (
-        "measured by a turn that was better"
-    )
-    assert (usage_tracker.of(coffee).last_access, usage_tracker.of(coffee).stability) == (now, pytest.approx(1.2))
+    assert usage_tracker.of(coffee).salience == pytest.approx(
+        faded + 0.05 + 0.05 / 4
+    ), "measured by a turn that was better"
+    assert (
+        usage_tracker.of(coffee).last_access,
+        usage_tracker.of(coffee).stability,
+    ) == (now, pytest.approx(1.2))
     assert usage_tracker.of(tea).access == 1
 
 
 # row: B7
-def test_the_recalls_of_one_memory_are_counted_in_their_order(usage_tracker, clock, tea):
-    """Two answers that were counted at once: the second comes after the first, with its gap."""
+def test_the_recalls_of_one_memory_are_counted_in_their_order(
+    usage_tracker, clock, tea
+):
+    """Two answers that were counted at once: the second comes after the first, with its
+    gap.
+    """
     usage_tracker.recalled([hit(tea)], clock())
     clock.advance(days=4)
     usage_tracker.recalled([hit(tea)], clock())
     clock.advance(days=1)
     usage_tracker.recalled([hit(tea)], clock())
-    assert (usage_tracker.of(tea).access, usage_tracker.of(tea).gap_days, usage_tracker.of(tea).gradient) == (
+    assert (
+        usage_tracker.of(tea).access,
+        usage_tracker.of(tea).gap_days,
+        usage_tracker.of(tea).gradient,
+    ) == (
         3,
         1.0,
         pytest.approx(1.05),
@@ -84,7 +109,10 @@ def test_the_recalls_of_one_memory_are_counted_in_their_order(usage_tracker, clo
 # row: A19
 def test_turns_notes_and_what_is_gone_count_nothing(usage_tracker, clock, tea):
     """Only facts have a life of their own; one that was deleted meanwhile has none."""
-    usage_tracker.recalled([hit("2026-11-20-talk#^t1", kind="turn"), hit("notes/a.md", kind="note")], clock())
+    usage_tracker.recalled(
+        [hit("2026-11-20-talk#^t1", kind="turn"), hit("notes/a.md", kind="note")],
+        clock(),
+    )
     usage_tracker.recalled([hit("01KBH2Q0M6T4W2Y0B7C5D9E1FX")], clock())
     usage_tracker.recalled([], clock())
     usage_tracker.flush()
@@ -92,13 +120,22 @@ def test_turns_notes_and_what_is_gone_count_nothing(usage_tracker, clock, tea):
 
 
 # row: A19
-def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(memory, usage_tracker, clock):
+def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(
+    memory, usage_tracker, clock
+):
     """Each fact is a hit of its own; what no answer showed counts nothing."""
     said = "I live in Berlin. My sister Anna works in Berlin. I love tea."
     memory.call("observe", {"turns": [{"session": "s", "role": "user", "text": said}]})
-    facts = [row[0] for row in memory.index.catalog.rows.ask("SELECT key FROM unit WHERE kind = 'fact'")]
+    facts = [
+        row[0]
+        for row in memory.index.catalog.rows.ask(
+            "SELECT key FROM unit WHERE kind = 'fact'"
+        )
+    ]
     rows = memory.call("recall", {"query": "Who lives or works in Berlin?"})["hits"]
-    usage_tracker.recalled([hit(row["key"], row["score"], row["kind"]) for row in rows], clock())
+    usage_tracker.recalled(
+        [hit(row["key"], row["score"], row["kind"]) for row in rows], clock()
+    )
     shown = {row["key"] for row in rows if row["kind"] == "fact"}
     assert 1 < len(shown) < len(facts)
     assert {fact for fact in facts if usage_tracker.of(fact).access} == shown
@@ -138,7 +175,9 @@ def test_an_edit_is_evidence_of_its_own_time(usage_tracker, clock, tea):
 # row: D5
 # row: D7
 def test_use_survives_a_restart_once_it_is_flushed(memory, usage_tracker, clock, tea):
-    """What was flushed is found by the next process; what was not is lost, and only that."""
+    """What was flushed is found by the next process; what was not is lost, and only
+    that.
+    """
     usage_tracker.flush()
     usage_tracker.recalled([hit(tea)], clock())
     assert usage_tracker.flush() == 1
@@ -154,7 +193,11 @@ def test_nothing_of_use_enters_a_note(memory, usage_tracker, clock, tea):
 
     def held():
         root = memory.settings.vault
-        return {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and USAGE not in str(path)}
+        return {
+            path: path.read_bytes()
+            for path in root.rglob("*")
+            if path.is_file() and USAGE not in str(path)
+        }
 
     before = held()
     for _ in range(3):
@@ -189,7 +232,9 @@ def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
     assert usage_tracker.of(tea).access == 10
 
 
-def test_what_the_disk_refuses_is_kept_for_the_next_flush(memory, usage_tracker, clock, tea):
+def test_what_the_disk_refuses_is_kept_for_the_next_flush(
+    memory, usage_tracker, clock, tea
+):
     """No use is lost by a full disk; recall does not notice."""
     usage_tracker.usage_log.refresh(clock())
     (memory.settings.vault / USAGE).parent.mkdir(exist_ok=True)
@@ -198,11 +243,15 @@ def test_what_the_disk_refuses_is_kept_for_the_next_flush(memory, usage_tracker,
     with pytest.raises(EngramError):
         usage_tracker.flush()
     (memory.settings.vault / USAGE).unlink()
-    assert (usage_tracker.of(tea).access, usage_tracker.flush()) == (1, 2), "the use, and when the log began"
+    assert (usage_tracker.of(tea).access, usage_tracker.flush()) == (1, 2), (
+        "the use, and when the log began"
+    )
 
 
 def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffee):
-    """Six threads recall and look while the writer flushes and confirms; every one of them is counted."""
+    """Six threads recall and look while the writer flushes and confirms; every one of
+    them is counted.
+    """
 
     def ask():
         for _ in range(200):
@@ -220,4 +269,8 @@ def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffe
         thread.join()
     usage_tracker.flush()
     for held in (usage_tracker, begun(memory, clock)):
-        assert (held.of(tea).access, held.of(tea).confirmations, held.of(coffee).access) == (1200, 20, 1200)
+        assert (
+            held.of(tea).access,
+            held.of(tea).confirmations,
+            held.of(coffee).access,
+        ) == (1200, 20, 1200)

@@ -1,4 +1,6 @@
-"""The notes of boxes and traces: what they say, what they leave alone, and the state beside them."""
+"""The notes of boxes and traces: what they say, what they leave alone, and the state
+beside them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ BOX = Box(
 )  # fmt: skip
 NAME = "2026-11-20/box-porto-c5d9e1fx"
 TRACE = Trace("trace-1a2b3c4d", "porto", BOX.sealed, ((NAME, BOX.topics),))
-NO_TIMES = forms.held_text([forms.OpenBox(BOX, START)]).replace(b'"2026-11-20T20:14:00+00:00"', b"null")
+NO_TIMES = forms.held_text([forms.OpenBox(BOX, START)]).replace(
+    b'"2026-11-20T20:14:00+00:00"', b"null"
+)
 STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
 
 
@@ -46,7 +50,9 @@ def test_a_box_note_reads_well():
 
 # row: C32
 def test_a_trace_note_lists_its_boxes_with_their_dates():
-    """And its name is no thing's name: a link to Porto must not lead to what was said about it."""
+    """And its name is no thing's name: a link to Porto must not lead to what was said
+    about it.
+    """
     assert forms.trace_path(TRACE) == "traces/porto-1a2b3c4d.md"
     assert forms.trace_note(TRACE, ZONE, POLICY).decode() == (
         "---\nid: trace-1a2b3c4d\nkind: trace\ntopics:\n  - porto\n  - anna müller\nseen: 2026-11-20T22:10:00\n---\n"
@@ -60,8 +66,16 @@ def test_a_box_note_is_read_back():
     raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
     read = forms.box_from(frontmatter.read(raw), f"boxes/{NAME}.md", ZONE)
     assert read.box == replace(BOX, memories=(), last=BOX.sealed)
-    assert (read.name, read.trace, read.links) == (NAME, forms.trace_name(TRACE), tuple(STEMS))
-    for other in (b"", b"---\nkind: box\nid: x\n---\n", raw.replace(b"kind: box", b"kind: note")):
+    assert (read.name, read.trace, read.links) == (
+        NAME,
+        forms.trace_name(TRACE),
+        tuple(STEMS),
+    )
+    for other in (
+        b"",
+        b"---\nkind: box\nid: x\n---\n",
+        raw.replace(b"kind: box", b"kind: note"),
+    ):
         assert forms.box_from(frontmatter.read(other), "boxes/x.md", ZONE) is None
 
 
@@ -70,18 +84,34 @@ def test_a_box_note_is_read_back():
 # row: C32
 @pytest.mark.parametrize("sign", ["\n", "\r\n"])
 def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
-    """Above, below, in the front matter, with line ends of both kinds; the list itself is ours."""
+    """Above, below, in the front matter, with line ends of both kinds; the list itself
+    is ours.
+    """
     raw = forms.box_note(BOX, STEMS[:1], TRACE, ZONE).replace(b"\n", sign.encode())
-    raw = raw.replace(b"# Porto", b"mine\r\nmine\n\n# Porto").replace(b"kind:", b"mood: good # yes\nkind:") + b"last\r"
+    raw = (
+        raw.replace(b"# Porto", b"mine\r\nmine\n\n# Porto").replace(
+            b"kind:", b"mood: good # yes\nkind:"
+        )
+        + b"last\r"
+    )
     other = replace(TRACE, id="trace-ffffffff")
     new = forms.box_again(raw, BOX, STEMS, other)
     line = f"- [[{STEMS[0]}]]{sign}"
-    assert new == raw.replace(line.encode(), f"{line}- [[{STEMS[1]}]]{sign}".encode()).replace(b"1a2b3c4d", b"ffffffff")
+    assert new == raw.replace(
+        line.encode(), f"{line}- [[{STEMS[1]}]]{sign}".encode()
+    ).replace(b"1a2b3c4d", b"ffffffff")
     assert forms.box_again(new, BOX, STEMS, other) == new
-    raw = forms.trace_note(TRACE, ZONE, POLICY).replace(b"\n", sign.encode()) + b"my words\n\r\n"
-    grown = boxes.threaded(TRACE, TRACE.id, "2026-11-21/box-sea-1", replace(BOX, topics=("sea",)))
+    raw = (
+        forms.trace_note(TRACE, ZONE, POLICY).replace(b"\n", sign.encode())
+        + b"my words\n\r\n"
+    )
+    grown = boxes.threaded(
+        TRACE, TRACE.id, "2026-11-21/box-sea-1", replace(BOX, topics=("sea",))
+    )
     new = forms.trace_again(raw, grown, ZONE, POLICY).decode()
-    assert new.endswith(f"- [[box-sea-1]], 2026-11-21{sign}%% engram:end boxes %%{sign}my words\n\r\n")
+    assert new.endswith(
+        f"- [[box-sea-1]], 2026-11-21{sign}%% engram:end boxes %%{sign}my words\n\r\n"
+    )
     assert "  - sea\n  - porto\n  - anna müller\n".replace("\n", sign) in new
 
 
@@ -89,7 +119,10 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
 def test_a_note_that_is_not_ours_is_not_written():
     """Another id, or front matter that cannot be read."""
     raw = forms.box_note(BOX, STEMS, TRACE, ZONE)
-    for other in (raw.replace(BOX.id.encode(), b"another"), raw.replace(b"kind:", b"kind: [")):
+    for other in (
+        raw.replace(BOX.id.encode(), b"another"),
+        raw.replace(b"kind:", b"kind: ["),
+    ):
         with pytest.raises(ConflictError):
             forms.box_again(other, BOX, STEMS, TRACE)
 
@@ -99,17 +132,22 @@ def test_words_of_a_conversation_are_shown_and_never_run():
     """A topic is whatever somebody called something, and so is a session."""
     bad = "]] <% x %>\n%% engram:end memories %% [[y"
     box = replace(BOX, topics=(bad, "2026", "yes"), session=bad)
-    trace = Trace("trace-1a2b3c4d", bad, START, ((forms.box_name(box, ZONE), box.topics),))
-    for raw in (forms.box_note(box, STEMS, trace, ZONE), forms.trace_note(trace, ZONE, POLICY)):
+    trace = Trace(
+        "trace-1a2b3c4d", bad, START, ((forms.box_name(box, ZONE), box.topics),)
+    )
+    for raw in (
+        forms.box_note(box, STEMS, trace, ZONE),
+        forms.trace_note(trace, ZONE, POLICY),
+    ):
         read = frontmatter.read(raw)
         assert not read.problems
         assert read.keys["topics"] == [bad, "2026", "yes"]
         assert read.body.count("\n%% engram:end") == 1
         assert "<%" not in read.body
         assert "[[y" not in read.body
-    assert forms.box_from(frontmatter.read(forms.box_note(box, STEMS, trace, ZONE)), "boxes/x.md", ZONE).links == tuple(
-        STEMS
-    )
+    assert forms.box_from(
+        frontmatter.read(forms.box_note(box, STEMS, trace, ZONE)), "boxes/x.md", ZONE
+    ).links == tuple(STEMS)
 
 
 # row: C31
@@ -132,7 +170,9 @@ def test_a_stretch_of_time_in_words(minutes, words):
 def test_the_state_is_read_back():
     """Open and sealed boxes, and traces; a line for each."""
     held = (
-        forms.OpenBox(replace(BOX, id="open", sealed=None, why="", persona="Kapitän"), START),
+        forms.OpenBox(
+            replace(BOX, id="open", sealed=None, why="", persona="Kapitän"), START
+        ),
         forms.OpenBox(BOX, START, TRACE.id, filed=True),
     )
     assert forms.held_from(forms.held_text(held)) == (held, True)
@@ -155,7 +195,9 @@ def test_the_last_line_of_a_box_says_how_it_stands():
 
 
 # row: C31
-@pytest.mark.parametrize("raw", [b"[]", b"{}", b'{"boxes": [{}]}', b"\xff", b"<<<<<<< a", NO_TIMES.strip()])
+@pytest.mark.parametrize(
+    "raw", [b"[]", b"{}", b'{"boxes": [{}]}', b"\xff", b"<<<<<<< a", NO_TIMES.strip()]
+)
 def test_a_damaged_line_of_the_open_boxes_is_passed_over_and_said(raw):
     """The others hold."""
     kept = forms.OpenBox(BOX, START)
@@ -163,7 +205,9 @@ def test_a_damaged_line_of_the_open_boxes_is_passed_over_and_said(raw):
     assert forms.held_from(raw) == ((), False)
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"traces": {"x": {}}}', b"\xff", b"<<<<<<< a"])
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"{}", b'{"traces": {"x": {}}}', b"\xff", b"<<<<<<< a"]
+)
 def test_a_damaged_list_of_traces_is_said_to_be_damaged(raw):
     """And never half believed."""
     with pytest.raises(StorageError):

@@ -39,9 +39,13 @@ def read(text, path=PATH):
 # row: C14
 def test_a_new_note_shows_name_relations_and_memories():
     """Byte for byte."""
-    entity = new_entity("Anna Müller", "person", NOW, [("sister", "Ben"), ("works_at", "Siemens AG")])
+    entity = new_entity(
+        "Anna Müller", "person", NOW, [("sister", "Ben"), ("works_at", "Siemens AG")]
+    )
     assert entity.path == PATH
-    assert frontmatter.emit(entity_keys(entity, ZONE), entity_body(entity)).decode() == (
+    assert frontmatter.emit(
+        entity_keys(entity, ZONE), entity_body(entity)
+    ).decode() == (
         "---\n"
         f"id: {entity.id}\n"
         "kind: entity\n"
@@ -62,7 +66,10 @@ def test_a_new_note_shows_name_relations_and_memories():
 def test_a_note_reads_back_as_the_entity_it_was():
     """Aliases too: a name that no file can have is one."""
     entity = new_entity("AC/DC", "org", NOW, [("singer", "Brian")])
-    found, problems = read(frontmatter.emit(entity_keys(entity, ZONE), entity_body(entity)).decode(), entity.path)
+    found, problems = read(
+        frontmatter.emit(entity_keys(entity, ZONE), entity_body(entity)).decode(),
+        entity.path,
+    )
     assert found == entity
     assert (entity.name, entity.aliases, problems) == ("AC DC", ("AC/DC",), ())
 
@@ -75,13 +82,19 @@ def test_a_note_reads_back_as_the_entity_it_was():
         ("---\ntype: Place\n---\n", {"type": "place"}),
         ("---\naliases: Änni\nalias: [A, 7]\n---\n", {"aliases": ("Änni", "A", "7")}),
         ("---\naliases:\n  - Änni\n  - \n  - {a: b}\n---\n", {"aliases": ("Änni",)}),
-        ("---\nid: x\ncreated: 2026-11-20\n---\n", {"id": "x", "created": datetime(2026, 11, 19, 23, tzinfo=UTC)}),
+        (
+            "---\nid: x\ncreated: 2026-11-20\n---\n",
+            {"id": "x", "created": datetime(2026, 11, 19, 23, tzinfo=UTC)},
+        ),
     ],
 )
 def test_whatever_a_person_writes_is_an_entity(text, changes):
     """Its name is the file's, its type the folder's unless the note says it."""
     found, problems = read(text)
-    assert (found, problems) == (replace(Entity("Anna Müller", "person", path=PATH), **changes), ())
+    assert (found, problems) == (
+        replace(Entity("Anna Müller", "person", path=PATH), **changes),
+        (),
+    )
 
 
 def test_a_fault_in_a_note_is_named_and_the_entity_stays():
@@ -89,7 +102,12 @@ def test_a_fault_in_a_note_is_named_and_the_entity_stays():
     found, (problem,) = read("---\ntype: animal\n---\n")
     assert (found.type, problem.code, problem.line) == ("person", "bad-value", 2)
     found, (problem,) = read("---\ntype: [\n---\n", "entities/Anna.md")
-    assert (found.name, found.type, problem.code, problem.path) == ("Anna", "concept", "bad-yaml", "entities/Anna.md")
+    assert (found.name, found.type, problem.code, problem.path) == (
+        "Anna",
+        "concept",
+        "bad-yaml",
+        "entities/Anna.md",
+    )
 
 
 def test_relations_are_read_from_between_the_markers_only():
@@ -103,11 +121,11 @@ def test_relations_are_read_from_between_the_markers_only():
 
 def test_only_the_lines_meant_are_added_and_taken_out():
     """A person's text around and between the markers keeps every character."""
-    body = (
-        "Mine.\n\n%% engram:begin relations %%\n- boss: [[Ben]]\nremark\n%% engram:end relations %%\n\nMore [[Ben]].\n"
-    )
+    body = "Mine.\n\n%% engram:begin relations %%\n- boss: [[Ben]]\nremark\n%% engram:end relations %%\n\nMore [[Ben]].\n"
     after = with_relations(body, [("boss", "Eva"), ("boss", "Eva")], [("boss", "Ben")])
-    assert after == body.replace("- boss: [[Ben]]\nremark\n", "remark\n- boss: [[Eva]]\n")
+    assert after == body.replace(
+        "- boss: [[Ben]]\nremark\n", "remark\n- boss: [[Eva]]\n"
+    )
     assert with_relations(after, [("boss", "Eva")], [("boss", "Ben")]) == after
     assert with_relations("Mine.", [("boss", "Eva")]).startswith(
         "Mine.\n\n%% engram:begin relations %%\n- boss: [[Eva]]"
@@ -150,15 +168,28 @@ def test_any_name_makes_a_path_within_the_vault(name, kind):
 
 
 def test_the_listing_sees_notes_and_nothing_else(tmp_path):
-    """Subfolders too; no links, hidden files or conflict copies; entity notes are not the index's business."""
+    """Subfolders too; no links, hidden files or conflict copies; entity notes are not
+    the index's business.
+    """
     assert listing(tmp_path) == {}
-    for path in ("people/Anna.md", "people/deep/Ben.md", ".x.md", "people/~$Eva.md", "people/a.txt", "Top.md"):
+    for path in (
+        "people/Anna.md",
+        "people/deep/Ben.md",
+        ".x.md",
+        "people/~$Eva.md",
+        "people/a.txt",
+        "Top.md",
+    ):
         (tmp_path / "entities" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "entities" / path).write_text("")
     (tmp_path / "entities/Anna.sync-conflict-20260101-120000-ABC.md").write_text("")
     (tmp_path / "entities/loop").symlink_to(tmp_path)
     found = listing(tmp_path)
-    assert sorted(found) == ["entities/Top.md", "entities/people/Anna.md", "entities/people/deep/Ben.md"]
+    assert sorted(found) == [
+        "entities/Top.md",
+        "entities/people/Anna.md",
+        "entities/people/deep/Ben.md",
+    ]
     assert all(kind_of(path) is None for path in found)
 
 

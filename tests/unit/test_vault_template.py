@@ -1,4 +1,6 @@
-"""The vault everybody starts with: valid for Obsidian, git and engram, and true to the format."""
+"""The vault everybody starts with: valid for Obsidian, git and engram, and true to the
+format.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +22,33 @@ from engram.vault import facts, frontmatter
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
 BASES = sorted(TEMPLATE.glob("views/*.base"))
-SESSION_KEYS = {"session", "started", "ended", "turns", *KEYS, "rolled", "episodes", "summarised"}
+SESSION_KEYS = {
+    "session",
+    "started",
+    "ended",
+    "turns",
+    *KEYS,
+    "rolled",
+    "episodes",
+    "summarised",
+}
 BOX_KEYS = {"session", "opened", "sealed", "seen", "end_reason", "topics", "trace"}
 FACT_KEYS = {*Fact.__dataclass_fields__} - {"text", "also", "path", "sha"}
 
 
 def test_the_settings_state_the_defaults():
-    """Every key a vault may set stands in the file as a comment with its default; a fresh copy sets none."""
+    """Every key a vault may set stands in the file as a comment with its default; a
+    fresh copy sets none.
+    """
     text = (TEMPLATE / "engram.toml").read_text()
     assert not any(tomllib.loads(text).values())
     stated = tomllib.loads(re.sub(r"^# (?=[a-z_]+ = )", "", text, flags=re.MULTILINE))
     flat = dict(_flat(stated))
-    assert flat == {key.name: key.default for key in keys() if key.place == "vault" and key.name != "id"}
+    assert flat == {
+        key.name: key.default
+        for key in keys()
+        if key.place == "vault" and key.name != "id"
+    }
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda path: path.stem)
@@ -39,13 +56,33 @@ def test_a_base_is_valid_and_asks_only_for_keys_there_are(base):
     """Obsidian's own schema: filters, formulas, properties and named views."""
     tree = yaml.safe_load(base.read_text())
     assert set(tree) <= {"filters", "formulas", "properties", "views"}
-    known = FACT_KEYS | SESSION_KEYS | BOX_KEYS | {f"formula.{name}" for name in tree.get("formulas", {})}
+    known = (
+        FACT_KEYS
+        | SESSION_KEYS
+        | BOX_KEYS
+        | {f"formula.{name}" for name in tree.get("formulas", {})}
+    )
     for view in tree["views"]:
         assert view["type"] == "table"
-        assert set(view) <= {"type", "name", "limit", "filters", "groupBy", "order", "sort"}
-        sorts = [*view.get("sort", []), *([view["groupBy"]] if "groupBy" in view else [])]
+        assert set(view) <= {
+            "type",
+            "name",
+            "limit",
+            "filters",
+            "groupBy",
+            "order",
+            "sort",
+        }
+        sorts = [
+            *view.get("sort", []),
+            *([view["groupBy"]] if "groupBy" in view else []),
+        ]
         assert all(sort["direction"] in {"ASC", "DESC"} for sort in sorts)
-        for name in [*view["order"], *(sort["property"] for sort in sorts), *tree["properties"]]:
+        for name in [
+            *view["order"],
+            *(sort["property"] for sort in sorts),
+            *tree["properties"],
+        ]:
             assert name in known or name.startswith("file.")
     asked = re.findall(r"(?<![\w.])([a-z_]+)(?: ==|\.isEmpty)", base.read_text())
     assert set(asked) <= FACT_KEYS
@@ -61,11 +98,19 @@ def test_the_home_note_fits_on_three_screens_and_its_links_lead_somewhere():
     assert {path.name for path in BASES} == set(re.findall(r"(\w+\.base)", text))
 
 
-@pytest.mark.parametrize("path", sorted(TEMPLATE.glob(".obsidian/*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATE.glob(".obsidian/*.json")), ids=lambda path: path.stem
+)
 def test_obsidians_settings_are_valid_json(path):
     """Only those five: nothing that runs, no community plugin, no hotkey."""
     assert json.loads(path.read_text())
-    assert path.name in {"app.json", "graph.json", "types.json", "core-plugins.json", "templates.json"}
+    assert path.name in {
+        "app.json",
+        "graph.json",
+        "types.json",
+        "core-plugins.json",
+        "templates.json",
+    }
 
 
 def test_every_key_of_ours_has_a_type_in_obsidian():
@@ -74,12 +119,20 @@ def test_every_key_of_ours_has_a_type_in_obsidian():
     assert set(types) >= FACT_KEYS | SESSION_KEYS | BOX_KEYS
 
 
-@pytest.mark.parametrize("path", sorted(TEMPLATE.glob("templates/*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATE.glob("templates/*.md")), ids=lambda path: path.stem
+)
 def test_a_filled_template_is_a_memory_without_problems(path):
     """With Obsidian's date and time in it."""
-    text = path.read_text().replace("{{date:YYYY-MM-DD}}", "2026-11-20").replace("{{time:HH:mm:ss}}", "21:14:05")
+    text = (
+        path.read_text()
+        .replace("{{date:YYYY-MM-DD}}", "2026-11-20")
+        .replace("{{time:HH:mm:ss}}", "21:14:05")
+    )
     assert "{{" not in text
-    _, problems = facts.fact_from(frontmatter.read(text.encode()), f"facts/{path.name}", "", ZoneInfo("UTC"))
+    _, problems = facts.fact_from(
+        frontmatter.read(text.encode()), f"facts/{path.name}", "", ZoneInfo("UTC")
+    )
     assert not problems
 
 
@@ -99,11 +152,22 @@ def test_git_leaves_out_what_is_of_the_moment(tmp_path):
         "state/x.jsonl",
     ]
     ignored = subprocess.run(
-        ["git", "-C", str(tmp_path), "check-ignore", *names], check=True, capture_output=True, text=True
+        ["git", "-C", str(tmp_path), "check-ignore", *names],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.splitlines()
     assert ignored == names[:5]
     merge = subprocess.run(
-        ["git", "-C", str(tmp_path), "check-attr", "merge", "state/x.jsonl", "state/usage/pc.jsonl"],
+        [
+            "git",
+            "-C",
+            str(tmp_path),
+            "check-attr",
+            "merge",
+            "state/x.jsonl",
+            "state/usage/pc.jsonl",
+        ],
         check=True,
         capture_output=True,
         text=True,

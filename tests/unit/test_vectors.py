@@ -54,8 +54,15 @@ def test_what_is_missing_is_told_once_and_in_order(store):
 def test_the_nearest_come_first_and_ties_by_key(store):
     """As a dot product says."""
     store.put({5: unit(1, 0), 3: unit(1, 0), 4: unit(1, 1), 9: unit(-1, 0)})
-    assert store.search(unit(1, 0), 3) == [(3, 1.0), (5, 1.0), (4, pytest.approx(0.7071, abs=1e-4))]
-    assert store.search(unit(1, 0), 9, allowed={9, 4, 77}) == [(4, pytest.approx(0.7071, abs=1e-4)), (9, -1.0)]
+    assert store.search(unit(1, 0), 3) == [
+        (3, 1.0),
+        (5, 1.0),
+        (4, pytest.approx(0.7071, abs=1e-4)),
+    ]
+    assert store.search(unit(1, 0), 9, allowed={9, 4, 77}) == [
+        (4, pytest.approx(0.7071, abs=1e-4)),
+        (9, -1.0),
+    ]
     assert store.search(unit(1, 0, 0), 3) == []
     assert store.search(unit(1, 0), 0) == []
 
@@ -75,9 +82,13 @@ def test_vectors_are_there_after_a_restart(store, tmp_path):
     query = unit(*range(1, 9))
     again = Vectors(tmp_path / "vectors", "m")
     assert again.search(query, 2500) == store.search(query, 2500)
-    assert sorted(path.stat().st_size > 30_000 for path in (tmp_path / "vectors").iterdir()) == [False, True, True]
+    assert sorted(
+        path.stat().st_size > 30_000 for path in (tmp_path / "vectors").iterdir()
+    ) == [False, True, True]
     assert not any(rows.flags.owndata for _, rows in again.parts())
-    wanted = np.concatenate([np.frombuffer(pairs[key], np.float32).reshape(1, -1) for key in (2499, 7)])
+    wanted = np.concatenate(
+        [np.frombuffer(pairs[key], np.float32).reshape(1, -1) for key in (2499, 7)]
+    )
     assert np.array_equal(again.matrix([2499, 9999, 7]), wanted)
 
 
@@ -98,7 +109,11 @@ def test_a_broken_file_is_dropped_and_its_vectors_are_missing(store, tmp_path, d
     first.unlink()
     if damage != "gone":
         middle = len(raw) // 2
-        broken = {"cut": raw[:middle], "flipped": raw[:middle] + b"\xff\x00\xff" + raw[middle + 3 :], "empty": b""}
+        broken = {
+            "cut": raw[:middle],
+            "flipped": raw[:middle] + b"\xff\x00\xff" + raw[middle + 3 :],
+            "empty": b"",
+        }
         first.write_bytes(broken.get(damage, b"something else\n"))
     again = Vectors(tmp_path / "vectors", "m")
     assert len(again) == 476
@@ -142,7 +157,9 @@ def test_only_the_living_are_kept(store, tmp_path):
     store.keep(living)
     again = Vectors(tmp_path / "vectors", "m")
     for one in (store, again):
-        assert sorted(key for key, _ in one.search(unit(*range(1, 9)), 99)) == sorted(living)
+        assert sorted(key for key, _ in one.search(unit(*range(1, 9)), 99)) == sorted(
+            living
+        )
     assert len(list((tmp_path / "vectors").iterdir())) == 2
     store.put({7: pairs[7]})
     assert len(Vectors(tmp_path / "vectors", "m")) == 4
@@ -150,13 +167,19 @@ def test_only_the_living_are_kept(store, tmp_path):
     assert (len(store), list((tmp_path / "vectors").iterdir())) == (0, [])
 
 
-# -- fewer bits -----------------------------------------------------------------------------------------
+# -- fewer bits ------------------------------------------------------------------------
 
 
 def packed(pairs, bits):
     """The vectors as they are in so many bits, by key."""
     rows = np.frombuffer(b"".join(pairs.values()), np.float32).reshape(len(pairs), -1)
-    return dict(zip(pairs, dequantise(quantize.packed(rows, bits), bits, rows.shape[1]), strict=True))
+    return dict(
+        zip(
+            pairs,
+            dequantise(quantize.packed(rows, bits), bits, rows.shape[1]),
+            strict=True,
+        )
+    )
 
 
 def held(store, keys):
@@ -165,7 +188,9 @@ def held(store, keys):
 
 # row: D12
 def test_vectors_are_kept_in_fewer_bits_and_found_all_the_same(store, tmp_path):
-    """Each as precision makes it, also after a restart; whole ones to the last bit; no file is left over."""
+    """Each as precision makes it, also after a restart; whole ones to the last bit; no
+    file is left over.
+    """
     pairs = units(2500)
     store.put(pairs)
     wanted = {key: (8, 4, 2)[key % 5] for key in pairs if key % 5 < 3}
@@ -177,7 +202,10 @@ def test_vectors_are_kept_in_fewer_bits_and_found_all_the_same(store, tmp_path):
         assert held(one, pairs) == {key: wanted.get(key, 32) for key in pairs}
         for bits in (8, 4, 2):
             some = [key for key, many in wanted.items() if many == bits]
-            assert np.array_equal(one.matrix(some), list(packed({key: pairs[key] for key in some}, bits).values()))
+            assert np.array_equal(
+                one.matrix(some),
+                list(packed({key: pairs[key] for key in some}, bits).values()),
+            )
     assert not any(rows.flags.owndata for _, rows in again.parts())
     assert again.missing(pairs) == []
 
@@ -197,7 +225,9 @@ def test_a_vector_takes_the_bytes_of_its_precision(store, tmp_path):
 
 # row: D12
 def test_what_is_worn_is_replaced_when_the_model_made_it_again(store, tmp_path):
-    """Until then it is as it is, and nothing else is replaced; to want fewer bits again is to want none anew."""
+    """Until then it is as it is, and nothing else is replaced; to want fewer bits again
+    is to want none anew.
+    """
     pairs = units(20)
     store.put(pairs)
     store.store(dict.fromkeys(pairs, 2))
@@ -229,21 +259,31 @@ def test_what_was_made_again_is_not_forgotten_for_what_was_worn(store, tmp_path)
 
 # row: D12
 def test_packing_again_changes_no_byte(store, tmp_path):
-    """What has as many bits as it is to have stays where it is; what nobody knows is passed over."""
+    """What has as many bits as it is to have stays where it is; what nobody knows is
+    passed over.
+    """
     pairs = units(1500)
     store.put(pairs)
     wanted = dict.fromkeys(list(pairs)[:300], 4) | {9999: 2}
     store.store(wanted)
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (tmp_path / "vectors").iterdir()}
+    before = {
+        path: (path.stat().st_mtime_ns, path.read_bytes())
+        for path in (tmp_path / "vectors").iterdir()
+    }
     generation = store.generation
     store.store(wanted)
-    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (tmp_path / "vectors").iterdir()} == before
+    assert {
+        path: (path.stat().st_mtime_ns, path.read_bytes())
+        for path in (tmp_path / "vectors").iterdir()
+    } == before
     assert store.generation == generation
 
 
 # row: D12
 def test_a_crash_amid_packing_leaves_every_vector_once(store, tmp_path):
-    """The packed file was written, the other not yet: the next start counts none twice, and nothing is lost."""
+    """The packed file was written, the other not yet: the next start counts none twice,
+    and nothing is lost.
+    """
     pairs = units(1500)
     store.put(pairs)
     whole = {path.name: path.read_bytes() for path in (tmp_path / "vectors").iterdir()}
@@ -251,7 +291,9 @@ def test_a_crash_amid_packing_leaves_every_vector_once(store, tmp_path):
     for name, raw in whole.items():
         (tmp_path / "vectors" / name).write_bytes(raw)
     again = Vectors(tmp_path / "vectors", "m")
-    assert sorted(key for key, _ in again.search(unit(*range(1, 9)), 9999)) == sorted(pairs)
+    assert sorted(key for key, _ in again.search(unit(*range(1, 9)), 9999)) == sorted(
+        pairs
+    )
     assert sum(len(rows) for _, rows in again.parts()) == 1500
     again.keep(set(list(pairs)[:1100]))
     assert len(Vectors(tmp_path / "vectors", "m")) == 1100
@@ -310,14 +352,20 @@ def test_questions_amid_packing_see_every_vector(store):
 @pytest.mark.parametrize("bits", quantize.PRECISIONS)
 @pytest.mark.parametrize("dimension", [31, 384])
 def test_a_packed_vector_seems_no_farther_away_than_it_is(bits, dimension):
-    """On average, and also after it was packed twice; its own length it keeps along itself."""
-    rows = np.frombuffer(b"".join(units(800, dimension).values()), np.float32).reshape(800, dimension)
+    """On average, and also after it was packed twice; its own length it keeps along
+    itself.
+    """
+    rows = np.frombuffer(b"".join(units(800, dimension).values()), np.float32).reshape(
+        800, dimension
+    )
     around = rows[:400] + rows[400:] / 2
     query = around / np.linalg.norm(around, axis=1, keepdims=True)
     once = dequantise(quantize.packed(rows[:400], 8), 8, dimension)
     for held in (rows[:400], once):
         packed = dequantise(quantize.packed(held, bits), bits, dimension)
-        assert np.sum(packed * held, axis=1) == pytest.approx(np.sum(held * held, axis=1), abs=1e-5)
+        assert np.sum(packed * held, axis=1) == pytest.approx(
+            np.sum(held * held, axis=1), abs=1e-5
+        )
         off = np.sum(packed * query, axis=1) - np.sum(rows[:400] * query, axis=1)
         assert abs(off.mean()) < 0.005
 
@@ -325,46 +373,82 @@ def test_a_packed_vector_seems_no_farther_away_than_it_is(bits, dimension):
 # row: D13
 @pytest.mark.parametrize("bits", quantize.PRECISIONS)
 def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bits):
-    """Of Fisher and Rao; so no packed vector is as near to its whole one as itself, and equal bits rank as dots do."""
-    rows = np.frombuffer(b"".join(units(500, 384).values()), np.float32).reshape(500, 384)
+    """Of Fisher and Rao; so no packed vector is as near to its whole one as itself, and
+    equal bits rank as dots do.
+    """
+    rows = np.frombuffer(b"".join(units(500, 384).values()), np.float32).reshape(
+        500, 384
+    )
     held = quantize.packed(rows, bits)
     found = quantize.likeness(rows[0], held, bits)
     plain = dequantise(held, bits, 384) @ rows[0]
     step = (spread(bits) - 1) ** 2
-    assert plain[0] - found[0] == pytest.approx(step * 2 * np.log(385), rel=0.02, abs=1e-6)
+    assert plain[0] - found[0] == pytest.approx(
+        step * 2 * np.log(385), rel=0.02, abs=1e-6
+    )
     assert (found[0] < 1) or bits == 8
     assert np.abs(found - plain).max() < 0.015
-    assert np.diff(found[np.argsort(plain)]).min() > -1e-6  # of two that differ by less, rounding tells the order
+    # of two that differ by less, rounding tells the order
+    assert np.diff(found[np.argsort(plain)]).min() > -1e-6
     flat = quantize.packed(np.ones((1, 1), np.float32), bits)
-    assert quantize.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(1.0, abs=1e-3)
+    assert quantize.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(
+        1.0, abs=1e-3
+    )
 
 
 def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
-    """How many of the truly nearest ten of so many clustered vectors the index finds, kept in the bits of `wanted`."""
+    """How many of the truly nearest ten of so many clustered vectors the index finds,
+    kept in the bits of `wanted`.
+    """
     chance = np.random.default_rng(3)
     middles = chance.normal(size=(count // 50, dimension))
-    rows = middles[np.arange(count) % len(middles)] + 0.8 * chance.normal(size=(count, dimension))
-    asked = rows[chance.integers(0, count, questions)] + 0.4 * chance.normal(size=(questions, dimension))
-    rows, asked = ((some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float32) for some in (rows, asked))
+    rows = middles[np.arange(count) % len(middles)] + 0.8 * chance.normal(
+        size=(count, dimension)
+    )
+    asked = rows[chance.integers(0, count, questions)] + 0.4 * chance.normal(
+        size=(questions, dimension)
+    )
+    rows, asked = (
+        (some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float32)
+        for some in (rows, asked)
+    )
     model = EmbeddingSettings("e")
     lexical = Bm25Index(LexicalPolicy(), UTC)
     lexical.add(IndexedText(f"{key:06}", "fact", f"text {key}") for key in range(count))
-    meaning = SemanticIndex(replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model), model)
+    meaning = SemanticIndex(
+        replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model),
+        model,
+    )
     meaning.learn((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
-    meaning.store(lexical, {f"{key:06}": Stored(wanted[key % len(wanted)]) for key in range(count)})
+    meaning.store(
+        lexical,
+        {f"{key:06}": Stored(wanted[key % len(wanted)]) for key in range(count)},
+    )
     hits = 0
     for question in asked:
         true = {f"{key:06}" for key in np.argsort(-(rows @ question))[:10].tolist()}
-        hits += len(true & {key for key, _ in meaning.similar(lexical, question.tobytes(), SearchFilter(), 10)})
+        hits += len(
+            true
+            & {
+                key
+                for key, _ in meaning.similar(
+                    lexical, question.tobytes(), SearchFilter(), 10
+                )
+            }
+        )
     return hits / 10 / questions
 
 
 # row: D12
 # row: D13
 def test_the_nearest_are_found_in_any_precision(tmp_path):
-    """Ten among clusters: all of them whole, 98 of 100 in 8 bits, fewer in fewer, and mixed between these."""
+    """Ten among clusters: all of them whole, 98 of 100 in 8 bits, fewer in fewer, and
+    mixed between these.
+    """
     mixes = {"32": [32], "8": [8], "4": [4], "2": [2], "mixed": [32, 8, 4, 2]}
-    found = {name: recall_at_10(tmp_path / name, wanted) for name, wanted in mixes.items()}
+    found = {
+        name: recall_at_10(tmp_path / name, wanted) for name, wanted in mixes.items()
+    }
     assert found["32"] == 1.0
     assert found["8"] >= 0.98
     assert found["4"] >= 0.85
@@ -424,7 +508,9 @@ def test_places_hold_while_others_are_put(store):
     ],
 )
 def test_a_calibration_that_cannot_be_used_counts_as_none(settings, saved):
-    """Damaged, of another model, or of another dimension: nothing may merge on its word."""
+    """Damaged, of another model, or of another dimension: nothing may merge on its
+    word.
+    """
     settings.state.mkdir(parents=True)
     (settings.state / "calibration.json").write_bytes(saved)
     meaning = SemanticIndex(settings, EmbeddingSettings("e"))

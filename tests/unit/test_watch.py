@@ -14,7 +14,12 @@ from engram.vault.watcher import Watcher, needs_polling
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
 
-POLICY = FilePolicy(settle_seconds=0.05, settle_most_seconds=0.25, watch_check_seconds=0.1, poll_seconds=0.05)
+POLICY = FilePolicy(
+    settle_seconds=0.05,
+    settle_most_seconds=0.25,
+    watch_check_seconds=0.1,
+    poll_seconds=0.05,
+)
 PATIENCE = 15.0
 
 
@@ -94,9 +99,13 @@ def goutputstream(path):
 
 
 # row: X18
-@pytest.mark.parametrize("save", [in_place, atomic, vim, delete_and_create, goutputstream])
+@pytest.mark.parametrize(
+    "save", [in_place, atomic, vim, delete_and_create, goutputstream]
+)
 def test_every_way_of_saving_marks_the_note_and_nothing_else(watch, root, told, save):
-    """In place, atomic rename, backup and probe files, delete and create: the note is told."""
+    """In place, atomic rename, backup and probe files, delete and create: the note is
+    told.
+    """
     note = root / "facts" / "a.md"
     save(note)
     assert told.wait(lambda told: told.batches)
@@ -108,7 +117,9 @@ def test_every_way_of_saving_marks_the_note_and_nothing_else(watch, root, told, 
 def test_both_ends_of_a_move_are_marked(watch, root, told):
     """The old place and the new one."""
     (root / "facts" / "a.md").rename(root / "facts" / "b.md")
-    assert told.wait(lambda told: {root / "facts" / "a.md", root / "facts" / "b.md"} <= told.paths())
+    assert told.wait(
+        lambda told: {root / "facts" / "a.md", root / "facts" / "b.md"} <= told.paths()
+    )
 
 
 def test_a_renamed_folder_is_marked_with_both_names(watch, root, told):
@@ -141,7 +152,17 @@ def test_a_deletion_is_marked(watch, root, told):
 
 def test_passing_files_are_not_told(watch, root, told):
     """What editors and sync tools leave for a moment is ignored."""
-    names = ("4913", "a.md~", ".a.md.swp", "#a.md#", ".#a.md", "a.tmp", "x.part", "~$a.md", "a.png")
+    names = (
+        "4913",
+        "a.md~",
+        ".a.md.swp",
+        "#a.md#",
+        ".#a.md",
+        "a.tmp",
+        "x.part",
+        "~$a.md",
+        "a.png",
+    )
     for name in names:
         (root / "facts" / name).write_text("x")
     (root / ".obsidian").mkdir()
@@ -185,7 +206,9 @@ def test_many_paths_become_everything(root, told):
 
 # row: X18
 def test_an_edit_is_told_within_a_second(root, told):
-    """With the numbers of the policy, settling included, 4 of 5 edits are told in less than a second."""
+    """With the numbers of the policy, settling included, 4 of 5 edits are told in less
+    than a second.
+    """
     watch, waits = Watcher(root, told, FilePolicy()), []
     watch.start()
     try:
@@ -204,7 +227,15 @@ def test_a_changed_git_head_means_everything(watch, root, told):
     """A checkout changes more than it tells."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
-    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    git = [
+        "git",
+        "-C",
+        str(root),
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.org",
+    ]
     subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
@@ -260,7 +291,9 @@ def test_a_deleted_root_does_not_end_the_watch(watch, root, told):
     assert told.wait(lambda told: None in told.batches)
     (root / "facts").mkdir(parents=True)
     time.sleep(3 * POLICY.watch_check_seconds)
-    assert told.wait(lambda told: len([batch for batch in told.batches if batch is None]) >= 1)
+    assert told.wait(
+        lambda told: len([batch for batch in told.batches if batch is None]) >= 1
+    )
     told.forget()
     (root / "facts" / "new.md").write_text("two")
     assert told.wait(lambda told: root / "facts" / "new.md" in told.paths())
@@ -309,9 +342,13 @@ def test_without_watches_left_the_tree_is_polled(watch, root, told):
     ],
 )
 def test_the_file_system_decides_about_polling(tmp_path, kind, mount, polling):
-    """The longest mount point above the vault counts; the names in the table are escaped."""
+    """The longest mount point above the vault counts; the names in the table are
+    escaped.
+    """
     mounts = tmp_path / "mounts"
-    mounts.write_text(f"proc /proc proc rw 0 0\n/dev/sda / ext4 rw 0 0\nwhatever {mount} {kind} rw 0 0\n")
+    mounts.write_text(
+        f"proc /proc proc rw 0 0\n/dev/sda / ext4 rw 0 0\nwhatever {mount} {kind} rw 0 0\n"
+    )
     assert needs_polling("/home/anna/My Vault", mounts) == polling
 
 

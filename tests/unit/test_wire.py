@@ -1,4 +1,6 @@
-"""The wire: the right socket, the right request, the same result or fault that the other end had."""
+"""The wire: the right socket, the right request, the same result or fault that the
+other end had.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,18 @@ def a_vault(folder, text=f'id = "{ID}"\n'):
         {"ENGRAM_HOME": "{tmp}/own", "XDG_RUNTIME_DIR": "{tmp}/run"},
     ],
 )
-@pytest.mark.parametrize("way", ["argument", "environment", "configuration", "here", "usual"])
-def test_the_light_way_finds_the_socket_that_the_configuration_names(tmp_path, monkeypatch, names, way):
-    """Every way to choose a vault and every place for its socket agree with config.load."""
-    env = {"HOME": str(tmp_path / "home")} | {name: value.format(tmp=tmp_path) for name, value in names.items()}
+@pytest.mark.parametrize(
+    "way", ["argument", "environment", "configuration", "here", "usual"]
+)
+def test_the_light_way_finds_the_socket_that_the_configuration_names(
+    tmp_path, monkeypatch, names, way
+):
+    """Every way to choose a vault and every place for its socket agree with
+    config.load.
+    """
+    env = {"HOME": str(tmp_path / "home")} | {
+        name: value.format(tmp=tmp_path) for name, value in names.items()
+    }
     (tmp_path / "home").mkdir()
     monkeypatch.chdir(tmp_path)
     argument = None
@@ -57,7 +67,9 @@ def test_the_light_way_finds_the_socket_that_the_configuration_names(tmp_path, m
     elif way == "configuration":
         file = config.user_file(env)
         file.parent.mkdir(parents=True)
-        file.write_text(f'# mine\nvault = "{a_vault(tmp_path / "mine")}"\n\n[model]\nname = "m"\n')
+        file.write_text(
+            f'# mine\nvault = "{a_vault(tmp_path / "mine")}"\n\n[model]\nname = "m"\n'
+        )
     elif way == "here":
         a_vault(tmp_path)
     else:
@@ -99,7 +111,10 @@ def test_an_unreadable_file_is_left_to_the_real_parser(tmp_path):
 
 
 def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
-    assert socket_client.socket_of(a_vault(tmp_path / "v", ""), {"HOME": str(tmp_path)}) is None
+    assert (
+        socket_client.socket_of(a_vault(tmp_path / "v", ""), {"HOME": str(tmp_path)})
+        is None
+    )
     assert socket_client.socket_of(a_vault(tmp_path / "w"), {}) is None
 
 
@@ -127,7 +142,9 @@ def running(tmp_path_factory):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, operation):
+def test_every_operation_arrives_with_the_arguments_it_was_sent_with(
+    running, operation
+):
     """Path, query and body carry any text, a slash in an id too."""
     answers, path = running
     answers.calls.clear()
@@ -142,7 +159,9 @@ def test_every_operation_arrives_with_the_arguments_it_was_sent_with(running, op
 def test_what_is_too_large_is_refused_in_words(running):
     """The answer comes before the request is sent to its end, and is read all the same."""
     with pytest.raises(BadRequestError, match="larger than 16777216 bytes"):
-        socket_client.call(running[1], "observe", {"turns": [{"text": "x" * 40_000_000}]})
+        socket_client.call(
+            running[1], "observe", {"turns": [{"text": "x" * 40_000_000}]}
+        )
 
 
 def test_a_fault_arrives_as_the_class_it_was_with_all_its_words(tmp_path):
@@ -194,7 +213,9 @@ def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path
 
 
 def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
-    """Neither the command library, the table, the configuration nor any big part of the standard library."""
+    """Neither the command library, the table, the configuration nor any big part of the
+    standard library.
+    """
     settings = settings_in(tmp_path / "home", tmp_path / "v")
     script = (
         "import sys; sys.argv = ['engram', 'recall', 'oat milk', '-k', '3', '--vault', sys.argv[1]]\n"
@@ -205,7 +226,12 @@ def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
         " & set(sys.modules)))"
     )
     answers = FakeAnswers()
-    env = {**os.environ, "ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    env = {
+        **os.environ,
+        "ENGRAM_HOME": str(tmp_path / "home"),
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
     with serving(answers, settings):
         done = subprocess.run(
             [sys.executable, "-S", "-c", script, str(settings.vault)],

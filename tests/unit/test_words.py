@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.language.words import IRREGULAR, STOP, content, fold, language, of_oneself, words
+from engram.core.language.words import (
+    IRREGULAR,
+    STOP,
+    content,
+    fold,
+    language,
+    of_oneself,
+    words,
+)
 from engram.index.stems import analysed
 
 
@@ -15,9 +23,15 @@ from engram.index.stems import analysed
     ("text", "found"),
     [
         ("Anna's naïve café", ["anna", "naïve", "café"]),
-        ("ﬁne Ｆｕｌｌ-width STRASSE Straße", ["fine", "full", "width", "strasse", "strasse"]),
+        (
+            "ﬁne Ｆｕｌｌ-width STRASSE Straße",
+            ["fine", "full", "width", "strasse", "strasse"],
+        ),
         ("don’t stop, we'll see; it's 10%", ["don't", "stop", "we", "see", "it", "10"]),
-        ("mustn't l'amour d’accord O'Brien", ["must", "l", "amour", "d", "accord", "o", "brien"]),
+        (
+            "mustn't l'amour d’accord O'Brien",
+            ["must", "l", "amour", "d", "accord", "o", "brien"],
+        ),
         ("snake_case v1.2 C++", ["snake", "case", "v1", "2", "c"]),
         ("हिन्दी की किताब", ["हिन्दी", "की", "किताब"]),
         ("العربيّة", ["العربيّة"]),
@@ -27,7 +41,9 @@ from engram.index.stems import analysed
     ],
 )
 def test_words_are_folded_runs_of_letters_and_digits(text, found):
-    """Compatibility forms, case, punctuation and possessives make no difference; marks belong to words."""
+    """Compatibility forms, case, punctuation and possessives make no difference; marks
+    belong to words.
+    """
     assert words(text) == found
 
 
@@ -42,7 +58,9 @@ def test_words_are_folded_runs_of_letters_and_digits(text, found):
     ],
 )
 def test_scripts_without_blanks_give_overlapping_pairs(text, found):
-    """Each pair of neighbouring characters is a word, so any word of two or more is found."""
+    """Each pair of neighbouring characters is a word, so any word of two or more is
+    found.
+    """
     assert words(text) == found
 
 
@@ -111,10 +129,17 @@ def test_stop_words_stand_in_the_form_words_gives():
 
 
 def test_content_drops_stop_words_of_its_own_language_alone():
-    """German `die` is dropped from German, kept in English; irregular English comes home."""
+    """German `die` is dropped from German, kept in English; irregular English comes
+    home.
+    """
     assert content(words("die Katze"), "de") == ["katze"]
     assert content(words("they die"), "en") == ["die"]
-    assert content(words("the children went and bought mice"), "en") == ["child", "go", "buy", "mouse"]
+    assert content(words("the children went and bought mice"), "en") == [
+        "child",
+        "go",
+        "buy",
+        "mouse",
+    ]
     assert content(words("children"), "") == ["child"]
 
 
@@ -134,5 +159,7 @@ def test_what_somebody_does_is_no_irregular_plural(verb, noun):
 # row: X13
 @given(st.text(st.characters(max_codepoint=127)))
 def test_ascii_has_the_words_of_any_text(text):
-    """It is split without a pattern; a letter beyond it, which must change no word, sends it the other way."""
+    """It is split without a pattern; a letter beyond it, which must change no word,
+    sends it the other way.
+    """
     assert words(text) == words(f"{text} é")[:-1]

@@ -1,7 +1,9 @@
-"""Attributes that have one value at a time: home, employer, age, a favourite (rows A7, X13).
+"""Attributes that have one value at a time: home, employer, age, a favourite (rows A7,
+X13).
 
-A closed table per language. It tells without a model that "Anna lives in Berlin" and "Anna lives in Munich"
-cannot both hold; what is not in the table may have many values, and then the two simply stand side by side.
+A closed table per language. It tells without a model that "Anna lives in Berlin" and
+"Anna lives in Munich" cannot both hold; what is not in the table may have many values,
+and then the two simply stand side by side.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from engram.core.text import normalise
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Whose (`subject`), what (`name`, e.g. home) and which (`value`), in words of one language."""
+    """Whose (`subject`), what (`name`, e.g. home) and which (`value`), in words of one
+    language.
+    """
 
     language: str
     subject: tuple[str, ...]
@@ -122,8 +126,10 @@ ja birthday   {s}の誕生日は{v}(?:です|だ)?
 ja age        {s}[はが]{now}{n}歳.*
 ja favourite  {s}[はが]?の?一番好きな{k}は{v}(?:です|だ)?
 """
-"""Language, attribute, and the whole statement in its normal form: `{s}` whose, `{v}` the value, `{n}` a number,
-`{f}` a value that begins with one, `{k}` which favourite, `{o}` whose where it follows."""
+"""Language, attribute, and the whole statement in its normal form: `{s}` whose, `{v}`
+the value, `{n}` a number, `{f}` a value that begins with one, `{k}` which favourite,
+`{o}` whose where it follows.
+"""
 
 _NOW = {
     "en": "now|currently|still|just|recently|really|already",
@@ -159,7 +165,9 @@ _VALUE_ENDS = _listed(
     потому но где уже now currently
     """
 )
-_MANY = frozenset({"and", "or", "und", "oder", "et", "ou", "y", "e", "o", "en", "of", "и", "или"})
+_MANY = frozenset(
+    {"and", "or", "und", "oder", "et", "ou", "y", "e", "o", "en", "of", "и", "или"}
+)
 _MANY_SIGN = re.compile("[和与、]|以及|と")
 _NO_VALUE = _listed(
     """
@@ -168,7 +176,9 @@ _NO_VALUE = _listed(
     un sa son ses una su sus um uma seu sua een zijn haar
     """
 )
-"""First words that make a value no name of one thing: "works for a bank" does not contradict "for Barclays"."""
+"""First words that make a value no name of one thing: "works for a bank" does not
+contradict "for Barclays".
+"""
 _NAMED_ALONE = {"home", "employer"}
 _MOST_WORDS = 5
 _MOST_CHARS = 200
@@ -194,7 +204,8 @@ def _rows() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
         "{called}": r"(?:(?:called|named) )?",
     }
     rows = []
-    for line in _TABLE.replace("ß", "ss").strip().splitlines():  # as `normalise` writes it
+    # as `normalise` writes it
+    for line in _TABLE.replace("ß", "ss").strip().splitlines():
         language, name, pattern = line.split(None, 2)
         now = _UNSPACED.get(language) or rf"(?:(?:{_NOW[language]}) )*"
         for hole, group in (parts | {"{now}": now, "{o}": r"(?P<o>.+?)"}).items():
@@ -204,10 +215,12 @@ def _rows() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
 
 
 def attribute(text: str) -> Attribute | None:
-    """The attribute a statement gives a value for, or None where the table knows none (`A7`).
+    """The attribute a statement gives a value for, or None where the table knows none
+    (`A7`).
 
-    Past states ("lived in"), wishes, several values at once and indefinite ones ("works for a bank") give None.
-    `attribute("Anna now lives in Berlin with Ben.")` is Anna's home, Berlin.
+    Past states ("lived in"), wishes, several values at once and indefinite ones ("works
+    for a bank") give None. `attribute("Anna now lives in Berlin with Ben.")` is Anna's
+    home, Berlin.
     """
     if len(text) > _MOST_CHARS:
         return None
@@ -224,18 +237,30 @@ def attribute(text: str) -> Attribute | None:
 
 def _read(language: str, name: str, parts: dict[str, str]) -> Attribute | None:
     subject = _subject(f"{parts['s']} {parts.get('o') or ''}")
-    value = _value(parts["v"], named=name in _NAMED_ALONE, unspaced=language in _UNSPACED)
+    value = _value(
+        parts["v"], named=name in _NAMED_ALONE, unspaced=language in _UNSPACED
+    )
     if not subject or not value:
         return None
     if name == "name" and _COUNTED_KIN.search(subject[-1]):
         return None
     kind = parts.get("k") or ""
-    return Attribute(language, subject, kind if name == "role" else f"{name} {kind}".rstrip(), value)
+    return Attribute(
+        language, subject, kind if name == "role" else f"{name} {kind}".rstrip(), value
+    )
 
 
 def _subject(said: str) -> tuple[str, ...]:
-    words = tuple(word.removesuffix("'s").removesuffix("'") for word in said.split() if word not in _ARTICLES)
-    if len(words) > _MOST_WORDS or not _NO_SUBJECT.isdisjoint(words) or _NO_SUBJECT_SIGN.search(said):
+    words = tuple(
+        word.removesuffix("'s").removesuffix("'")
+        for word in said.split()
+        if word not in _ARTICLES
+    )
+    if (
+        len(words) > _MOST_WORDS
+        or not _NO_SUBJECT.isdisjoint(words)
+        or _NO_SUBJECT_SIGN.search(said)
+    ):
         return ()
     return words
 
@@ -244,25 +269,36 @@ _ARTICLES = _listed("the der die das le la les el los las il lo o os de het")
 
 
 def _value(said: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
-    """The head of the value, up to the word that begins something else; () where it is not one definite thing."""
+    """The head of the value, up to the word that begins something else; () where it is
+    not one definite thing.
+    """
     words = said.split()
-    head = tuple(takewhile(lambda word: word not in _VALUE_ENDS and word not in _MANY, words))
+    head = tuple(
+        takewhile(lambda word: word not in _VALUE_ENDS and word not in _MANY, words)
+    )
     many = words[len(head) : len(head) + 1]
     if (many and many[0] in _MANY) or (unspaced and _MANY_SIGN.search(said)):
         return ()
     if named and head and (head[0] in _NO_VALUE or head[0][0].isdigit()):
         return ()
-    return tuple(word for word in head if word not in _ARTICLES and word not in _NO_VALUE)
+    return tuple(
+        word for word in head if word not in _ARTICLES and word not in _NO_VALUE
+    )
 
 
 def conflict(one: Attribute | None, other: Attribute | None) -> str:
     """The name of the attribute for which two statements give two values, or ''.
 
-    A value that only says more or less (Berlin, Berlin Kreuzberg) is none, nor is one in another language.
+    A value that only says more or less (Berlin, Berlin Kreuzberg) is none, nor is one
+    in another language.
     """
     if one is None or other is None:
         return ""
-    if (one.language, one.subject, one.name) != (other.language, other.subject, other.name):
+    if (one.language, one.subject, one.name) != (
+        other.language,
+        other.subject,
+        other.name,
+    ):
         return ""
     first, second = set(one.value), set(other.value)
     return "" if first <= second or second <= first else one.name

@@ -1,4 +1,5 @@
-"""What a matched expression of time means: local calendar arithmetic, one maker for each rule (row X14).
+"""What a matched expression of time means: local calendar arithmetic, one maker for
+each rule (row X14).
 
 The conventions stand in `dates`.
 """
@@ -10,7 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.language.date_words import DAY_FIRST, MONTH_FIRST, SOUTH, Lexicon, Value
+from engram.core.language.date_words import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    SOUTH,
+    Lexicon,
+    Value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +29,9 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the text with its class letter and value (`date_words`); `text[start:end]`."""
+    """A word of the text with its class letter and value (`date_words`);
+    `text[start:end]`.
+    """
 
     letter: str
     value: Value
@@ -42,7 +51,9 @@ class DateRange:
 
 @dataclass(frozen=True, slots=True)
 class DateMatch:
-    """One matched expression: its tokens, the moment of speaking and the way the sentence leans."""
+    """One matched expression: its tokens, the moment of speaking and the way the
+    sentence leans.
+    """
 
     tokens: Sequence[Token]
     when: datetime
@@ -78,7 +89,9 @@ def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
     return datetime.combine(day, time(), tz) + timedelta(hours=hour)
 
 
-def _days(start: date, end: date, when: datetime, granularity: Granularity) -> DateRange:
+def _days(
+    start: date, end: date, when: datetime, granularity: Granularity
+) -> DateRange:
     return DateRange(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
 
 
@@ -95,7 +108,9 @@ def _month(year: int, month: int, when: datetime) -> DateRange | None:
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
         return None
-    return _days(date(year, month, 1), date(year + month // 12, month % 12 + 1, 1), when, "month")
+    return _days(
+        date(year, month, 1), date(year + month // 12, month % 12 + 1, 1), when, "month"
+    )
 
 
 def _year(year: int, when: datetime) -> DateRange | None:
@@ -105,7 +120,9 @@ def _year(year: int, when: datetime) -> DateRange | None:
 
 
 def _season(year: int, season: int, when: datetime) -> DateRange | None:
-    """The season that begins in `year`: winter 0 in December, spring 1 in March, and so on; turned in the south."""
+    """The season that begins in `year`: winter 0 in December, spring 1 in March, and so
+    on; turned in the south.
+    """
     if _zone(when).startswith(SOUTH):
         season = (season + 2) % 4
     first = _month(year, season * 3 or 12, when)
@@ -144,13 +161,21 @@ def _full_date(reading: DateMatch) -> DateRange | None:
 
 
 def _agreed(reading: DateMatch, day: date | None) -> DateRange | None:
-    """The day, unless a weekday named beside it is another: `Friday, 20 November 2026` is one."""
+    """The day, unless a weekday named beside it is another: `Friday, 20 November 2026`
+    is one.
+    """
     named = reading.all("k")
-    return _day(day, reading.when) if day and (not named or day.weekday() == named[0]) else None
+    return (
+        _day(day, reading.when)
+        if day and (not named or day.weekday() == named[0])
+        else None
+    )
 
 
 def _month_of_year(reading: DateMatch) -> DateRange | None:
-    if not reading.all("b") and (reading.all("u") != ["year", "month"] or not 1 <= reading.number("n") <= 12):
+    if not reading.all("b") and (
+        reading.all("u") != ["year", "month"] or not 1 <= reading.number("n") <= 12
+    ):
         return None
     return _month(reading.number("y"), reading.number("bn"), reading.when)
 
@@ -164,9 +189,15 @@ def _season_of_year(reading: DateMatch) -> DateRange | None:
 def _yearless(reading: DateMatch) -> DateRange | None:
     """`Nov 20` in a sentence that looks back or ahead; not an anniversary."""
     values = [int(str(value)) for value in reading.all("nb")]
-    if reading.all("u") not in ([], ["month", "day"]) or reading.annual or not reading.lean:
+    if (
+        reading.all("u") not in ([], ["month", "day"])
+        or reading.annual
+        or not reading.lean
+    ):
         return None
-    month, day = (reading.number("b"), reading.number("n")) if reading.all("b") else values
+    month, day = (
+        (reading.number("b"), reading.number("n")) if reading.all("b") else values
+    )
     for step in range(9):
         found = _calendar_day(reading.today.year + step * reading.lean, month, day)
         away = (found - reading.today).days * reading.lean if found else -1
@@ -176,7 +207,9 @@ def _yearless(reading: DateMatch) -> DateRange | None:
 
 
 _CLEAR_DAYS = 322
-"""A date without a year that is farther away than this lies less than six weeks on the other side of today."""
+"""A date without a year that is farther away than this lies less than six weeks on the
+other side of today.
+"""
 
 
 def _month_by_lean(reading: DateMatch) -> DateRange | None:
@@ -193,12 +226,20 @@ def _nearest_month(reading: DateMatch, lean: int) -> DateRange | None:
 
 
 def _end(reading: DateMatch) -> DateRange | None:
-    """`by the end of the month`, `by the end of January`: the last day of it; none of a week, a season or the past."""
+    """`by the end of the month`, `by the end of January`: the last day of it; none of a
+    week, a season or the past.
+    """
     whole: DateRange | None = None
     if reading.lean < 0:
         return None
     if reading.all("b"):
-        named = _month_of_year if reading.all("y") else _month_named if reading.all("jmz") else _month_ahead
+        named = (
+            _month_of_year
+            if reading.all("y")
+            else _month_named
+            if reading.all("jmz")
+            else _month_ahead
+        )
         whole = named(reading)
     elif reading.all("u") in (["day"], ["month"], ["year"]):
         whole = _unit_at(str(reading.all("u")[0]), reading.offset(), reading.when)
@@ -240,7 +281,9 @@ def _ago(reading: DateMatch) -> DateRange | None:
 
 
 def _ahead(reading: DateMatch) -> DateRange | None:
-    """`in three days`, unless the sentence looks back: then it is how long something took."""
+    """`in three days`, unless the sentence looks back: then it is how long something
+    took.
+    """
     return None if reading.lean < 0 else _counted(reading, 1)
 
 
@@ -252,7 +295,11 @@ def _unit(reading: DateMatch) -> DateRange | None:
     if reading.all("z") and reading.lexicon.name == "en":
         return None
     unit = str(reading.all("u")[0])
-    return None if unit in {"hour", "day"} else _unit_at(unit, reading.offset(), reading.when)
+    return (
+        None
+        if unit in {"hour", "day"}
+        else _unit_at(unit, reading.offset(), reading.when)
+    )
 
 
 def _named(value: Value) -> tuple[str, int]:
@@ -263,11 +310,25 @@ def _named(value: Value) -> tuple[str, int]:
 def _weekday_of_week(reading: DateMatch) -> DateRange | None:
     """`Friday of next week`, `上周五`."""
     named = reading.all("W")
-    unit, offset = _named(named[0]) if named else (reading.all("u")[0], reading.offset())
+    unit, offset = (
+        _named(named[0]) if named else (reading.all("u")[0], reading.offset())
+    )
     if unit != "week" or (named and reading.all("u") not in ([], ["day"])):
         return None
-    weekday = reading.number("k") if reading.all("k") else reading.number("w") - 1 if reading.all("w") else 6
-    return _day(_monday(reading.today) + timedelta(days=7 * offset + weekday), reading.when) if weekday < 7 else None
+    weekday = (
+        reading.number("k")
+        if reading.all("k")
+        else reading.number("w") - 1
+        if reading.all("w")
+        else 6
+    )
+    return (
+        _day(
+            _monday(reading.today) + timedelta(days=7 * offset + weekday), reading.when
+        )
+        if weekday < 7
+        else None
+    )
 
 
 def _of_named(reading: DateMatch) -> DateRange | None:
@@ -279,7 +340,9 @@ def _of_named(reading: DateMatch) -> DateRange | None:
         return None
     month = around.start.month if unit == "month" else numbers.pop(0)
     if not numbers:
-        return _month(around.start.year, month, reading.when) if 1 <= month <= 12 else None
+        return (
+            _month(around.start.year, month, reading.when) if 1 <= month <= 12 else None
+        )
     found = _calendar_day(around.start.year, month, numbers[0])
     return _day(found, reading.when) if found else None
 
@@ -310,21 +373,35 @@ def _weekday_by_lean(reading: DateMatch) -> DateRange | None:
     ahead = (reading.number("k") - reading.today.weekday()) % 7
     if not reading.lean or not ahead:
         return None
-    return _day(reading.today + timedelta(days=ahead if reading.lean > 0 else ahead - 7), reading.when)
+    return _day(
+        reading.today + timedelta(days=ahead if reading.lean > 0 else ahead - 7),
+        reading.when,
+    )
 
 
 def _month_named(reading: DateMatch) -> DateRange | None:
-    """`last May` is the latest that has ended, `next May` the first to begin, `this May` the one of this year."""
+    """`last May` is the latest that has ended, `next May` the first to begin, `this
+    May` the one of this year.
+    """
     month, today, offset = reading.number("b"), reading.today, reading.offset()
     past_or_now = month >= today.month if offset < 0 else month > today.month
     if not offset:
         return _month(today.year, month, reading.when)
-    return _month(today.year - past_or_now if offset < 0 else today.year + (not past_or_now), month, reading.when)
+    return _month(
+        today.year - past_or_now if offset < 0 else today.year + (not past_or_now),
+        month,
+        reading.when,
+    )
 
 
 def _season_named(reading: DateMatch) -> DateRange | None:
-    """`last summer` has ended, `next summer` has not begun; `this summer` is clear inside it or by lean."""
-    around = [_season(reading.today.year + step, reading.number("s"), reading.when) for step in (-2, -1, 0, 1, 2)]
+    """`last summer` has ended, `next summer` has not begun; `this summer` is clear
+    inside it or by lean.
+    """
+    around = [
+        _season(reading.today.year + step, reading.number("s"), reading.when)
+        for step in (-2, -1, 0, 1, 2)
+    ]
     known = [one for one in around if one]
     ended = [one for one in known if one.end <= reading.when]
     begun = [one for one in known if one.start > reading.when]
@@ -340,7 +417,9 @@ def _season_named(reading: DateMatch) -> DateRange | None:
 
 
 def _weekend(reading: DateMatch) -> DateRange | None:
-    """Saturday and Sunday of last, this or next week; `this weekend` looking back on a weekday is left open."""
+    """Saturday and Sunday of last, this or next week; `this weekend` looking back on a
+    weekday is left open.
+    """
     offset = reading.offset()
     if not offset and reading.lean < 0 and reading.today.weekday() < 5:
         return None
@@ -360,11 +439,17 @@ def _part(reading: DateMatch) -> DateRange | None:
     assert isinstance(value, tuple)
     day = reading.today + int(value[0]) * DAY
     begin, until = _numbers(value)
-    return DateRange(_at(day, reading.when.tzinfo, begin), _at(day, reading.when.tzinfo, until), "hour")
+    return DateRange(
+        _at(day, reading.when.tzinfo, begin),
+        _at(day, reading.when.tzinfo, until),
+        "hour",
+    )
 
 
 def _numeric(reading: DateMatch) -> DateRange | None:
-    """`2026-11-20`, `20.11.2026`; `03/04/2026` only where the zone decides which is the month."""
+    """`2026-11-20`, `20.11.2026`; `03/04/2026` only where the zone decides which is the
+    month.
+    """
     text = str(reading.all("D")[0])
     first, second, third = (int(part) for part in re.split(r"[-/.]", text))
     if len(re.split(r"[-/.]", text)[0]) == 4:
@@ -375,7 +460,11 @@ def _numeric(reading: DateMatch) -> DateRange | None:
         found = _calendar_day(third, first, second)
     else:
         found = None
-    return _day(found, reading.when) if found and _FIRST_YEAR <= found.year <= _LAST_YEAR else None
+    return (
+        _day(found, reading.when)
+        if found and _FIRST_YEAR <= found.year <= _LAST_YEAR
+        else None
+    )
 
 
 def _year_named(reading: DateMatch) -> DateRange | None:
@@ -383,11 +472,19 @@ def _year_named(reading: DateMatch) -> DateRange | None:
 
 
 def within(day: DateRange, token: Token) -> DateRange | None:
-    """`day` narrowed to the part of the day or the clock time that `token` names; None if there is none such."""
+    """`day` narrowed to the part of the day or the clock time that `token` names; None
+    if there is none such.
+    """
     if token.letter == "p":
         begin, until = _numbers(token.value)
-        return DateRange(day.start + timedelta(hours=begin), day.start + timedelta(hours=until), "hour")
-    found = re.match(r"(\d{1,2})(?::|h|uhr)?(\d{2})?\s?([ap])?", str(token.value).casefold())
+        return DateRange(
+            day.start + timedelta(hours=begin),
+            day.start + timedelta(hours=until),
+            "hour",
+        )
+    found = re.match(
+        r"(\d{1,2})(?::|h|uhr)?(\d{2})?\s?([ap])?", str(token.value).casefold()
+    )
     if found is None:
         return None
     hour, minute, half = int(found[1]), int(found[2] or 0), found[3]

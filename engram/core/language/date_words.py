@@ -31,9 +31,13 @@ _CLOCK = r"(?i:\d{1,2}(?::\d{2})?\s?[ap](?:m\b|\.m\.)|\d{1,2}:\d{2}(?!\d)|\d{1,2
 _COUNT = r"(?P<n>\d+)(?i:st|nd|rd|th|er|(?<!\d{3})\.(?=\ ?[A-Za-zäöü]))?"
 _WORD = rf"[^\W\d_{_CJK_SIGNS}]+(?:-[^\W\d_{_CJK_SIGNS}]+)*['’]?"
 _SINGLE = rf"[{_CJK_SIGNS}]|[^\w\ ]"
-_NUMBER = rf"(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}"
+_NUMBER = (
+    rf"(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}"
+)
 TOKEN = re.compile(rf"{_WORD}|{_NUMBER}|{_SINGLE}")
-"""A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision ends it), one other sign."""
+"""A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision
+ends it), one other sign.
+"""
 
 # What `TOKEN` finds in ASCII of lower case, and where there are no digits.
 _ASCII_WORD, _ASCII_SINGLE = "[a-z]+(?:-[a-z]+)*'?", r"[^\w ]"
@@ -45,10 +49,12 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """One language: phrases with class and value, and the words that lean to the past or the future.
+    """One language: phrases with class and value, and the words that lean to the past
+    or the future.
 
-    A phrase is its tokens joined by blanks. `family` chooses the grammar, `reach` is the longest phrase in
-    tokens. A text can hold an expression only if it has one of `anchors`, or one of `years` and a number.
+    A phrase is its tokens joined by blanks. `family` chooses the grammar, `reach` is
+    the longest phrase in tokens. A text can hold an expression only if it has one of
+    `anchors`, or one of `years` and a number.
     """
 
     name: str
@@ -68,14 +74,18 @@ def tokens(text: str) -> Iterable[str]:
     if not _DIGIT.search(text):
         if text.isascii():
             return _NO_NUMBER_ASCII.findall(text.lower())
-        return [found.casefold().replace("’", "'") for found in _NO_NUMBER.findall(text)]
+        return [
+            found.casefold().replace("’", "'") for found in _NO_NUMBER.findall(text)
+        ]
     if text.isascii():
         return (found[0] for found in _ASCII_TOKEN.finditer(text.lower()))
     return (found[0].casefold().replace("’", "'") for found in TOKEN.finditer(text))
 
 
 def _table(**classes: str) -> dict[str, tuple[str, Value]]:
-    """Read `class="phrase=value, phrase=value"`; a value is a number, `name`, `name:offset` or numbers by `:`."""
+    """Read `class="phrase=value, phrase=value"`; a value is a number, `name`,
+    `name:offset` or numbers by `:`.
+    """
     return {
         words.strip(): (_LETTERS.get(letter, letter), _value(value))
         for letter, listing in classes.items()
@@ -100,18 +110,29 @@ def _is_number(text: str) -> bool:
 
 def _series(letter: str, listing: str, start: int = 0) -> dict[str, tuple[str, Value]]:
     """Consecutive values; `/` separates spellings of one value."""
-    return {word: (letter, start + place) for place, names in enumerate(listing.split()) for word in names.split("/")}
+    return {
+        word: (letter, start + place)
+        for place, names in enumerate(listing.split())
+        for word in names.split("/")
+    }
 
 
 def _lexicon(
-    name: str, family: str, *tables: dict[str, tuple[str, Value]], past: str, future: str, present: str = ""
+    name: str,
+    family: str,
+    *tables: dict[str, tuple[str, Value]],
+    past: str,
+    future: str,
+    present: str = "",
 ) -> Lexicon:
     phrases: dict[str, tuple[str, Value]] = {",": (",", "")}
     for table in tables:
         phrases |= {" ".join(tokens(key)): value for key, value in table.items()}
 
     def first(letters: str) -> frozenset[str]:
-        return frozenset(key.split()[0] for key, (letter, _) in phrases.items() if letter in letters)
+        return frozenset(
+            key.split()[0] for key, (letter, _) in phrases.items() if letter in letters
+        )
 
     return Lexicon(
         name,
@@ -139,8 +160,14 @@ _EN = _lexicon(
         1,
     ),
     _series("s", "winter spring summer autumn/fall"),
-    _series("w", "a/an/one two three four five six seven eight nine ten eleven twelve", 1),
-    {f"{word} {day}": ("-", "") for word in ("a", "one", "any", "some", "most") for day in _EN_DAYS.split()},
+    _series(
+        "w", "a/an/one two three four five six seven eight nine ten eleven twelve", 1
+    ),
+    {
+        f"{word} {day}": ("-", "")
+        for word in ("a", "one", "any", "some", "most")
+        for day in _EN_DAYS.split()
+    },
     _table(
         d="today=0, yesterday=-1, tomorrow=1, day before yesterday=-2, day after tomorrow=2",
         P="tonight=0:18:24, last night=-1:18:30, this morning=0:5:12, this afternoon=0:12:18, this evening=0:18:24",
@@ -183,7 +210,9 @@ _DE_UNITS = (
 _DE = _lexicon(
     "de",
     "germanic",
-    _series("k", "montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag"),
+    _series(
+        "k", "montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag"
+    ),
     _series(
         "b",
         "januar/jänner/jan februar/feber/feb märz april/apr mai juni/jun juli/jul august/aug september/sept "
@@ -191,7 +220,11 @@ _DE = _lexicon(
         1,
     ),
     _series("s", "winter frühling/frühjahr sommer herbst"),
-    _series("w", "einem/einer/eins/ein/eine zwei drei vier fünf sechs sieben acht neun zehn elf zwölf", 1),
+    _series(
+        "w",
+        "einem/einer/eins/ein/eine zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        1,
+    ),
     _table(
         d="heute=0, gestern=-1, vorgestern=-2, morgen=1, übermorgen=2",
         P="heute morgen=0:5:12, heute früh=0:5:12, heute nachmittag=0:12:18, heute abend=0:18:24, "
@@ -224,7 +257,11 @@ _NL = _lexicon(
     "nl",
     "germanic",
     _series("k", "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"),
-    _series("b", "januari februari maart april mei juni juli augustus september oktober november december", 1),
+    _series(
+        "b",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        1,
+    ),
     _series("s", "winter lente/voorjaar zomer herfst/najaar"),
     _series("w", "een/één twee drie vier vijf zes zeven acht negen tien elf twaalf", 1),
     _table(
@@ -292,14 +329,18 @@ _ES_DAYS = "lunes martes miércoles jueves viernes sábado domingo"
 _ES = _lexicon(
     "es",
     "romance",
-    _series("k", "lunes martes miércoles/miercoles jueves viernes sábado/sabado domingo"),
+    _series(
+        "k", "lunes martes miércoles/miercoles jueves viernes sábado/sabado domingo"
+    ),
     _series(
         "b",
         "enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre",
         1,
     ),
     _series("s", "invierno primavera verano otoño"),
-    _series("w", "un/una/uno dos tres cuatro cinco seis siete ocho nueve diez once doce", 1),
+    _series(
+        "w", "un/una/uno dos tres cuatro cinco seis siete ocho nueve diez once doce", 1
+    ),
     {f"{word} {day}": ("-", "") for word in ("los", "un") for day in _ES_DAYS.split()},
     _table(
         d="hoy=0, ayer=-1, anteayer=-2, antier=-2, mañana=1, pasado mañana=2",
@@ -331,11 +372,26 @@ _IT_DAYS = "lunedì martedì mercoledì giovedì venerdì sabato domenica"
 _IT = _lexicon(
     "it",
     "romance",
-    _series("k", "lunedì/lunedi martedì/martedi mercoledì/mercoledi giovedì/giovedi venerdì/venerdi sabato domenica"),
-    _series("b", "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre", 1),
+    _series(
+        "k",
+        "lunedì/lunedi martedì/martedi mercoledì/mercoledi giovedì/giovedi venerdì/venerdi sabato domenica",
+    ),
+    _series(
+        "b",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        1,
+    ),
     _series("s", "inverno primavera estate autunno"),
-    _series("w", "un/una/uno due tre quattro cinque sei sette otto nove dieci undici dodici", 1),
-    {f"{word} {day}": ("-", "") for word in ("il", "la", "di", "un") for day in _IT_DAYS.split()},
+    _series(
+        "w",
+        "un/una/uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+        1,
+    ),
+    {
+        f"{word} {day}": ("-", "")
+        for word in ("il", "la", "di", "un")
+        for day in _IT_DAYS.split()
+    },
     _table(
         d="oggi=0, ieri=-1, l'altro ieri=-2, avantieri=-2, domani=1, dopodomani=2",
         P="stamattina=0:5:12, questo pomeriggio=0:12:18, stasera=0:18:24, stanotte=0:18:30, ieri sera=-1:18:24",
@@ -361,10 +417,19 @@ _IT = _lexicon(
 _PT = _lexicon(
     "pt",
     "romance",
-    _series("k", "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo"),
-    _series("b", "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro", 1),
+    _series(
+        "k",
+        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
+    ),
+    _series(
+        "b",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        1,
+    ),
     _series("s", "inverno primavera verão outono"),
-    _series("w", "um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze", 1),
+    _series(
+        "w", "um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze", 1
+    ),
     _table(
         d="hoje=0, ontem=-1, anteontem=-2, amanhã=1, depois de amanhã=2",
         P="esta manhã=0:5:12, hoje de manhã=0:5:12, esta tarde=0:12:18, hoje à noite=0:18:30, "

@@ -1,19 +1,21 @@
 """Words for time become intervals, against the moment they were spoken (rows X13, X14).
 
-A closed grammar over the tables of `date_words`: every token gets a class letter, and the rules are
-patterns over the string of letters, so the cost is linear in the text. What the words leave open stays
-open: an ambiguous expression gives no interval.
+A closed grammar over the tables of `date_words`: every token gets a class letter, and
+the rules are patterns over the string of letters, so the cost is linear in the text.
+What the words leave open stays open: an ambiguous expression gives no interval.
 
-Conventions. Weeks start on Monday; days, weeks, months and years are those of the local calendar, so a
-day of a clock change has 23 or 25 hours. `last Friday` is the most recent one before today (spoken on a
-Friday: seven days before). `next Friday` is the Friday of next week; in the other languages, where the
-phrase may also mean the coming one, it is resolved only when both are the same day. `this Friday` is the
-one of this week, unless the sentence points the other way. `last weekend` is that of last week; `last
-summer` the latest that has ended, `next summer` the first that has not begun, by meteorological seasons
-(southern zones known). `two weeks ago` is a calendar week. A weekday, a month or a date without a year
-needs a sentence that looks back or ahead, and a date without a year is left open where the other side of
-today is less than six weeks away; `03/04/2026` needs a zone that decides. `by the end of` a month or a year is
-its last day; the end of a week, Friday for some and Sunday for others, is left open.
+Conventions. Weeks start on Monday; days, weeks, months and years are those of the local
+calendar, so a day of a clock change has 23 or 25 hours. `last Friday` is the most
+recent one before today (spoken on a Friday: seven days before). `next Friday` is the
+Friday of next week; in the other languages, where the phrase may also mean the coming
+one, it is resolved only when both are the same day. `this Friday` is the one of this
+week, unless the sentence points the other way. `last weekend` is that of last week;
+`last summer` the latest that has ended, `next summer` the first that has not begun, by
+meteorological seasons (southern zones known). `two weeks ago` is a calendar week. A
+weekday, a month or a date without a year needs a sentence that looks back or ahead, and
+a date without a year is left open where the other side of today is less than six weeks
+away; `03/04/2026` needs a zone that decides. `by the end of` a month or a year is its
+last day; the end of a week, Friday for some and Sunday for others, is left open.
 """
 
 from __future__ import annotations
@@ -23,8 +25,24 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.language.date_values import DAY, MAKERS, DateMatch, DateRange, Token, within
-from engram.core.language.date_words import ANNUAL, FALSE_PAST, LEXICONS, PLURALS, TOKEN, Lexicon, Value, tokens
+from engram.core.language.date_values import (
+    DAY,
+    MAKERS,
+    DateMatch,
+    DateRange,
+    Token,
+    within,
+)
+from engram.core.language.date_words import (
+    ANNUAL,
+    FALSE_PAST,
+    LEXICONS,
+    PLURALS,
+    TOKEN,
+    Lexicon,
+    Value,
+    tokens,
+)
 from engram.core.records import Interval
 
 if TYPE_CHECKING:
@@ -42,10 +60,12 @@ class Span:
 
 
 def resolve(text: str, when: datetime) -> tuple[Interval, ...]:
-    """The intervals that words of `text`, spoken at `when`, stand for, in order (`X14`).
+    """The intervals that words of `text`, spoken at `when`, stand for, in order
+    (`X14`).
 
-    `when` is aware; the intervals are half-open and in its zone. ValueError if it is naive.
-    Spoken on Saturday 21 November 2026, `yesterday` is [20 November 00:00, 21 November 00:00).
+    `when` is aware; the intervals are half-open and in its zone. ValueError if it is
+    naive. Spoken on Saturday 21 November 2026, `yesterday` is [20 November 00:00, 21
+    November 00:00).
     """
     return tuple(span.interval for span in spans(text, when))
 
@@ -55,7 +75,11 @@ def spans(text: str, when: datetime) -> tuple[Span, ...]:
     if when.tzinfo is None:
         message = "a time of speaking needs a zone"
         raise ValueError(message)
-    found = [span for lexicon in _speaking(set(tokens(text))) for span in _scan(text, when, lexicon)]
+    found = [
+        span
+        for lexicon in _speaking(set(tokens(text)))
+        for span in _scan(text, when, lexicon)
+    ]
     taken = bytearray(len(text))
     out = []
     for start, end, interval in sorted(found, key=lambda one: one[0] - one[1]):
@@ -72,7 +96,9 @@ ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
 
 
 def has_time_expression(text: str) -> bool:
-    """Whether `text` may hold words for time; cheap, and never False where `resolve` finds one."""
+    """Whether `text` may hold words for time; cheap, and never False where `resolve`
+    finds one.
+    """
     seen: set[str] = set()
     for word in tokens(text):
         if word in ANCHORS:
@@ -87,7 +113,10 @@ def _speaking(seen: set[str]) -> list[Lexicon]:
     if not numbers and ANCHORS.isdisjoint(seen):
         return []
     found = [
-        one for one in LEXICONS if not one.anchors.isdisjoint(seen) or (numbers and not one.years.isdisjoint(seen))
+        one
+        for one in LEXICONS
+        if not one.anchors.isdisjoint(seen)
+        or (numbers and not one.years.isdisjoint(seen))
     ]
     numeric = any(len(word) >= 8 for word in numbers)
     return found if found or not numeric else [LEXICONS[0]]
@@ -95,12 +124,17 @@ def _speaking(seen: set[str]) -> list[Lexicon]:
 
 def _read(text: str, lexicon: Lexicon) -> list[Token]:
     """`text` as classified tokens; the longest phrase wins."""
-    raw = [(found, found.group().casefold().replace("’", "'")) for found in TOKEN.finditer(text)]
+    raw = [
+        (found, found.group().casefold().replace("’", "'"))
+        for found in TOKEN.finditer(text)
+    ]
     out: list[Token] = []
     place = 0
     while place < len(raw):
         found, word = raw[place]
-        size, entry = _phrase([word for _, word in raw[place : place + lexicon.reach]], lexicon)
+        size, entry = _phrase(
+            [word for _, word in raw[place : place + lexicon.reach]], lexicon
+        )
         start, end = found.start(), raw[place + size - 1][0].end()
         if entry is None:
             entry = _plain(found, lexicon)
@@ -118,10 +152,14 @@ def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
     """Whether a small-lettered `may` is a month by its neighbours."""
     before = raw[place - 1][1] if place else ""
     after = raw[place + 1][1] if place + 1 < len(raw) else ""
-    return before in {"in", "last", "next", "since", "by"} or (after.isdigit() and len(after) == 4)
+    return before in {"in", "last", "next", "since", "by"} or (
+        after.isdigit() and len(after) == 4
+    )
 
 
-def _phrase(ahead: Sequence[str], lexicon: Lexicon) -> tuple[int, tuple[str, Value] | None]:
+def _phrase(
+    ahead: Sequence[str], lexicon: Lexicon
+) -> tuple[int, tuple[str, Value] | None]:
     if ahead[0] in lexicon.heads:
         for size in range(len(ahead), 0, -1):
             entry = lexicon.phrases.get(" ".join(ahead[:size]))
@@ -131,23 +169,33 @@ def _phrase(ahead: Sequence[str], lexicon: Lexicon) -> tuple[int, tuple[str, Val
 
 
 def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
-    """Class and value of a token that is no phrase: a date, a time, a number or nothing."""
+    """Class and value of a token that is no phrase: a date, a time, a number or
+    nothing.
+    """
     if found.group("D"):
         return "D", found.group("D")
     if found.group("t"):
         return "t", found.group("t")
     digits = found.group("n")
-    if not digits or len(digits) > 4 or (found.group().endswith(".") and lexicon.name != "de"):
+    if (
+        not digits
+        or len(digits) > 4
+        or (found.group().endswith(".") and lexicon.name != "de")
+    ):
         return ".", ""
     if len(digits) == 4:
         return ("y", int(digits)) if 1900 <= int(digits) < 2200 else (".", "")
     return "n", int(digits)
 
 
-# The rules, in order of preference at one place. A rule without a maker swallows what must not be read.
+# The rules, in order of preference at one place. A rule without a maker swallows what
+# must not be read.
 _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"
 _COMMON = (
-    ("skip", r"v[gmjnwz]{0,3}[kubsepWdP]|[nw]u[rF]g?[mjz]?[kdbpD]|[nw]ua(?:[mz]?k|d)|[nw]uB"),
+    (
+        "skip",
+        r"v[gmjnwz]{0,3}[kubsepWdP]|[nw]u[rF]g?[mjz]?[kdbpD]|[nw]ua(?:[mz]?k|d)|[nw]uB",
+    ),
     ("end", r"Rg?[jmz]?(?:[use][jmzB]?|b[jmz]?(?:,?g?y)?|y)"),
     ("date", rf"[iqr]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
     ("month_of_year", r"[iqr]?g?b,?g?y"),
@@ -195,7 +243,12 @@ _SIGNS = (
 
 
 def _grammar(rules: Sequence[tuple[str, str]]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?P<{name}_{place}>{pattern})" for place, (name, pattern) in enumerate(rules)))
+    return re.compile(
+        "|".join(
+            f"(?P<{name}_{place}>{pattern})"
+            for place, (name, pattern) in enumerate(rules)
+        )
+    )
 
 
 _GRAMMAR = {
@@ -205,8 +258,12 @@ _GRAMMAR = {
 }
 
 
-def _scan(text: str, when: datetime, lexicon: Lexicon) -> Iterator[tuple[int, int, Interval | None]]:
-    """The expressions of one language; None marks words that must not be read as time, in any language."""
+def _scan(
+    text: str, when: datetime, lexicon: Lexicon
+) -> Iterator[tuple[int, int, Interval | None]]:
+    """The expressions of one language; None marks words that must not be read as time,
+    in any language.
+    """
     row = _read(text, lexicon)
     letters = "".join(token.letter for token in row)
     yield from ((token.start, token.end, None) for token in row if token.letter == "-")
@@ -220,7 +277,12 @@ def _scan(text: str, when: datetime, lexicon: Lexicon) -> Iterator[tuple[int, in
             continue
         if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
             continue
-        if rule == "weekday_by_lean" and letters[first] == "k" and not _opens(row, first) and lexicon.name != "fr":
+        if (
+            rule == "weekday_by_lean"
+            and letters[first] == "k"
+            and not _opens(row, first)
+            and lexicon.name != "fr"
+        ):
             continue
         stretch = MAKERS[rule](_reading(row, first, last, when, lexicon))
         if stretch is None:
@@ -234,32 +296,47 @@ def _scan(text: str, when: datetime, lexicon: Lexicon) -> Iterator[tuple[int, in
         if row[first].letter == "R":  # its `by` stays before the day
             start += len(row[first].word)
             start += text[start] == " "
-        yield start, end, Interval(stretch.start, stretch.end, stretch.granularity, text[start:end])
+        yield (
+            start,
+            end,
+            Interval(stretch.start, stretch.end, stretch.granularity, text[start:end]),
+        )
 
 
 def _is_amount(row: Sequence[Token], after: int) -> bool:
-    """Whether the digits before `after` count things (`in 2000 words`) or begin a range (`May 26-27`)."""
+    """Whether the digits before `after` count things (`in 2000 words`) or begin a range
+    (`May 26-27`).
+    """
     if after >= len(row):
         return False
-    ranged = row[after].word in {"-", "–"} and after + 1 < len(row) and row[after + 1].letter in "ny"
+    ranged = (
+        row[after].word in {"-", "–"}
+        and after + 1 < len(row)
+        and row[after + 1].letter in "ny"
+    )
     return ranged or row[after].word in PLURALS
 
 
 def _is_no_year(row: Sequence[Token], after: int) -> bool:
-    """Whether a number stands at `after` that is neither a day nor a plausible year: `in January 1200`."""
+    """Whether a number stands at `after` that is neither a day nor a plausible year:
+    `in January 1200`.
+    """
     ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
     return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
 
 
 def _opens(row: Sequence[Token], place: int) -> bool:
-    """Whether a bare weekday stands at the head of its clause; elsewhere (`a lazy Sunday`) it may be a kind of day.
+    """Whether a bare weekday stands at the head of its clause; elsewhere (`a lazy
+    Sunday`) it may be a kind of day.
 
     Not in French, where a weekday without an article is always a certain one.
     """
     return place == 0 or row[place - 1].word in _STOPS or row[place - 1].letter == ","
 
 
-def _reading(row: Sequence[Token], first: int, last: int, when: datetime, lexicon: Lexicon) -> DateMatch:
+def _reading(
+    row: Sequence[Token], first: int, last: int, when: datetime, lexicon: Lexicon
+) -> DateMatch:
     """The tokens `first:last` with what the sentence around them says."""
     left, right = first, last
     while left and first - left < _WINDOW and row[left - 1].word not in _STOPS:
@@ -271,11 +348,15 @@ def _reading(row: Sequence[Token], first: int, last: int, when: datetime, lexico
     lean = -1 if "q" in letters else _lean(words, lexicon)
     if "r" in letters:  # `I sent it by March` may be of either year
         lean = int(lean >= 0)
-    return DateMatch(row[first:last], when, lexicon, lean, annual=not ANNUAL.isdisjoint(words))
+    return DateMatch(
+        row[first:last], when, lexicon, lean, annual=not ANNUAL.isdisjoint(words)
+    )
 
 
 def _lean(words: Sequence[str], lexicon: Lexicon) -> int:
-    """-1 if the words look back, 1 if ahead, 0 if that is not clear; the present tense looks ahead."""
+    """-1 if the words look back, 1 if ahead, 0 if that is not clear; the present tense
+    looks ahead.
+    """
     back = any(word in lexicon.past or _is_past_form(word, lexicon) for word in words)
     ahead = not lexicon.future.isdisjoint(words)
     if back or ahead:
@@ -290,7 +371,12 @@ _STOPS = frozenset(".!?;。！？\n")
 
 def _is_past_form(word: str, lexicon: Lexicon) -> bool:
     """An English word in -ed that is a past tense."""
-    return lexicon.name == "en" and len(word) > 4 and word.endswith("ed") and word not in FALSE_PAST
+    return (
+        lexicon.name == "en"
+        and len(word) > 4
+        and word.endswith("ed")
+        and word not in FALSE_PAST
+    )
 
 
 _CLOCK_AFTER = re.compile(r"g?@?t|[ig]{0,2}p")
@@ -307,8 +393,14 @@ def _narrowed(
         narrow = within(stretch, row[after.end() - 1])
         return (first, after.end(), narrow) if narrow else (first, last, stretch)
     if before := _CLOCK_BEFORE.search(letters[max(0, first - 3) : first]):
-        narrow = within(stretch, row[first - len(before.group()) + before.group().index("t")])
-        return (first - len(before.group()), last, narrow) if narrow else (first, last, stretch)
+        narrow = within(
+            stretch, row[first - len(before.group()) + before.group().index("t")]
+        )
+        return (
+            (first - len(before.group()), last, narrow)
+            if narrow
+            else (first, last, stretch)
+        )
     return first, last, stretch
 
 
@@ -326,7 +418,8 @@ def day_in_words(moment: datetime) -> str:
 def in_words(interval: Interval) -> tuple[str, str]:
     """An interval as English words: the preposition and the date (`X14`).
 
-    `("on", "20 November 2026")`, `("in", "the week of 16 November 2026")`, `("in", "the summer of 2026")`.
+    `("on", "20 November 2026")`, `("in", "the week of 16 November 2026")`, `("in", "the
+    summer of 2026")`.
     """
     start = interval.start
     day = day_in_words(start)
@@ -341,15 +434,29 @@ def in_words(interval: Interval) -> tuple[str, str]:
         return "in", f"the week of {day}"
     if interval.granularity == "season":
         return _season_in_words(interval)
-    return "in", f"{MONTHS[start.month - 1]} {start.year}" if interval.granularity == "month" else str(start.year)
+    return (
+        "in",
+        f"{MONTHS[start.month - 1]} {start.year}"
+        if interval.granularity == "month"
+        else str(start.year),
+    )
 
 
 def _season_in_words(interval: Interval) -> tuple[str, str]:
     first, last = interval.start, interval.end - DAY
-    years = str(first.year) if first.year == last.year else f"{first.year}/{last.year % 100:02}"
-    if named := re.search(r"spring|summer|autumn|fall|winter", interval.words, re.IGNORECASE):
+    years = (
+        str(first.year)
+        if first.year == last.year
+        else f"{first.year}/{last.year % 100:02}"
+    )
+    if named := re.search(
+        r"spring|summer|autumn|fall|winter", interval.words, re.IGNORECASE
+    ):
         return "in", f"the {named.group().lower()} of {years}"
-    return "between", f"{MONTHS[first.month - 1]} {first.year} and {MONTHS[last.month - 1]} {last.year}"
+    return (
+        "between",
+        f"{MONTHS[first.month - 1]} {first.year} and {MONTHS[last.month - 1]} {last.year}",
+    )
 
 
 def _hours_in_words(interval: Interval, day: str) -> tuple[str, str]:
@@ -357,6 +464,9 @@ def _hours_in_words(interval: Interval, day: str) -> tuple[str, str]:
     if interval.end - start <= timedelta(hours=1):
         return "at", f"{start:%H:%M} on {day}"
     part = {5: "morning", 12: "afternoon"}.get(
-        start.hour, "night" if interval.end.date() > start.date() and interval.end.hour else "evening"
+        start.hour,
+        "night"
+        if interval.end.date() > start.date() and interval.end.hour
+        else "evening",
     )
     return "on", f"the {part} of {day}"

@@ -1,9 +1,10 @@
-"""Recalled text that comes back in a turn is known again and masked, so that memory never feeds on itself (row X7).
+"""Recalled text that comes back in a turn is known again and masked, so that memory
+never feeds on itself (row X7).
 
-Two marks tell: the fence that recall puts around what it hands to a model, and the shingles (short runs of
-words) of what was handed out in the same session. Masking keeps every position: a masked stretch becomes
-blanks of equal length, with a line break in front, so that what stood on its two sides is not read as one
-sentence.
+Two marks tell: the fence that recall puts around what it hands to a model, and the
+shingles (short runs of words) of what was handed out in the same session. Masking keeps
+every position: a masked stretch becomes blanks of equal length, with a line break in
+front, so that what stood on its two sides is not read as one sentence.
 """
 
 from __future__ import annotations
@@ -43,10 +44,12 @@ _WORD, _PAIR = 2, 1
 
 
 def unfenced(text: str) -> str:
-    """`text` of the same length in which what recall had fenced is masked, with the fence (`X7`).
+    """`text` of the same length in which what recall had fenced is masked, with the
+    fence (`X7`).
 
-    A block ends at the end that bears its mark, else at the next end of any, else with the text; it is
-    known as well where it was quoted, indented or escaped for HTML, Markdown or JSON. Linear.
+    A block ends at the end that bears its mark, else at the next end of any, else with
+    the text; it is known as well where it was quoted, indented or escaped for HTML,
+    Markdown or JSON. Linear.
     """
     found = list(_MARKER.finditer(text))
     ends: dict[int, int] = {}
@@ -61,33 +64,50 @@ def unfenced(text: str) -> str:
     while place < len(found):
         end = ends.get(place)
         if end is not None:
-            spans.append((found[place].start(), found[end].end() if end < len(found) else len(text)))
+            spans.append(
+                (
+                    found[place].start(),
+                    found[end].end() if end < len(found) else len(text),
+                )
+            )
             place = end
         place += 1
     return _blanked(text, spans)
 
 
 def own_words(text: str) -> str:
-    """`text` without what recall had fenced, for showing and finding; a text without a fence is itself (`X7`)."""
+    """`text` without what recall had fenced, for showing and finding; a text without a
+    fence is itself (`X7`).
+    """
     if "memory-notes" not in text:
         return text
-    return "\n".join(line.strip() for line in unfenced(text).splitlines() if line.strip())
+    return "\n".join(
+        line.strip() for line in unfenced(text).splitlines() if line.strip()
+    )
 
 
 def shingles(text: str, policy: EchoPolicy) -> frozenset[int]:
-    """The runs of `window` words of `text`, and its shorter statements of `least` words, as 64-bit numbers (`X7`).
+    """The runs of `window` words of `text`, and its shorter statements of `least`
+    words, as 64-bit numbers (`X7`).
 
     The numbers are the same in every process. Linear.
     """
     pieces = _pieces(text)
-    return frozenset(_number(pieces[first:last]) for first, last in _known_spans(text, pieces, policy))
+    return frozenset(
+        _number(pieces[first:last])
+        for first, last in _known_spans(text, pieces, policy)
+    )
 
 
-def masked(text: str, handed_out: AbstractSet[int], policy: EchoPolicy, *, own: bool = False) -> str:
-    """`text` of the same length without what was `handed_out`: runs of `window` words, whole short statements (`X7`).
+def masked(
+    text: str, handed_out: AbstractSet[int], policy: EchoPolicy, *, own: bool = False
+) -> str:
+    """`text` of the same length without what was `handed_out`: runs of `window` words,
+    whole short statements (`X7`).
 
-    With `own` the text is a person's: then a statement with as much as one word of their own is kept whole,
-    for they confirm or correct what they read. A statement of which no run was injected is never touched. Linear.
+    With `own` the text is a person's: then a statement with as much as one word of
+    their own is kept whole, for they confirm or correct what they read. A statement of
+    which no run was injected is never touched. Linear.
     """
     if not handed_out:
         return text
@@ -106,8 +126,9 @@ def masked(text: str, handed_out: AbstractSet[int], policy: EchoPolicy, *, own: 
 class HandedOut:
     """What recall handed out in each session, as shingles; from any thread.
 
-    The latest `sessions` sessions are remembered, each with its latest `shingles`. Recall only leaves its text,
-    at most `texts` of them; they are cut into shingles when somebody asks.
+    The latest `sessions` sessions are remembered, each with its latest `shingles`.
+    Recall only leaves its text, at most `texts` of them; they are cut into shingles
+    when somebody asks.
     """
 
     def __init__(self, policy: EchoPolicy) -> None:
@@ -118,7 +139,9 @@ class HandedOut:
         self._known: dict[str, array[int]] = {}
 
     def note(self, session: str, text: str) -> None:
-        """`text` was handed to a model in `session`: best the fenced text as it was handed out."""
+        """`text` was handed to a model in `session`: best the fenced text as it was
+        handed out.
+        """
         if text:
             with self._lock:
                 texts = [*self._texts.pop(session, ()), text][-self._policy.texts :]
@@ -130,7 +153,9 @@ class HandedOut:
             with self._lock:
                 texts = self._texts.pop(session, ())
                 known = dict.fromkeys(self._known.pop(session, ()))
-            for number in (number for text in texts for number in shingles(text, self._policy)):
+            for number in (
+                number for text in texts for number in shingles(text, self._policy)
+            ):
                 known.pop(number, None)
                 known[number] = None
             latest = list(known)[-self._policy.shingles :]
@@ -140,16 +165,23 @@ class HandedOut:
         return frozenset(latest)
 
     def dump(self) -> dict[str, str]:
-        """All of it, to be kept as JSON: at most 90 kB for a session; no text can be read from it."""
+        """All of it, to be kept as JSON: at most 90 kB for a session; no text can be
+        read from it.
+        """
         with self._lock:
             waiting = list(self._texts)
         for session in waiting:
             self.of(session)
         with self._cutting, self._lock:
-            return {session: b64encode(known.tobytes()).decode() for session, known in self._known.items()}
+            return {
+                session: b64encode(known.tobytes()).decode()
+                for session, known in self._known.items()
+            }
 
     def load(self, saved: Mapping[str, object]) -> None:
-        """Take back what `dump` gave on this machine; what is no such thing is left out."""
+        """Take back what `dump` gave on this machine; what is no such thing is left
+        out.
+        """
         for session, packed in saved.items():
             known = array("Q")
             try:
@@ -167,7 +199,9 @@ class HandedOut:
 
 
 class _Piece(NamedTuple):
-    """A word, or a pair of signs of a script without blanks, where it stands and what it weighs."""
+    """A word, or a pair of signs of a script without blanks, where it stands and what
+    it weighs.
+    """
 
     word: str
     start: int
@@ -181,17 +215,28 @@ def _pieces(text: str) -> list[_Piece]:
     for run in _RUN.finditer(text):
         start, end = run.span()
         spelled, in_pairs = run.group(), run[1] is not None
-        inside = [spelled.lower()] if spelled.isascii() and spelled.isalnum() else words(spelled)
+        inside = (
+            [spelled.lower()]
+            if spelled.isascii() and spelled.isalnum()
+            else words(spelled)
+        )
         if in_pairs and len(inside) == end - start - 1:
-            found += [_Piece(pair, start + i, start + i + 2, _PAIR) for i, pair in enumerate(inside)]
+            found += [
+                _Piece(pair, start + i, start + i + 2, _PAIR)
+                for i, pair in enumerate(inside)
+            ]
         else:
             weight = _PAIR if in_pairs else _WORD
             found += [_Piece(word, start, end, weight) for word in inside]
     return found
 
 
-def _known_spans(text: str, pieces: Sequence[_Piece], policy: EchoPolicy) -> Iterator[tuple[int, int]]:
-    """The spans of `pieces` by which a statement is known again: each run of `window` words, or a shorter one whole."""
+def _known_spans(
+    text: str, pieces: Sequence[_Piece], policy: EchoPolicy
+) -> Iterator[tuple[int, int]]:
+    """The spans of `pieces` by which a statement is known again: each run of `window`
+    words, or a shorter one whole.
+    """
     whole, least = policy.window * _WORD, policy.least * _WORD
     for start, end in _statements(text, pieces):
         first = last = start
@@ -208,7 +253,9 @@ def _known_spans(text: str, pieces: Sequence[_Piece], policy: EchoPolicy) -> Ite
 
 
 def _statements(text: str, pieces: Sequence[_Piece]) -> Iterator[tuple[int, int]]:
-    """The statements of `text` as spans of `pieces`: from one end of a sentence, line or quotation to the next."""
+    """The statements of `text` as spans of `pieces`: from one end of a sentence, line
+    or quotation to the next.
+    """
     first = last = 0
     for border in [*(found.start() for found in _BORDER.finditer(text)), len(text)]:
         while last < len(pieces) and pieces[last].start < border:
@@ -221,10 +268,14 @@ def _statements(text: str, pieces: Sequence[_Piece]) -> Iterator[tuple[int, int]
 def _number(pieces: Sequence[_Piece]) -> int:
     """64 bits that stand for these words in this order."""
     spelled = "\n".join([piece.word for piece in pieces])
-    return int.from_bytes(blake2b(spelled.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    return int.from_bytes(
+        blake2b(spelled.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    )
 
 
-def _stretches(pieces: Sequence[_Piece], covered: bytearray) -> Iterator[tuple[int, int]]:
+def _stretches(
+    pieces: Sequence[_Piece], covered: bytearray
+) -> Iterator[tuple[int, int]]:
     """Where in the text the covered pieces stand, with the signs between neighbours."""
     first = covered.find(1)
     while first >= 0:
@@ -235,7 +286,9 @@ def _stretches(pieces: Sequence[_Piece], covered: bytearray) -> Iterator[tuple[i
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """`text` with a line break and blanks for each span; line breaks inside stay where they are."""
+    """`text` with a line break and blanks for each span; line breaks inside stay where
+    they are.
+    """
     parts, done = [], 0
     for start, end in spans:
         blank = re.sub(r"[^\n]", " ", text[start + 1 : end])

@@ -1,8 +1,10 @@
-"""What a sentence says, as a few words that any other sentence saying the same must hold (rows A26, X8).
+"""What a sentence says, as a few words that any other sentence saying the same must
+hold (rows A26, X8).
 
-A closed comparison without a model. `gist` takes a statement apart into names and numbers, words, and frames: a
-frame is one token for all the words by which people say an attribute ("weigh", "weight", "wiegt", `@weight`).
-`says` compares a gist with a sentence, in whatever person the sentence speaks. Words are kept only as hashes.
+A closed comparison without a model. `gist` takes a statement apart into names and
+numbers, words, and frames: a frame is one token for all the words by which people say
+an attribute ("weigh", "weight", "wiegt", `@weight`). `says` compares a gist with a
+sentence, in whatever person the sentence speaks. Words are kept only as hashes.
 """
 
 from __future__ import annotations
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
 DIGITS = 12
 """Hexadecimal digits of a hashed word."""
 OTHERS = 2 / 3
-"""The share of a gist's further words that a sentence must hold beside all its names and numbers."""
+"""The share of a gist's further words that a sentence must hold beside all its names
+and numbers.
+"""
 PART = 1 / 2
-"""A sentence that says a part of a gist and nothing else says at least this share of it."""
+"""A sentence that says a part of a gist and nothing else says at least this share of
+it.
+"""
 FEW = 2
 """A gist of fewer words tells too little to be looked for in longer sentences."""
 
@@ -64,8 +70,18 @@ dollar dollar dollars usd $
 year year years old jahre jahr alt ans an años año anni anno anos jaar oud лет года 岁 歳
 """
 _IMPLIED = (
-    ("@weight", re.compile(r"\b(?:i'm|i am|you're|you are|user is|bin|bist|ist|suis|es|is) (?:at |now )?\d[\d.,]* ?k")),
-    ("@year", re.compile(r"\b(?:i'm|i am|you're|you are|user is|turned|bin|ist) (?:now )?\d{1,3}\b(?! ?[a-z])")),
+    (
+        "@weight",
+        re.compile(
+            r"\b(?:i'm|i am|you're|you are|user is|bin|bist|ist|suis|es|is) (?:at |now )?\d[\d.,]* ?k"
+        ),
+    ),
+    (
+        "@year",
+        re.compile(
+            r"\b(?:i'm|i am|you're|you are|user is|turned|bin|ist) (?:now )?\d{1,3}\b(?! ?[a-z])"
+        ),
+    ),
 )
 _WEAK = _listed(
     """
@@ -87,14 +103,18 @@ _SELF = _listed(
     """
 )
 _NEUTRAL = _listed("person personne persona pessoa user nutzer nutzerin benutzer")
-"""The nouns by which the offline extractor names a user without a name; in German they are written with a capital."""
+"""The nouns by which the offline extractor names a user without a name; in German they
+are written with a capital.
+"""
 _SUBJECTS = _listed(
     """
     i i'm i've you you're user owner ich du sie nutzer nutzerin benutzer je j tu vous utilisateur personne yo tú usted
     usuario io utente eu você ik jij u gebruiker я ты вы пользователь
     """
 )
-_BEING = _listed("am is are was were be being been a an the bin bist ist ein eine suis es est un une soy eres uma é")
+_BEING = _listed(
+    "am is are was were be being been a an the bin bist ist ein eine suis es est un une soy eres uma é"
+)
 _OTHERS = _listed(
     """
     he she they who his her their him them er ihn ihm il elle ils elles qui lui leur él ella ellos quien lei egli chi
@@ -116,10 +136,14 @@ _RUN = re.compile(
 _HAN = re.compile(rf"[{_KANJI}]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _KANA = re.compile("[\u3041-\u309f]+")
-_FUNCTION = re.compile("用户|[的了是在我你您他她它们有也都就吗呢吧啊哦个和与跟对把被给从到很不没这那因为所以私僕君]+")
+_FUNCTION = re.compile(
+    "用户|[的了是在我你您他她它们有也都就吗呢吧啊哦个和与跟对把被给从到很不没这那因为所以私僕君]+"
+)
 _SAID_IN = re.compile("(名叫|叫|居住在|住在|住|体重)")
 _SELF_SIGN = re.compile("[我私僕俺]|用户|ユーザ")
-_OTHER_SIGN = re.compile("[妹姐姉哥兄弟妈媽爸父母夫妻儿兒娘她他彼]|女儿|息子|朋友|友達|老公|老婆|先生|同事")
+_OTHER_SIGN = re.compile(
+    "[妹姐姉哥兄弟妈媽爸父母夫妻儿兒娘她他彼]|女儿|息子|朋友|友達|老公|老婆|先生|同事"
+)
 _ELIDED = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)", re.IGNORECASE)
 _POSSESSED = re.compile(r"'s?$")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed)$|(?<=\w{3})en$")
@@ -139,7 +163,9 @@ _DENIED = re.compile("[不没沒]|ない|ません")
 
 @lru_cache(32768)
 def _root(word: str) -> str:
-    """What the forms of a word have in common, in European languages, as far as their ends tell: at most 6 letters."""
+    """What the forms of a word have in common, in European languages, as far as their
+    ends tell: at most 6 letters.
+    """
     word = IRREGULAR.get(word, word)
     if len(word) >= _LEAST_ROOT and word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
@@ -169,17 +195,22 @@ _STOPS = frozenset(chain.from_iterable(STOP.values()))
 
 @lru_cache(65536)
 def hashed(word: str) -> str:
-    """A word as it is written down in the vault: nobody reads it there, though who guesses it can tell."""
-    return blake2b(f"engram 1 {word}".encode("utf-8", "surrogatepass"), digest_size=DIGITS // 2).hexdigest()
+    """A word as it is written down in the vault: nobody reads it there, though who
+    guesses it can tell.
+    """
+    return blake2b(
+        f"engram 1 {word}".encode("utf-8", "surrogatepass"), digest_size=DIGITS // 2
+    ).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Gist:
     """What a statement says, made by `gist`; all words hashed (`hashed`).
 
-    `names` are proper names and numbers, `words` the roots of the others, frames and pairs of signs too, `extra`
-    what may go along (units); `own` whether it speaks of the user; `pairs` whether it is written without blanks;
-    `denied` whether it is said not to be so.
+    `names` are proper names and numbers, `words` the roots of the others, frames and
+    pairs of signs too, `extra` what may go along (units); `own` whether it speaks of
+    the user; `pairs` whether it is written without blanks; `denied` whether it is said
+    not to be so.
     """
 
     names: frozenset[str]
@@ -191,7 +222,11 @@ class Gist:
 
     def row(self) -> dict[str, object]:
         """As a tombstone holds it."""
-        lists = {"names": sorted(self.names), "words": sorted(self.words), "extra": sorted(self.extra)}
+        lists = {
+            "names": sorted(self.names),
+            "words": sorted(self.words),
+            "extra": sorted(self.extra),
+        }
         marks = {"own": self.own, "pairs": self.pairs, "denied": self.denied}
         return {name: value for name, value in (lists | marks).items() if value}
 
@@ -201,14 +236,18 @@ def from_row(row: object) -> Gist | None:
     if not isinstance(row, dict):
         return None
     lists = [row.get(name) for name in ("names", "words", "extra")]
-    names, words, extra = (frozenset(map(str, one)) if isinstance(one, list) else frozenset() for one in lists)
+    names, words, extra = (
+        frozenset(map(str, one)) if isinstance(one, list) else frozenset()
+        for one in lists
+    )
     marks = (bool(row.get(name)) for name in ("own", "pairs", "denied"))
     return Gist(names, words, extra, *marks) if names or words else None
 
 
 @dataclass(frozen=True, slots=True)
 class _SentencePart:
-    """A word or pair of signs in its order: as folded, its token (root, frame or itself), and how it was written.
+    """A word or pair of signs in its order: as folded, its token (root, frame or
+    itself), and how it was written.
 
     `capital` is a name's, `initial` may be that of a first word.
     """
@@ -244,18 +283,31 @@ def _read(text: str) -> Iterator[_SentencePart]:
 def _word(written: str) -> _SentencePart:
     folded = fold(written)
     word = _POSSESSED.sub("", folded) or folded
-    token = _UNIT.get(word) or _FRAME.get(word) or (word if word[-1].isdigit() else _root(word))
-    return _SentencePart(word, token, frozenset(map(hashed, {word, token, word.removesuffix("s")})))
+    token = (
+        _UNIT.get(word)
+        or _FRAME.get(word)
+        or (word if word[-1].isdigit() else _root(word))
+    )
+    return _SentencePart(
+        word, token, frozenset(map(hashed, {word, token, word.removesuffix("s")}))
+    )
 
 
 def _sign(pair: str) -> _SentencePart:
     token = _FRAME.get(pair) or _UNIT.get(pair) or pair
-    return _SentencePart(pair, token, frozenset({hashed(pair), hashed(token)}), pair=True)
+    return _SentencePart(
+        pair, token, frozenset({hashed(pair), hashed(token)}), pair=True
+    )
 
 
 def _signs(run: str) -> Iterator[_SentencePart]:
     """The pairs of a run without blanks; words of the frames stand for themselves."""
-    parts = (part for some in _FUNCTION.sub(" ", run).split() for part in _SAID_IN.split(some) if part)
+    parts = (
+        part
+        for some in _FUNCTION.sub(" ", run).split()
+        for part in _SAID_IN.split(some)
+        if part
+    )
     for part in parts:
         if part in _FRAME or part in _UNIT or len(part) == 1:
             yield _sign(part)
@@ -267,8 +319,11 @@ def _language(pieces: Collection[_SentencePart]) -> str:
     return language([piece.word for piece in pieces]) or "en"
 
 
-def _telling(pieces: Collection[_SentencePart], text: str, spoken: str = "") -> list[_SentencePart]:
-    """The pieces that carry meaning: without function words of the language, and without the user as a subject.
+def _telling(
+    pieces: Collection[_SentencePart], text: str, spoken: str = ""
+) -> list[_SentencePart]:
+    """The pieces that carry meaning: without function words of the language, and
+    without the user as a subject.
 
     `spoken` is the language of a longer text that the pieces are a part of.
     """
@@ -277,7 +332,13 @@ def _telling(pieces: Collection[_SentencePart], text: str, spoken: str = "") -> 
         one
         for one in pieces
         if one.word not in _NEUTRAL
-        and (one.capital or (one.word not in _SELF and (one.token.startswith("@") or one.word not in stop)))
+        and (
+            one.capital
+            or (
+                one.word not in _SELF
+                and (one.token.startswith("@") or one.word not in stop)
+            )
+        )
     ]
     return told + [_sign(name) for name in _implied(text)]
 
@@ -291,21 +352,27 @@ def _implied(text: str) -> list[str]:
 
 
 def gists(text: str) -> tuple[Gist, ...]:
-    """What each sentence of `text` says; sentences that say nothing of their own give nothing."""
+    """What each sentence of `text` says; sentences that say nothing of their own give
+    nothing.
+    """
     found: list[Gist] = []
     for start, end in sentences(text):
         sentence = text[start:end]
         spoken = _language(_pieces(sentence))
         parts = [gist(part, spoken) for part in _SPLIT.split(sentence) if part.strip()]
-        apart = len(parts) > 1 and all(one and len(one.names | one.words) >= FEW for one in parts)
+        apart = len(parts) > 1 and all(
+            one and len(one.names | one.words) >= FEW for one in parts
+        )
         found += filter(None, parts if apart else [gist(sentence)])
     return tuple(dict.fromkeys(found))
 
 
 def gist(sentence: str, spoken: str = "") -> Gist | None:
-    """What one sentence says; None where it has no word of its own. `spoken` is its language, where that is known.
+    """What one sentence says; None where it has no word of its own. `spoken` is its
+    language, where that is known.
 
-    `I weigh 82 kilos.`, `The user weighs 82 kg` and `weight: 82 kg` give `@weight`, `82`.
+    `I weigh 82 kilos.`, `The user weighs 82 kg` and `weight: 82 kg` give `@weight`,
+    `82`.
     """
     pieces = _pieces(sentence)
     told = _telling(pieces, sentence, spoken)
@@ -313,18 +380,27 @@ def gist(sentence: str, spoken: str = "") -> Gist | None:
     if len({one.token for one in strong}) >= FEW:
         told = strong
     framed = any(one.token in _FRAMED for one in told)
-    units = {one.token for one in told if one.token in _UNITED} if framed else set[str]()
+    units = (
+        {one.token for one in told if one.token in _UNITED} if framed else set[str]()
+    )
     german = _is_german(pieces)
     names = {
         one.word
         for one in told
-        if one.word[-1].isdigit() or (one.capital and not german and not one.token.startswith("@"))
+        if one.word[-1].isdigit()
+        or (one.capital and not german and not one.token.startswith("@"))
     }
     words = {one.token for one in told if one.word not in names} - units
     if not names and not words:
         return None
-    own = bool(_SELF_SIGN.search(sentence)) or not _SELF.isdisjoint(one.word for one in pieces if not one.capital)
-    own = own and not _OTHER_SIGN.search(sentence) and not any(one.word in _OTHERS for one in told)
+    own = bool(_SELF_SIGN.search(sentence)) or not _SELF.isdisjoint(
+        one.word for one in pieces if not one.capital
+    )
+    own = (
+        own
+        and not _OTHER_SIGN.search(sentence)
+        and not any(one.word in _OTHERS for one in told)
+    )
     return Gist(
         frozenset(map(hashed, names)),
         frozenset(map(hashed, words)),
@@ -342,26 +418,36 @@ _FRAME_HASHES = frozenset(map(hashed, _FRAMED))
 
 def is_denied(sentence: str) -> bool:
     """Whether a sentence says that something is not, or no longer, so."""
-    return not _NEGATIONS.isdisjoint(piece.word for piece in _pieces(sentence)) or bool(_DENIED.search(sentence))
+    return not _NEGATIONS.isdisjoint(piece.word for piece in _pieces(sentence)) or bool(
+        _DENIED.search(sentence)
+    )
 
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks."""
-    return sentence.rstrip("\"'”’») \n").endswith(("?", "？", "؟")) or sentence.rstrip("。 \n").endswith(("吗", "呢"))
+    return sentence.rstrip("\"'”’») \n").endswith(("?", "？", "؟")) or sentence.rstrip(
+        "。 \n"
+    ).endswith(("吗", "呢"))
 
 
 @lru_cache(8192)
 def tokens(text: str) -> frozenset[str]:
-    """The hashed words and tokens of a text: all that it can have in common with a gist."""
+    """The hashed words and tokens of a text: all that it can have in common with a
+    gist.
+    """
     plain = text.replace("’", "'")
     runs = set(_RUN.findall(_ELIDED.sub(r"\1e ", plain) if "'" in plain else plain))
-    return frozenset(chain(chain.from_iterable(map(_hashes, runs)), map(hashed, _implied(text))))
+    return frozenset(
+        chain(chain.from_iterable(map(_hashes, runs)), map(hashed, _implied(text)))
+    )
 
 
 @lru_cache(32768)
 def _hashes(written: str) -> frozenset[str]:
     if _HAN.match(written) or _HANGUL.match(written):
-        return frozenset(chain.from_iterable(one.hashes for one in _signs(fold(written))))
+        return frozenset(
+            chain.from_iterable(one.hashes for one in _signs(fold(written)))
+        )
     return frozenset() if _KANA.match(written) else _word(written).hashes
 
 
@@ -382,11 +468,12 @@ def _holds(known: Gist, held: Collection[str]) -> bool:
 
 
 def says(known: Gist, sentence: str) -> bool:
-    """Whether a sentence says what a gist says, in whatever person, or a part of it and nothing else.
+    """Whether a sentence says what a gist says, in whatever person, or a part of it and
+    nothing else.
 
-    It holds all names and numbers and two thirds of the other words (without a name or number all of them, or
-    another boat would do for the one that was forgotten), and speaks of nobody else. `My sister lives in Berlin`
-    does not say `I live in Berlin`.
+    It holds all names and numbers and two thirds of the other words (without a name or
+    number all of them, or another boat would do for the one that was forgotten), and
+    speaks of nobody else. `My sister lives in Berlin` does not say `I live in Berlin`.
     """
     held = tokens(sentence)
     if not may(known, held):
@@ -398,9 +485,13 @@ def says(known: Gist, sentence: str) -> bool:
 
 
 def _stated(known: Gist, pieces: tuple[_SentencePart, ...]) -> bool:
-    """Whether the one word of a gist is said of the user (`you are vegetarian`) or is all that is said."""
+    """Whether the one word of a gist is said of the user (`you are vegetarian`) or is
+    all that is said.
+    """
     wanted = known.names | known.words
-    telling = [one for one in pieces if one.word not in _SELF and one.word not in _STOPS]
+    telling = [
+        one for one in pieces if one.word not in _SELF and one.word not in _STOPS
+    ]
     if all(one.hashes & wanted for one in telling):
         return True
     for place, one in enumerate(pieces):
@@ -420,38 +511,64 @@ def _is_german(pieces: tuple[_SentencePart, ...]) -> bool:
 
 
 def _of_another(known: Gist, sentence: str, pieces: tuple[_SentencePart, ...]) -> bool:
-    """Whether what a gist says of the user is said of somebody else here: a name, a relative, he or she."""
+    """Whether what a gist says of the user is said of somebody else here: a name, a
+    relative, he or she.
+    """
     if known.pairs:
         return bool(_OTHER_SIGN.search(sentence))
-    frame = next((n for n, one in enumerate(pieces) if hashed(one.token) in known.words & _FRAME_HASHES), None)
+    frame = next(
+        (
+            n
+            for n, one in enumerate(pieces)
+            if hashed(one.token) in known.words & _FRAME_HASHES
+        ),
+        None,
+    )
     german = _is_german(pieces)
-    others = [_is_other(known, one, pieces[n + 1 : n + 2], german=german) for n, one in enumerate(pieces)]
+    others = [
+        _is_other(known, one, pieces[n + 1 : n + 2], german=german)
+        for n, one in enumerate(pieces)
+    ]
     if frame is not None:
         for place in range(frame - 1, -1, -1):
             if others[place]:
                 return True
             if pieces[place].word in _SUBJECTS:
                 return False
-    return any(others) and _SELF.isdisjoint(one.word for one in pieces if not one.capital)
+    return any(others) and _SELF.isdisjoint(
+        one.word for one in pieces if not one.capital
+    )
 
 
-def _is_other(known: Gist, one: _SentencePart, behind: tuple[_SentencePart, ...], *, german: bool) -> bool:
+def _is_other(
+    known: Gist, one: _SentencePart, behind: tuple[_SentencePart, ...], *, german: bool
+) -> bool:
     if one.hashes & (known.names | known.words) or one.token.startswith("@"):
         return False
     if one.word in _OTHERS:
         return True
-    if one.word in _SELF | _WEAK or not (one.capital or (one.initial and one.word not in _STOPS)):
+    if one.word in _SELF | _WEAK or not (
+        one.capital or (one.initial and one.word not in _STOPS)
+    ):
         return False
-    verb = behind and (behind[0].word in _BEING or behind[0].token in _FRAMED or behind[0].word.endswith("s"))
+    verb = behind and (
+        behind[0].word in _BEING
+        or behind[0].token in _FRAMED
+        or behind[0].word.endswith("s")
+    )
     return (one.capital and not german) or bool(verb)
 
 
 def _is_part(known: Gist, sentence: str, pieces: tuple[_SentencePart, ...]) -> bool:
-    """Whether all that is said here is in the gist, and enough of it (`PART`): a name or number, if it has any."""
+    """Whether all that is said here is in the gist, and enough of it (`PART`): a name
+    or number, if it has any.
+    """
     telling = _telling(pieces, sentence)
     more = (one for one in telling if one.word not in _WEAK and one.token != _NAME)
     told = {hashed(one.token) for one in more if hashed(one.word) not in known.names}
     named = {hashed(one.word) for one in telling} & known.names
     whole = known.names | known.words
     enough = len(told | named) >= max(FEW, ceil(len(whole) * PART))
-    return enough and told <= known.words | known.extra and bool(named or not known.names)
+    return (
+        enough and told <= known.words | known.extra and bool(named or not known.names)
+    )

@@ -1,7 +1,8 @@
-"""What in a turn is somebody else's text: between quotation marks, quoted, fenced, forwarded or pasted (rows X2, X27).
+"""What in a turn is somebody else's text: between quotation marks, quoted, fenced,
+forwarded or pasted (rows X2, X27).
 
-Who hands in a text need not have written it. The offline rules read nothing in such a part, and what a model
-reads there does not count as said by the user.
+Who hands in a text need not have written it. The offline rules read nothing in such a
+part, and what a model reads there does not count as said by the user.
 """
 
 from __future__ import annotations
@@ -39,12 +40,16 @@ _PASSED_ON = re.compile(
 
 
 def parts(text: str) -> tuple[tuple[int, int], ...]:
-    """The places in `text` of what somebody else wrote, in order and apart from each other (`X2`, `X27`). Linear.
+    """The places in `text` of what somebody else wrote, in order and apart from each
+    other (`X2`, `X27`). Linear.
 
-    `He said "go" twice` gives the one part `"go"`. What a line has announced and what stands below the head of a
-    forwarded message go on to the end, for nobody can tell where such a text stops.
+    `He said "go" twice` gives the one part `"go"`. What a line has announced and what
+    stands below the head of a forwarded message go on to the end, for nobody can tell
+    where such a text stops.
     """
-    found = [one.span() for pattern in (_BLOCKS, _MARKS) for one in pattern.finditer(text)]
+    found = [
+        one.span() for pattern in (_BLOCKS, _MARKS) for one in pattern.finditer(text)
+    ]
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
     if announced := _PASSED_ON.search(text):
@@ -66,7 +71,8 @@ def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def quoted(text: str, words: str) -> str:
-    """The part of `text` that is somebody else's and holds `words`, or '' where they are said outside one too (`X27`).
+    """The part of `text` that is somebody else's and holds `words`, or '' where they
+    are said outside one too (`X27`).
 
     `quoted('She wrote "I live in Rome."', "I live in Rome") == '"I live in Rome."'`.
     """
@@ -88,6 +94,12 @@ _SPEECH = re.compile(r"\b(?:i|i'm|i've|i'll|my|me|we|you|he|she|they)\b", re.IGN
 
 
 def is_title(part: str) -> bool:
-    """Whether a part between quotation marks is a short title rather than speech: `"Charlotte's Web"`."""
+    """Whether a part between quotation marks is a short title rather than speech:
+    `"Charlotte's Web"`.
+    """
     inner = part.strip("\"'“”„«»‘’")
-    return len(inner.split()) <= 8 and _TITLE.match(inner) is not None and not _SPEECH.search(inner)
+    return (
+        len(inner.split()) <= 8
+        and _TITLE.match(inner) is not None
+        and not _SPEECH.search(inner)
+    )

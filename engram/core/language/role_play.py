@@ -1,10 +1,12 @@
-"""Role-play: from which turn on nobody speaks for themselves, and when they do again (row X2).
+"""Role-play: from which turn on nobody speaks for themselves, and when they do again
+(row X2).
 
-A game is opened in words that give the speaker a role (`let's play: I am …`, `interview me as …`) and lasts until
-somebody ends it (`back to real life`, `end of interview`). Where a game that was opened before is still going on,
-only its stage directions tell (`*draws a sword*`); then everything up to its end is played. A game that
-was opened before the turns at hand and goes on without any such sign is not recognised, so callers hand in some of
-those before.
+A game is opened in words that give the speaker a role (`let's play: I am …`, `interview
+me as …`) and lasts until somebody ends it (`back to real life`, `end of interview`).
+Where a game that was opened before is still going on, only its stage directions tell
+(`*draws a sword*`); then everything up to its end is played. A game that was opened
+before the turns at hand and goes on without any such sign is not recognised, so callers
+hand in some of those before.
 """
 
 from __future__ import annotations
@@ -46,9 +48,11 @@ _STAGED = re.compile(r"(?:^|[\n.!?] ?)\*[a-z]+s(?: [^\s*]+){1,15}\*(?!\*)")
 
 
 def played(turns: Sequence[Turn]) -> list[bool]:
-    """For each of the turns, of one conversation in order, whether somebody plays a role in it (`X2`). Linear.
+    """For each of the turns, of one conversation in order, whether somebody plays a
+    role in it (`X2`). Linear.
 
-    That is so from the turn that opens a game to the one that closes it, or to the last.
+    That is so from the turn that opens a game to the one that closes it, or to the
+    last.
     """
     marks = [_mark(turn) for turn in turns]
     is_on = next((mark for mark in marks if mark), "") == "staged"
@@ -61,7 +65,9 @@ def played(turns: Sequence[Turn]) -> list[bool]:
 
 
 def _mark(turn: Turn) -> str:
-    """What a turn does with a game; what an assistant plays is no sign that the user does."""
+    """What a turn does with a game; what an assistant plays is no sign that the user
+    does.
+    """
     text = turn.text.replace("’", "'")
     if _CLOSES.search(text):
         return "closes"

@@ -1,8 +1,9 @@
 """Secrets out of a text before it touches the disk or a model (row X11).
 
-A table of rows, each a pattern and a check. One linear pass over the whole table tells which rows can match
-at all; only those look for their spans, so a text without secrets costs that one pass. Randomness alone
-proves nothing (hashes and ids are random too), so it counts only beside a word such as `token`.
+A table of rows, each a pattern and a check. One linear pass over the whole table tells
+which rows can match at all; only those look for their spans, so a text without secrets
+costs that one pass. Randomness alone proves nothing (hashes and ids are random too), so
+it counts only beside a word such as `token`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     Check = Callable[[Any], Iterator[tuple[int, int]]]
 
 MODES = ("off", "redact", "drop")
-"""What to do with a secret: nothing, a placeholder in its place, or one in place of the whole text."""
+"""What to do with a secret: nothing, a placeholder in its place, or one in place of the
+whole text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +39,28 @@ class Redaction:
 
 
 def redact(text: str, mode: str = "redact") -> Redaction:
-    """`text` with each secret replaced by a typed placeholder such as `[redacted: card]` (`X11`).
+    """`text` with each secret replaced by a typed placeholder such as `[redacted:
+    card]` (`X11`).
 
-    `drop` replaces the whole text as soon as it holds one secret; `off` changes nothing; any other mode is a
-    ConfigError. Redacting twice is redacting once. The text is looked at whole: the time is linear in its
-    length, so there is no cap behind which a secret could hide and no seam that could cut one in two.
+    `drop` replaces the whole text as soon as it holds one secret; `off` changes
+    nothing; any other mode is a ConfigError. Redacting twice is redacting once. The
+    text is looked at whole: the time is linear in its length, so there is no cap behind
+    which a secret could hide and no seam that could cut one in two.
 
     >>> redact("my PIN is 4821").text
     'my PIN is [redacted: pin]'
     """
     if mode not in MODES:
-        raise ConfigError(f"unknown redaction mode {mode!r}", where="redact", fix=f"Use one of: {', '.join(MODES)}.")
+        raise ConfigError(
+            f"unknown redaction mode {mode!r}",
+            where="redact",
+            fix=f"Use one of: {', '.join(MODES)}.",
+        )
     found: Counter[str] = Counter()
     kept = text
-    # A placeholder can bare what stood glued to the secret, hence the loop. Each round takes away something
-    # that is no placeholder, so it ends; more than one round with a find is rare.
+    # A placeholder can bare what stood glued to the secret, hence the loop. Each round
+    # takes away something that is no placeholder, so it ends; more than one round with
+    # a find is rare.
     while mode != "off" and (spans := _secrets(kept)):
         found.update(name for _, _, name in spans)
         kept = _replaced(kept, spans)
@@ -72,7 +82,9 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
 
 
 def _secrets(text: str) -> list[tuple[int, int, str]]:
-    """Spans with their class, in order; spans that overlap are one, named by the row that stands first."""
+    """Spans with their class, in order; spans that overlap are one, named by the row
+    that stands first.
+    """
     probe = text.encode("utf-8", "replace")
     rows = sorted(_FIRST_LOOK.Match(probe) or ())
     if not rows:
@@ -91,10 +103,15 @@ def _secrets(text: str) -> list[tuple[int, int, str]]:
             merged.append((first, max(last, stop), min(rank, row)))
         else:
             merged.append((start, stop, row))
-    return [(start, stop, _ROWS[row].name) for start, stop, row in _outside_placeholders(merged, plain)]
+    return [
+        (start, stop, _ROWS[row].name)
+        for start, stop, row in _outside_placeholders(merged, plain)
+    ]
 
 
-def _outside_placeholders(spans: list[tuple[int, int, int]], text: str) -> Iterator[tuple[int, int, int]]:
+def _outside_placeholders(
+    spans: list[tuple[int, int, int]], text: str
+) -> Iterator[tuple[int, int, int]]:
     """The spans that touch no placeholder: what is taken out stays as it is."""
     shields = _PLACEHOLDER.finditer(text)
     shield = next(shields, None)
@@ -107,7 +124,8 @@ def _outside_placeholders(spans: list[tuple[int, int, int]], text: str) -> Itera
 
 # --- checks: what of a match is secret -------------------------------------------------------------------------
 
-# Bits per character. Words reach the first figure too, so a digit must be there, or length and both cases.
+# Bits per character. Words reach the first figure too, so a digit must be there, or
+# length and both cases.
 _ENTROPY = 2.8
 _ENTROPY_WITHOUT_DIGIT = 3.8
 _CHARS = 10
@@ -127,7 +145,8 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    r"\d+[-‐ ]?(?:char|zeichen|caract|carat|tekens|digit|day|tage|jour|d[ií]as|bit|letter|min|h$|x$).*", re.IGNORECASE
+    r"\d+[-‐ ]?(?:char|zeichen|caract|carat|tekens|digit|day|tage|jour|d[ií]as|bit|letter|min|h$|x$).*",
+    re.IGNORECASE,
 )
 _PATH = re.compile(r"(?:~|\.{1,2})?/[^/]*/.*")
 _DATE = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d.*|v?\d+(?:\.\d+)+")
@@ -180,19 +199,30 @@ def _mixed(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _random(found: Any) -> Iterator[tuple[int, int]]:
-    """The value if it looks drawn at random; dates, versions, paths and addresses do not.
+    """The value if it looks drawn at random; dates, versions, paths and addresses do
+    not.
 
-    It must mix letters with digits, or be long and of both cases. Without a `:` or `=` in front, it must also
-    change between small letters, capitals and digits often, as `oauth-2-login` does not.
+    It must mix letters with digits, or be long and of both cases. Without a `:` or `=`
+    in front, it must also change between small letters, capitals and digits often, as
+    `oauth-2-login` does not.
     """
     value = found["value"].rstrip(".")
     if any(pattern.fullmatch(value) for pattern in (_DATE, _CODE, _PATH)) or not value:
         return
-    digit, small, capital = (any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper))
-    least, bits = (_CHARS, _ENTROPY) if digit else (_CHARS_WITHOUT_DIGIT, _ENTROPY_WITHOUT_DIGIT)
+    digit, small, capital = (
+        any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper)
+    )
+    least, bits = (
+        (_CHARS, _ENTROPY) if digit else (_CHARS_WITHOUT_DIGIT, _ENTROPY_WITHOUT_DIGIT)
+    )
     mixed = (small or capital) if digit else (small and capital)
     strong = bool(re.search(r"[:=：＝]", found[0][: -len(found["value"])]))
-    if mixed and len(value) >= least and _bits(value) >= bits and (strong or _switches(value) >= _SWITCHES):
+    if (
+        mixed
+        and len(value) >= least
+        and _bits(value) >= bits
+        and (strong or _switches(value) >= _SWITCHES)
+    ):
         start = found.start(found.re.groups)
         yield start, start + len(value)
 
@@ -209,7 +239,9 @@ def _bits(value: str) -> float:
 
 
 def _password(found: Any) -> Iterator[tuple[int, int]]:
-    """The value after a password word, unless it is one of the ordinary words that stand there."""
+    """The value after a password word, unless it is one of the ordinary words that
+    stand there.
+    """
     given = found["value"]
     quoted = given[0] in _QUOTES
     value = given.strip(_QUOTES) if quoted else given.rstrip(".,;)")
@@ -219,26 +251,39 @@ def _password(found: Any) -> Iterator[tuple[int, int]]:
         return
     start = found.start(found.re.groups) + given.index(value)
     after = found.string[start + len(value) : start + len(value) + 4]
-    if _plausible(value, after, strong=bool(found["strong"] or quoted), weak=bool(found["weak"] or found["joined"])):
+    if _plausible(
+        value,
+        after,
+        strong=bool(found["strong"] or quoted),
+        weak=bool(found["weak"] or found["joined"]),
+    ):
         yield start, start + len(value)
 
 
 def _ordinary(value: str) -> bool:
     """A mask, a measure, code, a path, or a word that usually follows."""
     patterns = (_MASK, _MEASURE, _CODE, _PATH)
-    return value.lower().split()[0] in _NO_PASSWORD or any(pattern.fullmatch(value) for pattern in patterns)
+    return value.lower().split()[0] in _NO_PASSWORD or any(
+        pattern.fullmatch(value) for pattern in patterns
+    )
 
 
 def _plausible(value: str, after: str, *, strong: bool, weak: bool) -> bool:
     """Whether `value` can be a password after the separator it has.
 
-    After `:` or `=` everything can but a name of the thing itself and a capital word with which prose goes on.
-    After `is` a value of letters alone can only where the clause ends with it: "the password is stored hashed"
-    is prose, "the password is swordfish." is not. After `to` such a value never can.
+    After `:` or `=` everything can but a name of the thing itself and a capital word
+    with which prose goes on. After `is` a value of letters alone can only where the
+    clause ends with it: "the password is stored hashed" is prose, "the password is
+    swordfish." is not. After `to` such a value never can.
     """
-    letters, last = _WORD.fullmatch(value) is not None, _CLAUSE_END.match(after) is not None
+    letters, last = (
+        _WORD.fullmatch(value) is not None,
+        _CLAUSE_END.match(after) is not None,
+    )
     if strong:
-        return not letters or not (_NAME.search(value) or (value.istitle() and not last))
+        return not letters or not (
+            _NAME.search(value) or (value.istitle() and not last)
+        )
     if value.isdigit():
         return len(value) >= _SHORTEST_NUMBER
     return not letters or (weak and last and value.isascii())
@@ -265,7 +310,9 @@ def _card(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _luhn(number: str) -> bool:
-    """Whether the digits, every second one doubled and its own digits added, sum to a multiple of ten."""
+    """Whether the digits, every second one doubled and its own digits added, sum to a
+    multiple of ten.
+    """
     return sum(map(int, number[-1::-2] + number[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
@@ -279,7 +326,9 @@ _IBAN_LENGTH = {entry[:2]: int(entry[2:]) for entry in _IBANS.split()}
 
 
 def _iban(found: Any) -> Iterator[tuple[int, int]]:
-    """From a country and its check digits on: the country's length, and the number modulo 97 is 1."""
+    """From a country and its check digits on: the country's length, and the number
+    modulo 97 is 1.
+    """
     start = found.start(1)
     length = _IBAN_LENGTH[found[1][:2].upper()]
     window = found.string[start : start + 2 * length]
@@ -292,7 +341,9 @@ def _iban(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _modulo_97(number: str) -> int:
-    """The number with its head moved behind its tail and letters written as 10 to 35, modulo 97."""
+    """The number with its head moved behind its tail and letters written as 10 to 35,
+    modulo 97.
+    """
     return int("".join(str(int(sign, 36)) for sign in number[4:] + number[:4])) % 97
 
 
@@ -344,13 +395,19 @@ _ROWS = (
         "private key",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
     ),
-    _Row("private key", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{40,})+"),
+    _Row(
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{40,})+",
+    ),
     _key("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
     _key("anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}"),
     _key("stripe key", r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}"),
     _key("openai key", r"sk-[A-Za-z0-9_-]{20,}", _mixed),
     _key("github token", r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}"),
-    _key("gitlab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas|ffct)-[A-Za-z0-9_-]{20,}"),
+    _key(
+        "gitlab token",
+        r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas|ffct)-[A-Za-z0-9_-]{20,}",
+    ),
     _key("slack token", r"xox[a-z]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"),
     _key(
         "webhook",
@@ -358,7 +415,8 @@ _ROWS = (
     ),
     _key("aws key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
     _key(
-        "google key", r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}"
+        "google key",
+        r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}",
     ),
     _key("hugging face token", r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
     _key("npm token", r"npm_[A-Za-z0-9]{30,}"),
@@ -371,15 +429,25 @@ _ROWS = (
     _key("databricks token", r"dapi[0-9a-f]{32}"),
     _key("docker token", r"dckr_pat_[A-Za-z0-9_-]{20,}"),
     _key("atlassian token", r"ATATT3[A-Za-z0-9_=-]{60,}"),
-    _key("model key", r"(?:gsk_|r8_|pplx-|xai-|nvapi-|tvly-)[A-Za-z0-9_-]{30,}", _mixed),
+    _key(
+        "model key", r"(?:gsk_|r8_|pplx-|xai-|nvapi-|tvly-)[A-Za-z0-9_-]{30,}", _mixed
+    ),
     _key(
         "token",
         r"hvs\.[A-Za-z0-9_-]{24,}|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|sbp_[0-9a-f]{40}"
         r"|AGE-SECRET-KEY-1[0-9A-Z]{58}",
     ),
-    _Row("card", r"(?:^|[^A-Za-z0-9._+])([0-9]{4,}(?:[ \x{a0}-]?[0-9]{4,}){2,}|[0-9]{14,})", _card),
+    _Row(
+        "card",
+        r"(?:^|[^A-Za-z0-9._+])([0-9]{4,}(?:[ \x{a0}-]?[0-9]{4,}){2,}|[0-9]{14,})",
+        _card,
+    ),
     _key("iban", rf"(?i:{'|'.join(_IBAN_LENGTH)})[0-9]{{2}}", _iban),
-    _Row("url password", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>]*:([^\s/\"'<>]+)@[A-Za-z0-9\[_.-]", _url_password),
+    _Row(
+        "url password",
+        r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>]*:([^\s/\"'<>]+)@[A-Za-z0-9\[_.-]",
+        _url_password,
+    ),
     _Row(
         "pin",
         rf"(?i)(?:^|\b|\W)(?:{_CODE_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
@@ -397,9 +465,17 @@ _ROWS = (
         rf"|\s+(?:to|auf|à|a|en|naar|para)\s+|\s*(?:{_IS}\s*)?{_CLOSE}{_SIGN}){_VALUE}",
         _password,
     ),
-    _Row("password", rf"(?:^|\s)--pass(?:word|wd|phrase)?(?P<strong>[= ])\s*(?P<weak>)(?P<joined>){_VALUE}", _password),
+    _Row(
+        "password",
+        rf"(?:^|\s)--pass(?:word|wd|phrase)?(?P<strong>[= ])\s*(?P<weak>)(?P<joined>){_VALUE}",
+        _password,
+    ),
     _Row("password", r"(?i)\b(?:pw|pass)\s*[:=]\s*([^\s\"'`,;]{6,})", _mixed),
-    _Row("token", r"(?i)\b(?:bearer|authorization:\s*basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{10,})", _random),
+    _Row(
+        "token",
+        r"(?i)\b(?:bearer|authorization:\s*basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{10,})",
+        _random,
+    ),
     _Row(
         "token",
         rf"(?i)(?:{_KEY_WORDS}){_CLOSE}{_OF}(?:[\s:=：＝>\"'`“(*]|\s-\s|{_IS}\s|{_BE})+"

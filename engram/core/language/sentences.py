@@ -1,7 +1,9 @@
-"""How people write: what in a turn is the speaker's own plain assertion, sentence by sentence (row X2).
+"""How people write: what in a turn is the speaker's own plain assertion, sentence by
+sentence (row X2).
 
-Everything that is someone else's text, a question, a doubt or a joke is taken out before a rule may read it.
-English, with the stops of other scripts; positions always refer to the original text.
+Everything that is someone else's text, a question, a doubt or a joke is taken out
+before a rule may read it. English, with the stops of other scripts; positions always
+refer to the original text.
 """
 
 from __future__ import annotations
@@ -20,14 +22,17 @@ MASK = "\x00"
 _LINES = re.compile(r"^[ \t]*(?:>|[-*+•|#]|\d{1,2}[.)][ \t])[^\n]*", re.MULTILINE)
 _SCRIPT = re.compile(r"^[ \t]*[A-Z][\w ]{0,20}:[ \t][^\n]*", re.MULTILINE)
 _INLINE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\[(?:shares|redacted)[^\]\n]*\]|https?://\S+|<[a-z/][^<>\n]*>", re.DOTALL
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\[(?:shares|redacted)[^\]\n]*\]|https?://\S+|<[a-z/][^<>\n]*>",
+    re.DOTALL,
 )
 
 
 def plain(text: str) -> str:
-    """`text` of the same length in which code, lists, links and what somebody else wrote are masked.
+    """`text` of the same length in which code, lists, links and what somebody else
+    wrote are masked.
 
-    A short quoted title (`"Charlotte's Web"`) is not speech and stays; typographic apostrophes become `'`.
+    A short quoted title (`"Charlotte's Web"`) is not speech and stays; typographic
+    apostrophes become `'`.
     """
     text = text.replace("’", "'")
     for pattern in (_INLINE, _LINES):
@@ -37,7 +42,10 @@ def plain(text: str) -> str:
     own, place = [], 0
     for start, end in parts(text):
         part = text[start:end]
-        own += [text[place:start], part if is_title(part) else _NOT_BREAK.sub(MASK, part)]
+        own += [
+            text[place:start],
+            part if is_title(part) else _NOT_BREAK.sub(MASK, part),
+        ]
         place = end
     return "".join([*own, text[place:]])
 
@@ -51,18 +59,50 @@ def _blank(found: re.Match[str]) -> str:
 
 _END = re.compile(r"[.!?]+[\"')\]]*(?=[\s\x00]|$)|[。！？…]+|\n+")
 _ABBREVIATIONS = frozenset(
-    {"mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "approx", "jr", "sr", "inc", "ltd"}
-    | {"u.s", "u.k", "a.m", "p.m", "z.b", "bzw", "ca", "sra", "mme", "dept", "ave", "mt"}
+    {
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "approx",
+        "jr",
+        "sr",
+        "inc",
+        "ltd",
+    }
+    | {
+        "u.s",
+        "u.k",
+        "a.m",
+        "p.m",
+        "z.b",
+        "bzw",
+        "ca",
+        "sra",
+        "mme",
+        "dept",
+        "ave",
+        "mt",
+    }
 )
 _NUMBERED = frozenset({"no", "nr"})
 """Abbreviations only before a number: `no` is a word."""
-_DAY_MONTH = re.compile(r"\s(?:[a-zäöü]|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_DAY_MONTH = re.compile(
+    r"\s(?:[a-zäöü]|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)"
+)
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """The sentences of `text` as places, each with its closing signs.
 
-    A full stop after an abbreviation, an initial or a day number does not end one; a line break does.
+    A full stop after an abbreviation, an initial or a day number does not end one; a
+    line break does.
     """
     start = 0
     for found in _END.finditer(text):
@@ -136,7 +176,9 @@ _STATED = re.compile(
     r"(?:(?!\b(?:to|who|that|which|whose|they|people|if|not)\b)[^\n])+",
     re.IGNORECASE,
 )
-"""A plain statement of the speaker's, after which a bare verb is theirs as well: `I'm 34 and live in Leeds`."""
+"""A plain statement of the speaker's, after which a bare verb is theirs as well: `I'm
+34 and live in Leeds`.
+"""
 
 
 def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -144,7 +186,9 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for found in _CUT.finditer(text, start, end):
         if found["shared"] and not _STATED.fullmatch(text, start, found.start()):
             continue
-        if found.group().strip().casefold() == "and" and _PAIR.fullmatch(text, start, found.start()):
+        if found.group().strip().casefold() == "and" and _PAIR.fullmatch(
+            text, start, found.start()
+        ):
             continue
         if found.start() > start:
             yield from _trimmed(text, start, found.start())
@@ -177,19 +221,26 @@ _MOCKERY = re.compile(
     re.IGNORECASE,
 )
 _UNFINISHED = re.compile(
-    r"(?:\.\.+|…|[-–—,:])[\"')]*$|\b(?:and|or|but|the|a|to|of|with|because|my|in|at)$", re.IGNORECASE
+    r"(?:\.\.+|…|[-–—,:])[\"')]*$|\b(?:and|or|but|the|a|to|of|with|because|my|in|at)$",
+    re.IGNORECASE,
 )
 
 
 def refusal(sentence: str) -> str:
-    """Why nothing may be read from `sentence`: question, mockery, unfinished or not the speaker's own; or ''."""
+    """Why nothing may be read from `sentence`: question, mockery, unfinished or not the
+    speaker's own; or ''.
+    """
     if "?" in sentence or "？" in sentence:
         return "question"
     if _MOCKERY.search(sentence):
         return "mockery"
     if _UNFINISHED.search(sentence.rstrip(MASK)):
         return "unfinished"
-    return "not asserted" if _ALIEN.search(sentence) or _AFTERTHOUGHT.search(sentence) else ""
+    return (
+        "not asserted"
+        if _ALIEN.search(sentence) or _AFTERTHOUGHT.search(sentence)
+        else ""
+    )
 
 
 _ASKED_FOR = re.compile(
@@ -214,11 +265,12 @@ _ASKING = re.compile(
 
 
 def asserted(text: str, start: int, end: int) -> tuple[int, int]:
-    """The part of the sentence `text[start:end]` that asserts something before it asks, or asks for a thing to be kept.
+    """The part of the sentence `text[start:end]` that asserts something before it asks,
+    or asks for a thing to be kept.
 
-    `I fly on Monday, can you wake me?` asserts its first half; `Could you always use metric units?` is an order, and
-    `Can you remind me to call Anna?` a wish.
-    Of any other sentence the whole, so that a question stays one.
+    `I fly on Monday, can you wake me?` asserts its first half; `Could you always use
+    metric units?` is an order, and `Can you remind me to call Anna?` a wish. Of any
+    other sentence the whole, so that a question stays one.
     """
     if found := _ASKED_FOR.match(text, start, end):
         return found.end(), start + len(text[start:end].rstrip("? "))
@@ -230,7 +282,9 @@ def asserted(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 _QUESTION = 2
-"""Words after `can you` that make it a question of its own: `don't you?` asks for assent."""
+"""Words after `can you` that make it a question of its own: `don't you?` asks for
+assent.
+"""
 _TAKES_BACK = re.compile(
     r"(?:oh |ah |ach |oops,? |sorry,? )?(?:(?:wait|no)[, ]+(?:wait|no)\b|no,? (?:sorry|i mean)\b|i meant\b|scratch that"
     r"|strike that|correction:|sorry, i mean\b|(?:no|nein|non|nee)[:,] ?(?!not\b|never\b|really\b|even\b|nicht\b|ich\b)"
@@ -274,11 +328,15 @@ _TASK = re.compile(
 
 
 def is_game(text: str) -> bool:
-    """Whether a turn is a joke, role-play or a text to work on, so that its sentences assert nothing."""
+    """Whether a turn is a joke, role-play or a text to work on, so that its sentences
+    assert nothing.
+    """
     if _GAME.search(text):
         return True
     task = _TASK.search(text)
-    return task is not None and ("\n" in text.strip() or ":" in text[task.start() :] or len(text) > 600)
+    return task is not None and (
+        "\n" in text.strip() or ":" in text[task.start() :] or len(text) > 600
+    )
 
 
 def is_task(text: str) -> bool:
@@ -313,7 +371,9 @@ _FIRST = re.compile(
 
 
 def third_person(words: str) -> str:
-    """First-person words as said of somebody else, without gender: `my dog and I` → `their dog and they`."""
+    """First-person words as said of somebody else, without gender: `my dog and I` →
+    `their dog and they`.
+    """
 
     def turn(found: re.Match[str]) -> str:
         if found[1]:
@@ -337,7 +397,9 @@ _VERBS = {
 
 
 def conjugated(verb: str) -> str:
-    """A present verb for he, she or it: `study` → `studies`, `'ve` → `has`, `get up` → `gets up`."""
+    """A present verb for he, she or it: `study` → `studies`, `'ve` → `has`, `get up` →
+    `gets up`.
+    """
     verb, blank, rest = verb.casefold().partition(" ")
     if blank:
         return f"{conjugated(verb)} {rest}"
@@ -345,4 +407,8 @@ def conjugated(verb: str) -> str:
         return _VERBS[verb]
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
-    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2:-1] not in "aeiou" else verb + "s"
+    return (
+        verb[:-1] + "ies"
+        if verb.endswith("y") and verb[-2:-1] not in "aeiou"
+        else verb + "s"
+    )

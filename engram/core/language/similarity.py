@@ -1,9 +1,11 @@
-"""How alike two statements are by their words alone, on a scale of its own (rows A7, X13).
+"""How alike two statements are by their words alone, on a scale of its own (rows A7,
+X13).
 
-The scale is calibrated by construction, so its cut points (.40, .70, .85) may decide. What may merge two
-memories without asking is only what cannot be another fact: the same words in the same order, apart from
-articles, emphasis and the place of a leading phrase. Another number, name, negation or noun is another fact.
-Paraphrases stay below: words cannot see them.
+The scale is calibrated by construction, so its cut points (.40, .70, .85) may decide.
+What may merge two memories without asking is only what cannot be another fact: the same
+words in the same order, apart from articles, emphasis and the place of a leading
+phrase. Another number, name, negation or noun is another fact. Paraphrases stay below:
+words cannot see them.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ EMPHASIS = 0.95
 MOVED = 0.90
 """The same words with a phrase of the end at the beginning: every morning Anna runs."""
 INFLECTED = 0.80
-"""The same stems in the same order; tense or number may make it another fact. Also the most that overlap gives."""
+"""The same stems in the same order; tense or number may make it another fact. Also the
+most that overlap gives.
+"""
 OPPOSED = 0.78
 """By definition: another value of one attribute, or the opposite of one statement."""
 APART = 0.69
-"""The most that overlap gives where a number, a name or the order tells the two apart."""
+"""The most that overlap gives where a number, a name or the order tells the two apart.
+"""
 
 _SUBJECT_WEIGHT = 0.5
 _FRAME = 0.85
@@ -44,10 +49,11 @@ _FRAME = 0.85
 class ParsedStatement:
     """A statement taken apart, made by `statement`.
 
-    `plain` are its words in their normal form, `tokens` those without articles and emphasis; `said` the words that
-    carry meaning, in order, without the signs of negation, and `stems` their stems in `language`; the first
-    `subject` of them only say whom it is about; `owners` are those of whom something is said to be; `negated` also
-    holds for hates, stopped and used to.
+    `plain` are its words in their normal form, `tokens` those without articles and
+    emphasis; `said` the words that carry meaning, in order, without the signs of
+    negation, and `stems` their stems in `language`; the first `subject` of them only
+    say whom it is about; `owners` are those of whom something is said to be; `negated`
+    also holds for hates, stopped and used to.
     """
 
     text: str
@@ -87,7 +93,9 @@ _ARTICLES = {
     "nl": frozenset({"de"}),
 }
 """Articles that are another word in another language."""
-_EMPHASIS_SIGNS = re.compile("非常|真的|特别|十分|确实|とても|本当に|すごく|(?<=[\u3041-\u9fff])(?:です|だ)$|很")
+_EMPHASIS_SIGNS = re.compile(
+    "非常|真的|特别|十分|确实|とても|本当に|すごく|(?<=[\u3041-\u9fff])(?:です|だ)$|很"
+)
 
 _NEGATIONS = _listed(
     """
@@ -101,8 +109,12 @@ _NEGATION_PHRASE = re.compile(
     r"\b(?:no longer|gave up|given up|used to|any more|no more|ne [\w']+ plus|nicht mehr|dejó de|ya no|ha smesso di)\b"
     r"|[不没沒戒]|ない|ません|なかった|やめ|嫌い|讨厌|討厭"
 )
-_NEGATING = _NEGATIONS | _listed("longer more up given gave used any ne n plus mehr ya más больше meer")
-_NEGATING_SIGNS = re.compile("不再|不|没有|没|沒|戒|了|ない|ません|なかった|もう|やめ|嫌い|讨厌|討厭|喜欢|好き")
+_NEGATING = _NEGATIONS | _listed(
+    "longer more up given gave used any ne n plus mehr ya más больше meer"
+)
+_NEGATING_SIGNS = re.compile(
+    "不再|不|没有|没|沒|戒|了|ない|ません|なかった|もう|やめ|嫌い|讨厌|討厭|喜欢|好き"
+)
 _LIKES = "\N{BLACK HEART SUIT}"
 _LIKING = _listed(
     """
@@ -137,32 +149,54 @@ _NOT_CONTRACTED = re.compile(r"\b(?:(ca)n't|(wo)n't|(sha)n't|(\w+)n't|cannot)\b"
 _ELISION = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _CAPITALISED = re.compile(r"\b(?=[^\W\d_])(?-i:[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я])[\w'’]*")
-_WHOM = _listed("user person persona personne usuario usuaria utilisateur nutzer gebruiker utente")
-_FUNCTION_SIGNS = re.compile("[\u3041-\u3096\u3099-\u309f的了是在我你他她它们有也都就吗呢一个只和与]+")
+_WHOM = _listed(
+    "user person persona personne usuario usuaria utilisateur nutzer gebruiker utente"
+)
+_FUNCTION_SIGNS = re.compile(
+    "[\u3041-\u3096\u3099-\u309f的了是在我你他她它们有也都就吗呢一个只和与]+"
+)
 
 
-def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> ParsedStatement:
-    """`text` taken apart. `stem` gives the stems of words in a language (a code of `words.STOP`)."""
+def statement(
+    text: str, stem: Callable[[list[str], str], list[str]]
+) -> ParsedStatement:
+    """`text` taken apart. `stem` gives the stems of words in a language (a code of
+    `words.STOP`).
+    """
     folded = _ELISION.sub(r"\1 ", _NOT_CONTRACTED.sub(_expanded, normalise(text)))
     spaced = _SPACELESS.sub(r" \g<0> ", _HYPHEN.sub(" ", folded)).split()
     plain = tuple(_NUMERALS.get(word, word) for word in map(_unpossessed, spaced))
     code = language(words(_CAPITALISED.sub(" ", text))) or "en"
     dropped = _EMPHASIS | _ARTICLES.get(code, frozenset())
-    negated = not _NEGATIONS.isdisjoint(plain) or bool(_NEGATION_PHRASE.search(" ".join(plain)))
+    negated = not _NEGATIONS.isdisjoint(plain) or bool(
+        _NEGATION_PHRASE.search(" ".join(plain))
+    )
     carrying = _carrying(plain, code, negated=negated)
     roots = zip(carrying, stem(carrying, code), strict=True)
-    names = frozenset(_unpossessed(normalise(word)) for word in _CAPITALISED.findall(text)) & frozenset(carrying)
+    names = frozenset(
+        _unpossessed(normalise(word)) for word in _CAPITALISED.findall(text)
+    ) & frozenset(carrying)
     return ParsedStatement(
         text=text,
         plain=plain,
-        tokens=tuple(filter(None, (_EMPHASIS_SIGNS.sub("", word) for word in plain if word not in dropped))),
+        tokens=tuple(
+            filter(
+                None,
+                (
+                    _EMPHASIS_SIGNS.sub("", word)
+                    for word in plain
+                    if word not in dropped
+                ),
+            )
+        ),
         said=tuple(_LIKES if word in _LIKING else word for word in carrying),
         stems=tuple(_LIKES if word in _LIKING else root for word, root in roots),
         language=code,
         subject=_subject_length(carrying, names),
         numbers=_numbers(plain),
         names=names,
-        owners=frozenset(_unpossessed(word) for word in spaced if word.endswith("'s")) & names,
+        owners=frozenset(_unpossessed(word) for word in spaced if word.endswith("'s"))
+        & names,
         negated=negated,
         attribute=attributes.attribute(text),
     )
@@ -170,11 +204,13 @@ def statement(text: str, stem: Callable[[list[str], str], list[str]]) -> ParsedS
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """How alike two statements are, 0 to 1, and why; and the guards of `A7`, '' where they do not speak.
+    """How alike two statements are, 0 to 1, and why; and the guards of `A7`, '' where
+    they do not speak.
 
-    `conflict`: they cannot both hold, as far as words tell: another value of an attribute that has one at a time,
-    or the same said and denied. `apart`: they are two facts, whatever a vector says: what is in conflict, other
-    numbers, a name that only one has, a denial, or the same words with their roles changed.
+    `conflict`: they cannot both hold, as far as words tell: another value of an
+    attribute that has one at a time, or the same said and denied. `apart`: they are two
+    facts, whatever a vector says: what is in conflict, other numbers, a name that only
+    one has, a denial, or the same words with their roles changed.
     """
 
     similarity: float
@@ -184,12 +220,15 @@ class TextComparison:
 
 
 def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
-    """Two statements beside each other; symmetric, and 1 for the same words (`A7`, `X13`).
+    """Two statements beside each other; symmetric, and 1 for the same words (`A7`,
+    `X13`).
 
-    Above .85 nothing but articles, emphasis or the place of a phrase differs; .70–.85 needs a judgement, and is
-    given by definition (.78) to another value of one attribute (`attributes.attribute`) and to the opposite;
-    below, it is the weighted Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems, whom it is about counting half.
-    `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes coffee` → .60.
+    Above .85 nothing but articles, emphasis or the place of a phrase differs; .70–.85
+    needs a judgement, and is given by definition (.78) to another value of one
+    attribute (`attributes.attribute`) and to the opposite; below, it is the weighted
+    Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems, whom it is about counting half.
+    `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes
+    coffee` → .60.
     """
     if same := _restated(a, b):
         return TextComparison(*same)
@@ -200,7 +239,9 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     if conflict:
         return TextComparison(OPPOSED, why, conflict, why)
     if why:
-        return TextComparison(min(overlap, INFLECTED if why == _POLARITY else APART), why, "", why)
+        return TextComparison(
+            min(overlap, INFLECTED if why == _POLARITY else APART), why, "", why
+        )
     first, second = _comparable(a, b)
     if first and (first == second or _rotated(first, second)):
         return TextComparison(INFLECTED, "the same but for inflection or small words")
@@ -212,10 +253,14 @@ def _restated(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | Non
         return EQUAL, "the same words"
     if a.tokens and a.tokens == b.tokens:
         return EMPHASIS, "the same but for emphasis"
-    return (MOVED, "the same in another order") if _rotated(a.tokens, b.tokens) else None
+    return (
+        (MOVED, "the same in another order") if _rotated(a.tokens, b.tokens) else None
+    )
 
 
-def _conflict(a: ParsedStatement, b: ParsedStatement, overlap: float, *, is_denied: bool) -> str:
+def _conflict(
+    a: ParsedStatement, b: ParsedStatement, overlap: float, *, is_denied: bool
+) -> str:
     if name := attributes.conflict(a.attribute, b.attribute):
         return f"another {name.replace('_', ' ')}"
     return "says the opposite" if is_denied and overlap >= _FRAME else ""
@@ -230,7 +275,11 @@ def _elsewhere(a: ParsedStatement, b: ParsedStatement) -> str:
     if a.owners != b.owners or _of_others(a.attribute, b.attribute):
         return "somebody else's"
     first, second = _comparable(a, b)
-    if first != second and len(first) == len(second) and Counter(first) == Counter(second):
+    if (
+        first != second
+        and len(first) == len(second)
+        and Counter(first) == Counter(second)
+    ):
         return "" if _rotated(first, second) else "another order"
     return ""
 
@@ -239,7 +288,9 @@ _POLARITY = "one is denied"
 
 
 def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
-    """Weighted Dice overlap of the stems; words that are the subject of both count half."""
+    """Weighted Dice overlap of the stems; words that are the subject of both count
+    half.
+    """
     first, second = _comparable(a, b)
     subject = set(first[: a.subject]).intersection(second[: b.subject])
     one, other = set(first), set(second)
@@ -251,8 +302,12 @@ def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
     return 2 * weight(one & other) / whole if whole else 0.0
 
 
-def _comparable(a: ParsedStatement, b: ParsedStatement) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The stems of both, or the words themselves where the stems are those of two languages."""
+def _comparable(
+    a: ParsedStatement, b: ParsedStatement
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The stems of both, or the words themselves where the stems are those of two
+    languages.
+    """
     return (a.stems, b.stems) if a.language == b.language else (a.said, b.said)
 
 
@@ -261,7 +316,9 @@ def _of_others(one: Attribute | None, other: Attribute | None) -> bool:
 
 
 def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether a stretch of the end of `one` stands at the beginning of `other`, and nothing else differs."""
+    """Whether a stretch of the end of `one` stands at the beginning of `other`, and
+    nothing else differs.
+    """
     if len(one) != len(other) or len(one) < _LEAST_MOVED:
         return False
     starts = (place for place in range(1, len(one)) if one[place] == other[0])
@@ -297,7 +354,9 @@ def _carrying(plain: Sequence[str], code: str, *, negated: bool) -> list[str]:
 
 
 def _subject_length(carrying: Sequence[str], names: frozenset[str]) -> int:
-    """How many of the first words say whom it is about: names, "the user", the first word of a script without case."""
+    """How many of the first words say whom it is about: names, "the user", the first
+    word of a script without case.
+    """
     for place, word in enumerate(carrying):
         if word not in names and word not in _WHOM:
             return place or bool(_SPACELESS.match(word))
@@ -306,5 +365,10 @@ def _subject_length(carrying: Sequence[str], names: frozenset[str]) -> int:
 
 def _numbers(plain: Sequence[str]) -> tuple[str, ...]:
     found = [word for word in plain if _FIGURE.search(word)]
-    found += [sign for word in plain if _SPACELESS.match(word) for sign in _SPACELESS_NUMERAL.findall(word)]
+    found += [
+        sign
+        for word in plain
+        if _SPACELESS.match(word)
+        for sign in _SPACELESS_NUMERAL.findall(word)
+    ]
     return tuple(sorted(found))

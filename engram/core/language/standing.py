@@ -1,9 +1,12 @@
-"""What lasts about people: a table of cues per language for standing attributes, and requests to remember (model §0.1).
+"""What lasts about people: a table of cues per language for standing attributes, and
+requests to remember (model §0.1).
 
-A standing attribute is something about the user, or a person or an animal close to them, that holds until something
-replaces it: name, home, work, study, family, health, diet, birthday, contact, possession, account, how-to. The table
-recognises it by its words alone and prefers to recognise too much: a moment that is kept costs a line in a ranking,
-an allergy that is lost cannot be brought back. The tables are data: one language and one attribute a line.
+A standing attribute is something about the user, or a person or an animal close to
+them, that holds until something replaces it: name, home, work, study, family, health,
+diet, birthday, contact, possession, account, how-to. The table recognises it by its
+words alone and prefers to recognise too much: a moment that is kept costs a line in a
+ranking, an allergy that is lost cannot be brought back. The tables are data: one
+language and one attribute a line.
 """
 
 from __future__ import annotations
@@ -21,7 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ATTRIBUTES = (
-    *("name", "home", "work", "study", "family", "health", "diet", "birthday", "contact", "possession", "account"),
+    *(
+        "name",
+        "home",
+        "work",
+        "study",
+        "family",
+        "health",
+        "diet",
+        "birthday",
+        "contact",
+        "possession",
+        "account",
+    ),
     "how-to",
 )
 """The standing attributes of law 1."""
@@ -330,8 +345,10 @@ ko contact    전화, 번호, 이메일, 주소, 연락처
 ko possession 키우, 강아지, 고양이, 열쇠, 사이즈, 차를
 ko account    비밀번호, 와이파이, 계정, 아이디, 계좌, 여권
 """
-"""Language, attribute, cues. A cue is words of the statement in its normal form; `*` lets a word begin or go on
-otherwise, `<kin>` is each word of a group, and where no blank divides words a cue may stand anywhere."""
+"""Language, attribute, cues. A cue is words of the statement in its normal form; `*`
+lets a word begin or go on otherwise, `<kin>` is each word of a group, and where no
+blank divides words a cue may stand anywhere.
+"""
 
 _UNSPACED = frozenset({"zh", "ja", "ko"})
 _MAIL = re.compile(r"\S@\S+\.\w")
@@ -347,7 +364,8 @@ def _groups() -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Cues:
-    """The cues with their attribute: those that begin a word by their first `_KEY` signs, those that stand anywhere.
+    """The cues with their attribute: those that begin a word by their first `_KEY`
+    signs, those that stand anywhere.
 
     `signs` are for scripts without blanks, `inside` for parts of compound words.
     """
@@ -371,7 +389,9 @@ def _cues() -> _Cues:
         for cue in listing.split(", "):
             group = _GROUP.search(cue)
             for word in groups[f"{language} {group[0]}"] if group else [""]:
-                plain = normalise((cue.replace(group[0], word) if group else cue).strip("*"))
+                plain = normalise(
+                    (cue.replace(group[0], word) if group else cue).strip("*")
+                )
                 end = "" if cue.endswith("*") else " "
                 if language in _UNSPACED:
                     signs.append((plain, name))
@@ -388,16 +408,22 @@ _GROUP = re.compile(r"<\w+>")
 
 @lru_cache(maxsize=1 << 14)
 def standing(text: str) -> str | None:
-    """The standing attribute that a statement tells, one of `ATTRIBUTES`, or None (model §0.1).
+    """The standing attribute that a statement tells, one of `ATTRIBUTES`, or None
+    (model §0.1).
 
-    It does not ask whose attribute it is, or in which tense it is told: "The user was diagnosed with asthma in 2025"
-    is health, "Die Person wohnt in Berlin" is home, `我对花生过敏` is health.
+    It does not ask whose attribute it is, or in which tense it is told: "The user was
+    diagnosed with asthma in 2025" is health, "Die Person wohnt in Berlin" is home,
+    `我对花生过敏` is health.
     """
     cues, said = _cues(), f" {normalise(text)} "
     starts = (place.start() for place in _BLANK.finditer(said))
-    near = chain.from_iterable(cues.words.get(said[start : start + _KEY], ()) for start in starts)
+    near = chain.from_iterable(
+        cues.words.get(said[start : start + _KEY], ()) for start in starts
+    )
     anywhere = cues.inside if said.isascii() else chain(cues.inside, cues.signs)
-    if found := next((name for cue, name in chain(near, anywhere) if cue in said), None):
+    if found := next(
+        (name for cue, name in chain(near, anywhere) if cue in said), None
+    ):
         return found
     if _MAIL.search(text):
         return "contact"
@@ -415,10 +441,12 @@ _NAMED = {
     "spouse": "family",
     "car": "possession",
 }
-"""The attribute of law 1 by that of the table of one-valued attributes; a favourite or a price is none."""
+"""The attribute of law 1 by that of the table of one-valued attributes; a favourite or
+a price is none.
+"""
 
 
-# -- what somebody asks to keep -------------------------------------------------------------------
+# -- what somebody asks to keep --------------------------------------------------------
 
 REMEMBER_TAG = "remember"
 """The tag of what the user asked to keep in a conversation."""
@@ -456,20 +484,28 @@ def _listed(table: str) -> list[str]:
 
 
 _BEFORE = "|".join(", ".join(_listed(_POLITE)).split(", "))
-_ASKED = re.compile(rf"\W*(?:(?:{_BEFORE})[, ]+)*(?:{'|'.join(_listed(_ASKS))})", re.IGNORECASE)
-_ASKED_SIGNS = re.compile(r"记住|记得|記住|別忘了|别忘了|覚えて|忘れないで|メモして|기억해|잊지 ?마")
+_ASKED = re.compile(
+    rf"\W*(?:(?:{_BEFORE})[, ]+)*(?:{'|'.join(_listed(_ASKS))})", re.IGNORECASE
+)
+_ASKED_SIGNS = re.compile(
+    r"记住|记得|記住|別忘了|别忘了|覚えて|忘れないで|メモして|기억해|잊지 ?마"
+)
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|[\n。！？]")
 
 
 def asked_to_keep(text: str, quote: str) -> bool:
-    """Whether the sentence of `text` in which `quote` stands asks to remember it (model §0.1).
+    """Whether the sentence of `text` in which `quote` stands asks to remember it (model
+    §0.1).
 
-    "Please remember that the key is under the pot" does, "Do you remember the film?" and "Remember to call" do not.
+    "Please remember that the key is under the pot" does, "Do you remember the film?"
+    and "Remember to call" do not.
     """
     place = text.find(quote) if quote else -1
     if place < 0:
         return False
-    begun = max((end.end() for end in _SENTENCE_ENDS.finditer(text, 0, place)), default=0)
+    begun = max(
+        (end.end() for end in _SENTENCE_ENDS.finditer(text, 0, place)), default=0
+    )
     stops = _SENTENCE_ENDS.search(text, place + len(quote))
     sentence = text[begun : stops.start() if stops else len(text)]
     return bool(_ASKED.match(sentence) or _ASKED_SIGNS.search(sentence))

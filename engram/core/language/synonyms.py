@@ -1,8 +1,10 @@
-"""Words that tell of the same thing in everyday English, so that a question is met in other words (row X13).
+"""Words that tell of the same thing in everyday English, so that a question is met in
+other words (row X13).
 
-A few hundred groups of what people tell about their lives. Who asks for a word before the colon may mean any other
-word of its group; what stands behind the colon is narrower: an instrument may be a guitar, a guitar is no other
-instrument. Verbs and adjectives that go with everything are left out, for they meet everything.
+A few hundred groups of what people tell about their lives. Who asks for a word before
+the colon may mean any other word of its group; what stands behind the colon is
+narrower: an instrument may be a guitar, a guitar is no other instrument. Verbs and
+adjectives that go with everything are left out, for they meet everything.
 """
 
 from __future__ import annotations
@@ -200,7 +202,8 @@ christmas holiday holidays thanksgiving easter halloween ; tradition traditions 
 
 
 def akin(word: str) -> tuple[str, ...]:
-    """The words that may stand for `word`, in the form that `content` gives; none where it is not in the table.
+    """The words that may stand for `word`, in the form that `content` gives; none where
+    it is not in the table.
 
     >>> akin("jewelry")
     ('bracelet', 'earrings', 'necklace', 'ring')
@@ -212,11 +215,27 @@ def akin(word: str) -> tuple[str, ...]:
 @cache
 def _groups() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
-    for theme in (_WORK, _LEARNING, _PEOPLE, _FEELING, _HEALTH, _SPORT, _ARTS, _FOOD, _PLACES, _ANIMALS, _THINGS):
+    for theme in (
+        _WORK,
+        _LEARNING,
+        _PEOPLE,
+        _FEELING,
+        _HEALTH,
+        _SPORT,
+        _ARTS,
+        _FOOD,
+        _PLACES,
+        _ANIMALS,
+        _THINGS,
+    ):
         for line in theme.replace("\n    ", " ").splitlines():
             for group in line.split(";"):
                 heads, _, narrower = group.partition(":")
                 named = content(heads.split(), "en")
                 for head in named:
-                    found.setdefault(head, set()).update(named, content(narrower.split(), "en"))
-    return MappingProxyType({head: tuple(sorted(words - {head})) for head, words in found.items()})
+                    found.setdefault(head, set()).update(
+                        named, content(narrower.split(), "en")
+                    )
+    return MappingProxyType(
+        {head: tuple(sorted(words - {head})) for head, words in found.items()}
+    )

@@ -1,7 +1,8 @@
 """When to look at once: a table of phrases matched in one linear pass (row C1).
 
-A signal decides only *when* a conversation is distilled, never *what* is true (row E19): nothing here
-reaches a memory. The English classes are the seed's; the other languages say the same things (row X13).
+A signal decides only *when* a conversation is distilled, never *what* is true (row
+E19): nothing here reaches a memory. The English classes are the seed's; the other
+languages say the same things (row X13).
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from engram.core.policy import SignalPolicy
     from engram.core.records import Level
 
-# A blank stands for any blanks and `~` for at most one word between. A row in a Latin script does not begin
-# or end inside a word.
+# A blank stands for any blanks and `~` for at most one word between. A row in a Latin
+# script does not begin or end inside a word.
 HIGH: dict[str, dict[str, str]] = {
     "contradiction": {
         "en": r"actually,? (?:i|i'm|i've|i'd|my|we|we're|we've|our)",
@@ -229,14 +230,16 @@ MEDIUM: dict[str, dict[str, str]] = {
         "zh": r"我(?:的|们的|們的)?(?:团队|團隊|项目|項目|专案|專案|技术栈|配置)",
     },
 }
-"""Classes of which several together make the level medium, one alone low, by language."""
+"""Classes of which several together make the level medium, one alone low, by language.
+"""
 
 OWN = "own:"
 """Begins the class name of a person's own pattern; the pattern follows."""
 
 _UNSPACED = frozenset({"ja", "zh"})
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-# The whole table shares one automaton; the matcher's own default of 8 MiB would make it start over often.
+# The whole table shares one automaton; the matcher's own default of 8 MiB would make it
+# start over often.
 _MEMORY = 64 << 20
 
 
@@ -250,7 +253,9 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SignalTable:
-    """The compiled table: `names[i]` and `high[i]` belong to the i-th pattern of `patterns`."""
+    """The compiled table: `names[i]` and `high[i]` belong to the i-th pattern of
+    `patterns`.
+    """
 
     patterns: Any
     names: tuple[str, ...]
@@ -260,11 +265,19 @@ class SignalTable:
 def table(extra: Sequence[str] = ()) -> SignalTable:
     """The built-in classes and a person's own patterns, which count as high (`C1`).
 
-    Own patterns have RE2's syntax, ignore case and may match anywhere. ConfigError names every one that
-    is not valid or would match an empty text.
+    Own patterns have RE2's syntax, ignore case and may match anywhere. ConfigError
+    names every one that is not valid or would match an empty text.
     """
-    rows = [(name, True, spelled(rows[tongue], tongue)) for name, rows in HIGH.items() for tongue in rows]
-    rows += [(name, False, spelled(rows[tongue], tongue)) for name, rows in MEDIUM.items() for tongue in rows]
+    rows = [
+        (name, True, spelled(rows[tongue], tongue))
+        for name, rows in HIGH.items()
+        for tongue in rows
+    ]
+    rows += [
+        (name, False, spelled(rows[tongue], tongue))
+        for name, rows in MEDIUM.items()
+        for tongue in rows
+    ]
     faults = [f"{pattern!r} {fault}" for pattern in extra if (fault := _fault(pattern))]
     if faults:
         raise ConfigError(
@@ -274,14 +287,18 @@ def table(extra: Sequence[str] = ()) -> SignalTable:
         )
     rows += [(OWN + pattern, True, pattern) for pattern in extra]
     patterns = compiled(tuple(pattern for _, _, pattern in rows))
-    return SignalTable(patterns, tuple(name for name, _, _ in rows), tuple(high for _, high, _ in rows))
+    return SignalTable(
+        patterns, tuple(name for name, _, _ in rows), tuple(high for _, high, _ in rows)
+    )
 
 
 def scan(text: str, table: SignalTable, policy: SignalPolicy) -> Signal:
-    """One hit of a high class → high; `medium_hits` medium classes → medium; one → low; else none (`C1`).
+    """One hit of a high class → high; `medium_hits` medium classes → medium; one → low;
+    else none (`C1`).
 
-    A text longer than `scan_chars` is looked at by its head and its tail, half each: people address the
-    reader before or after what they paste, not in the middle of it. Linear in what is looked at.
+    A text longer than `scan_chars` is looked at by its head and its tail, half each:
+    people address the reader before or after what they paste, not in the middle of it.
+    Linear in what is looked at.
     """
     if len(text) > policy.scan_chars:
         half = policy.scan_chars // 2
@@ -302,14 +319,21 @@ def _level(high: int, medium: int, policy: SignalPolicy) -> Level:
 
 
 def spelled(pattern: str, tongue: str) -> str:
-    """A row of a table as the matcher takes it: ` ` is any blanks, `~` at most one word between, borders of words."""
-    row = pattern.replace(r"~", r"(?:\S+ )?").replace(" ", r"\s+").replace(r"\s+?", r"\s*")
+    """A row of a table as the matcher takes it: ` ` is any blanks, `~` at most one word
+    between, borders of words.
+    """
+    row = (
+        pattern.replace(r"~", r"(?:\S+ )?")
+        .replace(" ", r"\s+")
+        .replace(r"\s+?", r"\s*")
+    )
     return row if tongue in _UNSPACED else rf"(?:^|\b|\W)(?:{row})(?:\b|\W|$)"
 
 
 @cache
 def compiled(patterns: tuple[str, ...]) -> Any:
-    """One automaton of all patterns, case ignored: `Match(bytes)` gives the places of those that match anywhere.
+    """One automaton of all patterns, case ignored: `Match(bytes)` gives the places of
+    those that match anywhere.
 
     Made once in a process, for that takes milliseconds; threads may share it.
     """

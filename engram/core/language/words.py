@@ -1,8 +1,8 @@
 """From text to words: the same for what is stored and for what is asked (row X13).
 
-NFKC, then casefold; letters and digits of any script; scripts that are written without blanks become
-overlapping pairs of characters. Stop words and irregular forms are tables here; stemming is not, because
-it needs a library.
+NFKC, then casefold; letters and digits of any script; scripts that are written without
+blanks become overlapping pairs of characters. Stop words and irregular forms are tables
+here; stemming is not, because it needs a library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# Vowel signs and points are no letters to `re`, yet they belong to the word around them.
+# Vowel signs and points are no letters to `re`, yet they belong to the word around
+# them.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f"
     "\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0980-\u09e3\u0a01-\u0df3"
@@ -29,7 +30,9 @@ _UNSPACED = (
     "\uac00-\ud7a3\uf900-\ufaff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"
     "\U00020000-\U000323af"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[^\W_]+|[{_MARKS}]+)+)*")
+_WORD = re.compile(
+    rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_MARKS}]+)+(?:'(?:[^\W_]+|[{_MARKS}]+)+)*"
+)
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _ASCII_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
@@ -109,14 +112,18 @@ _STOP_WORDS = {
     "zh": "的 了 是 在 我 你 他 她 它 们 我们 你们 他们 什么 和 也 都 就 不 吗 呢 有",
     "ja": "の に は を た が で て と し れ さ も な です ます する した いる",
 }
-"""Hand-written, short on purpose: a word stands here when a question rarely turns on it."""
+"""Hand-written, short on purpose: a word stands here when a question rarely turns on
+it.
+"""
 
 
 def fold(text: str) -> str:
     """NFKC and casefold, again until stable, with one kind of apostrophe."""
     if text.isascii():
         return text.lower().replace("`", "'")
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", text).casefold()
+    )
     return folded.translate(_APOSTROPHES)
 
 
@@ -126,30 +133,37 @@ STOP: Mapping[str, frozenset[str]] = MappingProxyType(
 """Stop words by language code; forms as `words` gives them, contractions whole."""
 
 ANY_STOP = frozenset().union(*STOP.values())
-"""The stop words of all languages: many are a name in another one (Will, Ben, Una, Sue, Den, Else)."""
+"""The stop words of all languages: many are a name in another one (Will, Ben, Una, Sue,
+Den, Else).
+"""
 
 _TELLS_NOTHING = frozenset(
     """
     al car come dan die door ella era fare hat hem jan la las lo los man men met mia noi per pour sea sin
     son ten ton war
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
+    """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 
-_TELLS = {word: tuple(code for code, stop in STOP.items() if word in stop) for word in ANY_STOP - _TELLS_NOTHING}
-"""The languages that each stop word tells of; a bare dict, for every word of every text is looked up in it."""
+_TELLS = {
+    word: tuple(code for code, stop in STOP.items() if word in stop)
+    for word in ANY_STOP - _TELLS_NOTHING
+}
+"""The languages that each stop word tells of; a bare dict, for every word of every text
+is looked up in it.
+"""
 
 FIRST_PERSON = frozenset(
     """
     i my me mine we our us ich mein meine meinen meinem meiner mir mich wir unser unsere je mon ma mes moi nous
     yo mi mis me nosotros io mio mia miei mie noi eu meu minha meus minhas ik mijn wij я мой моя мое мои меня
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
+    """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """The words by which people mean themselves, in the form `words` gives them."""
 
 MINE = frozenset(
     """
     my our mein meine meinen meinem meiner unser unsere mon ma mes mi mis meu minha meus minhas mijn мой моя мое мои
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
+    """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """Those of them that only say whose somebody is."""
 
@@ -174,18 +188,21 @@ RELATING = frozenset(
     avec sans avant après contre entre depuis pendant chez sous
     con sin antes después contra desde durante hasta sobre da senza prima dopo com sem antes depois
     van met zonder voor tegen tussen sinds из с без до после от под
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
+    """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
-"""Stop words that a question of nothing but stop words may turn on: "Where am I from?"."""
+"""Stop words that a question of nothing but stop words may turn on: "Where am I from?".
+"""
 
 PHRASE = 4
-"""From so many different words on, stop words alone are a phrase to be found as a whole: "To be or not to be"."""
+"""From so many different words on, stop words alone are a phrase to be found as a
+whole: "To be or not to be".
+"""
 
 _NO_NAMES = frozenset(
     """
     i ok okay oh no yes yeah sie ihr ihre ihrem ihnen ihren ihrer du dein deine deinem deinen deiner dich dir euch euer
     usted ustedes lei loro u
-    """.split()  # noqa: SIM905  # a table of words reads better as lines
+    """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 _RAW_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _BEFORE = 8
@@ -218,18 +235,23 @@ _IRREGULAR_FORMS = """
 """
 
 IRREGULAR: Mapping[str, str] = MappingProxyType(
-    {form: group.split()[0] for group in _IRREGULAR_FORMS.split(";") for form in group.split()[1:]}
+    {
+        form: group.split()[0]
+        for group in _IRREGULAR_FORMS.split(";")
+        for form in group.split()[1:]
+    }
 )
-"""Frequent English forms no stemmer brings together, each with the word it stands for."""
+"""Frequent English forms no stemmer brings together, each with the word it stands for.
+"""
 
 
 def words(text: str, *, singles: bool = False) -> list[str]:
     """The words of `text`, in order, stop words included (row `X13`).
 
-    Scripts without blanks give overlapping pairs; a lone character gives itself. With `singles` they give
-    their characters too: what is stored then answers a question of one character as well.
-    `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café", "绿茶", "茶好"]`
-    What somebody does "for a living" is their work.
+    Scripts without blanks give overlapping pairs; a lone character gives itself. With
+    `singles` they give their characters too: what is stored then answers a question of
+    one character as well. `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café",
+    "绿茶", "茶好"]` What somebody does "for a living" is their work.
     """
     folded = fold(text)
     if "a living" in folded:
@@ -254,7 +276,9 @@ def _pairs(run: str, *, singles: bool) -> list[str]:
 
 
 def _uncontracted(run: str) -> list[str]:
-    """`anna's` → anna; `don't` stays whole, for it is a stop word; `l'amour` → l, amour."""
+    """`anna's` → anna; `don't` stays whole, for it is a stop word; `l'amour` → l,
+    amour.
+    """
     if run in STOP["en"]:
         return [run]
     parts = run.split("'")
@@ -266,19 +290,24 @@ def _uncontracted(run: str) -> list[str]:
 
 
 def capitalised(text: str) -> set[str]:
-    """The words of `text` that begin with a capital letter somewhere in it, as `words` gives them.
+    """The words of `text` that begin with a capital letter somewhere in it, as `words`
+    gives them.
 
     `capitalised("Will's art is for US") == {"will", "us"}`
     """
     return set(
-        map(str.lower, _ASCII_CAPITALISED.findall(text)) if text.isascii() else map(fold, _CAPITALISED.findall(text))
+        map(str.lower, _ASCII_CAPITALISED.findall(text))
+        if text.isascii()
+        else map(fold, _CAPITALISED.findall(text))
     )
 
 
 def language(text_words: Sequence[str]) -> str:
-    """The language of these words, by stop words alone: a code of `STOP`, or '' where nothing tells.
+    """The language of these words, by stop words alone: a code of `STOP`, or '' where
+    nothing tells.
 
-    The one with most of them, English first; words that are English too, or names, tell nothing.
+    The one with most of them, English first; words that are English too, or names, tell
+    nothing.
     """
     counts = Counter(chain.from_iterable(filter(None, map(_TELLS.get, text_words))))
     most = max(counts.values(), default=0)
@@ -292,34 +321,53 @@ def of_oneself(folded: str) -> bool:
     """
     said = FIRST_PERSON.intersection(_LETTERS.findall(folded))
     if said and said <= MINE:
-        said = FIRST_PERSON.intersection(_LETTERS.findall(_SOMEBODY_OF_MINE.sub(" ", folded)))
+        said = FIRST_PERSON.intersection(
+            _LETTERS.findall(_SOMEBODY_OF_MINE.sub(" ", folded))
+        )
     return bool(said)
 
 
-def named(text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool) -> frozenset[str]:
-    """The words of a question that are stop words in some language and name somebody in it.
+def named(
+    text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool
+) -> frozenset[str]:
+    """The words of a question that are stop words in some language and name somebody in
+    it.
 
-    They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its beginning the name must be
-    `known`, and what follows must be no question of the verb ("Will Anna come?"). Where stop words stand `alone`, so
-    do names that are known and written small.
+    They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its
+    beginning the name must be `known`, and what follows must be no question of the verb
+    ("Will Anna come?"). Where stop words stand `alone`, so do names that are known and
+    written small.
     """
     ours = ANY_STOP.intersection(found) - _NO_NAMES
     if not ours:
         return frozenset()
-    raw = [(one, one[0].split("'")[0].split("’")[0]) for one in _RAW_WORD.finditer(text)]
-    inside = [word for one, word in raw if not _STARTS.search(text[max(one.start() - _BEFORE, 0) : one.start()])]
-    titled = text.isupper() or (len(inside) >= PHRASE and all(word[0].isupper() for word in inside))
+    raw = [
+        (one, one[0].split("'")[0].split("’")[0]) for one in _RAW_WORD.finditer(text)
+    ]
+    inside = [
+        word
+        for one, word in raw
+        if not _STARTS.search(text[max(one.start() - _BEFORE, 0) : one.start()])
+    ]
+    titled = text.isupper() or (
+        len(inside) >= PHRASE and all(word[0].isupper() for word in inside)
+    )
     given = set() if titled else {fold(word) for word in inside if word[0].isupper()}
     given |= {word for word in ours if alone and known(word)}
     for (one, word), (_, following) in pairwise(raw):
-        owns, tells = one[0] != word, following[0].islower() and fold(following) not in ANY_STOP
+        owns, tells = (
+            one[0] != word,
+            following[0].islower() and fold(following) not in ANY_STOP,
+        )
         if word[0].isupper() and (owns or tells) and known(word):
             given.add(fold(word))
     return frozenset(given & ours)
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:
-    """The words that carry meaning in the language `code` ('': English); irregular English brought home."""
+    """The words that carry meaning in the language `code` ('': English); irregular
+    English brought home.
+    """
     stop = STOP.get(code, STOP["en"])
     if code not in {"", "en"}:
         return [word for word in text_words if word not in stop]

@@ -1,8 +1,8 @@
 """Every number, with its default, unit, range, source row and meaning.
 
-One frozen dataclass per concern. `rows()` lists them for `engram policy`; a number marked `key` may be
-set in the vault's `engram.toml` under that name. A source row names a capability row (`C2`) or a section
-of the design (`vault`, `quality`).
+One frozen dataclass per concern. `rows()` lists them for `engram policy`; a number
+marked `key` may be set in the vault's `engram.toml` under that name. A source row names
+a capability row (`C2`) or a section of the design (`vault`, `quality`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from engram.core.policy.ingest import (
     SignalPolicy,
 )
 from engram.core.policy.insight import ActionPolicy, InsightPolicy
-from engram.core.policy.lifecycle import ConsolidationPolicy, DecayPolicy, LifecyclePolicy, PortraitPolicy, UsagePolicy
+from engram.core.policy.lifecycle import (
+    ConsolidationPolicy,
+    DecayPolicy,
+    LifecyclePolicy,
+    PortraitPolicy,
+    UsagePolicy,
+)
 from engram.core.policy.number import PolicyRow
 from engram.core.policy.search import LexicalPolicy, RecallPolicy, VectorPolicy
 from engram.core.policy.sessions import TalkPolicy, TodoPolicy
@@ -121,7 +127,9 @@ def rows(policy: Policy) -> list[PolicyRow]:
 
 
 def with_settings(policy: Policy, settings: dict[str, float]) -> Policy:
-    """`policy` with the numbers whose `key` is in `settings`; types follow the defaults."""
+    """`policy` with the numbers whose `key` is in `settings`; types follow the
+    defaults.
+    """
     for row in rows(policy):
         if row.key in settings:
             value = type(row.value)(settings[row.key])

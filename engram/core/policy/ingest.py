@@ -11,21 +11,71 @@ from engram.core.policy.number import number
 class BufferPolicy:
     """When buffered turns are distilled (row C2)."""
 
-    turns: int = number(5, "turns", 1, 200, "C2", "waiting turns of one session that make a batch", "buffer.turns")
+    turns: int = number(
+        5,
+        "turns",
+        1,
+        200,
+        "C2",
+        "waiting turns of one session that make a batch",
+        "buffer.turns",
+    )
     minutes: float = number(
-        15.0, "minutes", 0.01, 1440, "C2", "age of the oldest waiting turn that makes a batch", "buffer.minutes"
+        15.0,
+        "minutes",
+        0.01,
+        1440,
+        "C2",
+        "age of the oldest waiting turn that makes a batch",
+        "buffer.minutes",
     )
-    batch_turns: int = number(20, "turns", 1, 200, "C2", "most turns distilled at once, and put into a box at once")
-    rules_turns: int = number(100, "turns", 1, 500, "quality", "most turns distilled at once where no model is asked")
+    batch_turns: int = number(
+        20,
+        "turns",
+        1,
+        200,
+        "C2",
+        "most turns distilled at once, and put into a box at once",
+    )
+    rules_turns: int = number(
+        100,
+        "turns",
+        1,
+        500,
+        "quality",
+        "most turns distilled at once where no model is asked",
+    )
     session_gap_minutes: float = number(
-        30.0, "minutes", 1, 1440, "E10", "silence after which the next turn opens a new session file"
+        30.0,
+        "minutes",
+        1,
+        1440,
+        "E10",
+        "silence after which the next turn opens a new session file",
     )
-    session_turns: int = number(500, "turns", 10, 10000, "vault", "turns after which a session file is continued")
+    session_turns: int = number(
+        500,
+        "turns",
+        10,
+        10000,
+        "vault",
+        "turns after which a session file is continued",
+    )
     session_bytes: int = number(
-        1048576, "bytes", 4096, 1073741824, "vault", "text after which a session file is continued"
+        1048576,
+        "bytes",
+        4096,
+        1073741824,
+        "vault",
+        "text after which a session file is continued",
     )
     conversations: int = number(
-        1000, "conversations", 1, 1000000, "quality", "conversations whose files are kept in mind; others are looked up"
+        1000,
+        "conversations",
+        1,
+        1000000,
+        "quality",
+        "conversations whose files are kept in mind; others are looked up",
     )
 
 
@@ -33,8 +83,12 @@ class BufferPolicy:
 class SignalPolicy:
     """The signal scan (row C1)."""
 
-    scan_chars: int = number(32768, "characters", 1024, 1048576, "quality", "input a scan looks at")
-    medium_hits: int = number(2, "classes", 1, 10, "C1", "medium classes that make the level medium")
+    scan_chars: int = number(
+        32768, "characters", 1024, 1048576, "quality", "input a scan looks at"
+    )
+    medium_hits: int = number(
+        2, "classes", 1, 10, "C1", "medium classes that make the level medium"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +96,84 @@ class ExtractionPolicy:
     """What an extractor may propose (rows C3, C4, X17)."""
 
     max_facts: int = number(12, "facts", 1, 100, "C3", "facts accepted from one batch")
-    max_entities: int = number(6, "entities", 1, 50, "C3", "entities accepted for one fact")
-    max_relations: int = number(5, "relations", 0, 50, "B1", "relations between entities accepted from one batch")
-    turn_chars: int = number(4000, "characters", 200, 100000, "C3", "part of a turn a model is shown")
-    min_chars: int = number(40, "characters", 0, 1000, "C3", "user text below which a model is not asked")
+    max_entities: int = number(
+        6, "entities", 1, 50, "C3", "entities accepted for one fact"
+    )
+    max_relations: int = number(
+        5,
+        "relations",
+        0,
+        50,
+        "B1",
+        "relations between entities accepted from one batch",
+    )
+    turn_chars: int = number(
+        4000, "characters", 200, 100000, "C3", "part of a turn a model is shown"
+    )
+    min_chars: int = number(
+        40, "characters", 0, 1000, "C3", "user text below which a model is not asked"
+    )
     fact_chars: int = number(1000, "characters", 50, 10000, "C3", "longest statement")
-    default_confidence: float = number(0.8, "share", 0, 1, "C4", "confidence where the model gives none")
-    explicit: float = number(0.95, "share", 0, 1, "C4", "confidence from which a fact is explicit")
-    implied: float = number(0.70, "share", 0, 1, "C4", "confidence from which a fact is implied")
-    inferred: float = number(0.40, "share", 0, 1, "C4", "confidence from which it is inferred; speculative below")
-    rules_confidence: float = number(0.6, "share", 0, 1, "A12", "most the offline rules may claim")
-    rules_probable: float = number(0.85, "share", 0, 1, "A12", "share of it for a pattern with known exceptions")
-    rules_weak: float = number(0.7, "share", 0, 1, "A12", "share of it for a pattern that reads open text")
-    rules_other: float = number(0.85, "share", 0, 1, "A12", "share of it for what a second speaker says of itself")
-    rules_turn: int = number(1500, "characters", 100, 100000, "A12", "longer turns count as pasted text")
-    rules_sentence: int = number(400, "characters", 40, 4000, "A12", "longest sentence the offline rules read")
-    rules_before: int = number(20, "turns", 0, 500, "X2", "turns before a batch that the offline rules look back on")
-    speculative_days: float = number(30.0, "days", 1, 3650, "C17", "life of an unconfirmed speculative fact")
-    week_days: float = number(7.0, "days", 1, 3650, "B19", "life of what is said to hold for a week")
-    month_days: float = number(30.0, "days", 1, 3650, "B19", "life of what is said to hold for a month")
-    year_days: float = number(365.0, "days", 1, 3650, "B19", "life of what is said to hold for a year")
+    default_confidence: float = number(
+        0.8, "share", 0, 1, "C4", "confidence where the model gives none"
+    )
+    explicit: float = number(
+        0.95, "share", 0, 1, "C4", "confidence from which a fact is explicit"
+    )
+    implied: float = number(
+        0.70, "share", 0, 1, "C4", "confidence from which a fact is implied"
+    )
+    inferred: float = number(
+        0.40,
+        "share",
+        0,
+        1,
+        "C4",
+        "confidence from which it is inferred; speculative below",
+    )
+    rules_confidence: float = number(
+        0.6, "share", 0, 1, "A12", "most the offline rules may claim"
+    )
+    rules_probable: float = number(
+        0.85, "share", 0, 1, "A12", "share of it for a pattern with known exceptions"
+    )
+    rules_weak: float = number(
+        0.7, "share", 0, 1, "A12", "share of it for a pattern that reads open text"
+    )
+    rules_other: float = number(
+        0.85,
+        "share",
+        0,
+        1,
+        "A12",
+        "share of it for what a second speaker says of itself",
+    )
+    rules_turn: int = number(
+        1500, "characters", 100, 100000, "A12", "longer turns count as pasted text"
+    )
+    rules_sentence: int = number(
+        400, "characters", 40, 4000, "A12", "longest sentence the offline rules read"
+    )
+    rules_before: int = number(
+        20,
+        "turns",
+        0,
+        500,
+        "X2",
+        "turns before a batch that the offline rules look back on",
+    )
+    speculative_days: float = number(
+        30.0, "days", 1, 3650, "C17", "life of an unconfirmed speculative fact"
+    )
+    week_days: float = number(
+        7.0, "days", 1, 3650, "B19", "life of what is said to hold for a week"
+    )
+    month_days: float = number(
+        30.0, "days", 1, 3650, "B19", "life of what is said to hold for a month"
+    )
+    year_days: float = number(
+        365.0, "days", 1, 3650, "B19", "life of what is said to hold for a year"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +181,30 @@ class ImportancePolicy:
     """Local importance (row C10)."""
 
     base: float = number(0.5, "share", 0, 1, "C10", "where the score starts")
-    trivial: float = number(0.1, "share", 0, 1, "C10", "score of greetings, thanks and laughter")
-    trivial_chars: int = number(10, "characters", 0, 100, "C10", "length up to which text is trivial")
-    critical_marker: float = number(0.20, "share", 0, 1, "C10", "gain for a critical marker")
+    trivial: float = number(
+        0.1, "share", 0, 1, "C10", "score of greetings, thanks and laughter"
+    )
+    trivial_chars: int = number(
+        10, "characters", 0, 100, "C10", "length up to which text is trivial"
+    )
+    critical_marker: float = number(
+        0.20, "share", 0, 1, "C10", "gain for a critical marker"
+    )
     high_marker: float = number(0.12, "share", 0, 1, "C10", "gain for a high marker")
     hedge: float = number(-0.15, "share", -1, 0, "C10", "loss for a hedge")
-    long_chars: int = number(200, "characters", 1, 10000, "C10", "length from which detail counts")
+    long_chars: int = number(
+        200, "characters", 1, 10000, "C10", "length from which detail counts"
+    )
     long_gain: float = number(0.1, "share", 0, 1, "C10", "most that length gives")
-    long_step: float = number(1000.0, "characters", 1, 100000, "C10", "further characters worth a whole point")
-    first_person: float = number(0.05, "share", 0, 1, "C10", "gain for the first person")
-    specifics: float = number(0.03, "share", 0, 1, "C10", "gain for digits and specifics")
+    long_step: float = number(
+        1000.0, "characters", 1, 100000, "C10", "further characters worth a whole point"
+    )
+    first_person: float = number(
+        0.05, "share", 0, 1, "C10", "gain for the first person"
+    )
+    specifics: float = number(
+        0.03, "share", 0, 1, "C10", "gain for digits and specifics"
+    )
     tag: float = number(0.05, "share", 0, 1, "C10", "gain for each important tag")
     correction: float = number(0.15, "share", 0, 1, "C10", "gain of a correction")
     principle: float = number(0.12, "share", 0, 1, "C10", "gain of a principle")
@@ -90,45 +216,133 @@ class ImportancePolicy:
     moment: float = number(0.03, "share", 0, 1, "C10", "gain of a moment")
     entity: float = number(0.02, "share", 0, 1, "C10", "gain of an entity")
     fact: float = number(0.0, "share", 0, 1, "C10", "gain of a plain fact")
-    critical_level: float = number(0.9, "share", 0, 1, "C10", "importance from which a memory is critical")
-    high_level: float = number(0.7, "share", 0, 1, "C10", "importance from which it is high")
-    normal_level: float = number(0.4, "share", 0, 1, "C10", "importance from which it is normal")
-    low_level: float = number(0.2, "share", 0, 1, "C10", "importance from which it is low; trivial below")
-    sign_width: float = number(4.0, "characters", 1, 10, "X13", "letters that one CJK sign counts for in the gate")
+    critical_level: float = number(
+        0.9, "share", 0, 1, "C10", "importance from which a memory is critical"
+    )
+    high_level: float = number(
+        0.7, "share", 0, 1, "C10", "importance from which it is high"
+    )
+    normal_level: float = number(
+        0.4, "share", 0, 1, "C10", "importance from which it is normal"
+    )
+    low_level: float = number(
+        0.2, "share", 0, 1, "C10", "importance from which it is low; trivial below"
+    )
+    sign_width: float = number(
+        4.0,
+        "characters",
+        1,
+        10,
+        "X13",
+        "letters that one CJK sign counts for in the gate",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPolicy:
     """How a model is asked (rows X24, A2; interfaces)."""
 
-    temperature: float = number(0.3, "temperature", 0, 2, "A2", "extraction temperature")
-    timeout_seconds: float = number(
-        90.0, "seconds", 0.1, 3600, "interfaces", "longest wait for one reply", "model.timeout"
+    temperature: float = number(
+        0.3, "temperature", 0, 2, "A2", "extraction temperature"
     )
-    re_asks: int = number(1, "times", 0, 5, "interfaces", "repeats after an invalid reply, quoting the error")
-    max_reply_chars: int = number(200000, "characters", 1000, 10000000, "quality", "longest reply that is read")
-    calls_per_day: int = number(2000, "calls", 0, 1000000, "X24", "model calls in one day", "model.calls_per_day")
+    timeout_seconds: float = number(
+        90.0,
+        "seconds",
+        0.1,
+        3600,
+        "interfaces",
+        "longest wait for one reply",
+        "model.timeout",
+    )
+    re_asks: int = number(
+        1,
+        "times",
+        0,
+        5,
+        "interfaces",
+        "repeats after an invalid reply, quoting the error",
+    )
+    max_reply_chars: int = number(
+        200000, "characters", 1000, 10000000, "quality", "longest reply that is read"
+    )
+    calls_per_day: int = number(
+        2000,
+        "calls",
+        0,
+        1000000,
+        "X24",
+        "model calls in one day",
+        "model.calls_per_day",
+    )
     small_statements: int = number(
-        3, "statements", 1, 1000, "B14", "statements from which telling of somebody is no small job"
+        3,
+        "statements",
+        1,
+        1000,
+        "B14",
+        "statements from which telling of somebody is no small job",
     )
     tokens_per_day: int = number(
-        2000000, "tokens", 0, 1000000000, "X24", "model tokens in one day", "model.tokens_per_day"
+        2000000,
+        "tokens",
+        0,
+        1000000000,
+        "X24",
+        "model tokens in one day",
+        "model.tokens_per_day",
     )
     chars_per_token: float = number(
-        4.0, "characters", 1, 10, "X24", "estimate of a token's length where a server reports no usage"
+        4.0,
+        "characters",
+        1,
+        10,
+        "X24",
+        "estimate of a token's length where a server reports no usage",
     )
     max_tags: int = number(6, "tags", 0, 50, "C3", "tags accepted for one fact")
-    name_chars: int = number(80, "characters", 10, 1000, "C3", "longest name of an entity, tag or speaker")
-    attempts: int = number(6, "times", 1, 100, "interfaces", "tries of one batch before it is a dead letter")
-    retry_seconds: float = number(30.0, "seconds", 0.01, 86400, "interfaces", "first wait; doubles with each try")
-    retry_most_seconds: float = number(3600.0, "seconds", 1, 86400, "interfaces", "longest wait between tries")
+    name_chars: int = number(
+        80, "characters", 10, 1000, "C3", "longest name of an entity, tag or speaker"
+    )
+    attempts: int = number(
+        6,
+        "times",
+        1,
+        100,
+        "interfaces",
+        "tries of one batch before it is a dead letter",
+    )
+    retry_seconds: float = number(
+        30.0, "seconds", 0.01, 86400, "interfaces", "first wait; doubles with each try"
+    )
+    retry_most_seconds: float = number(
+        3600.0, "seconds", 1, 86400, "interfaces", "longest wait between tries"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class JournalPolicy:
     """The durable turn journal (design of quality)."""
 
-    segment_bytes: int = number(4194304, "bytes", 4096, 1073741824, "quality", "size at which a segment is closed")
-    turn_bytes: int = number(262144, "bytes", 1024, 16777216, "quality", "largest turn that is accepted")
-    queue_turns: int = number(20000, "turns", 10, 1000000, "interfaces", "unfiled turns before 429", "buffer.queue")
-    gather_seconds: float = number(0.02, "seconds", 0, 1, "quality", "longest a sync waits for a crowd of callers")
+    segment_bytes: int = number(
+        4194304,
+        "bytes",
+        4096,
+        1073741824,
+        "quality",
+        "size at which a segment is closed",
+    )
+    turn_bytes: int = number(
+        262144, "bytes", 1024, 16777216, "quality", "largest turn that is accepted"
+    )
+    queue_turns: int = number(
+        20000,
+        "turns",
+        10,
+        1000000,
+        "interfaces",
+        "unfiled turns before 429",
+        "buffer.queue",
+    )
+    gather_seconds: float = number(
+        0.02, "seconds", 0, 1, "quality", "longest a sync waits for a crowd of callers"
+    )

@@ -9,61 +9,179 @@ from engram.core.policy.number import number
 
 @dataclass(frozen=True, slots=True)
 class LexicalPolicy:
-    """Lexical scoring of turns, facts and notes (design of recall). Shares are of a unit's own worth."""
+    """Lexical scoring of turns, facts and notes (design of recall). Shares are of a
+    unit's own worth.
+    """
 
     k1: float = number(0.9, "1", 0, 5, "recall", "term frequency saturation")
     b: float = number(0.75, "1", 0, 1, "recall", "length normalisation")
-    epsilon: float = number(0.25, "1", 0, 1, "recall", "share of the average idf for the commonest words")
-    least_idf: float = number(0.25, "1", -100, 10, "recall", "idf of a word below which it does not fall")
+    epsilon: float = number(
+        0.25, "1", 0, 1, "recall", "share of the average idf for the commonest words"
+    )
+    least_idf: float = number(
+        0.25, "1", -100, 10, "recall", "idf of a word below which it does not fall"
+    )
     short_words: int = number(
-        20, "words", 0, 1000, "recall", "length up to which a unit gains nothing by being shorter"
+        20,
+        "words",
+        0,
+        1000,
+        "recall",
+        "length up to which a unit gains nothing by being shorter",
     )
-    date: float = number(0.5, "words", 0, 10, "recall", "weight of a word of the unit's date")
-    back: float = number(0.5, "share", 0, 10, "recall", "weight of the words of the turn before")
-    forward: float = number(0.35, "share", 0, 10, "recall", "weight of the words of the turn after")
-    radius: int = number(3, "turns", 0, 10, "recall", "how far the window reaches; weights fall with distance")
+    date: float = number(
+        0.5, "words", 0, 10, "recall", "weight of a word of the unit's date"
+    )
+    back: float = number(
+        0.5, "share", 0, 10, "recall", "weight of the words of the turn before"
+    )
+    forward: float = number(
+        0.35, "share", 0, 10, "recall", "weight of the words of the turn after"
+    )
+    radius: int = number(
+        3,
+        "turns",
+        0,
+        10,
+        "recall",
+        "how far the window reaches; weights fall with distance",
+    )
     neighbour_words: int = number(
-        9, "words", 1, 1000, "recall", "a longer neighbour weighs as one of this length would"
+        9,
+        "words",
+        1,
+        1000,
+        "recall",
+        "a longer neighbour weighs as one of this length would",
     )
-    answer: float = number(1.0, "share", 0, 10, "recall", "gain of the turn before when it asks")
-    session: float = number(0.3, "share", 0, 10, "recall", "weight of what the session has of the question")
-    speaker: float = number(0.4, "share", 0, 10, "recall", "gain of a turn of a speaker that is named")
-    role: float = number(0.4, "share", 0, 10, "recall", "gain of a turn of the role that is asked about")
-    when: float = number(0.3, "share", 0, 10, "recall", "gain of words for time where the question asks when")
-    counted: float = number(0.2, "share", 0, 10, "recall", "gain of numbers where the question asks how many")
+    answer: float = number(
+        1.0, "share", 0, 10, "recall", "gain of the turn before when it asks"
+    )
+    session: float = number(
+        0.3, "share", 0, 10, "recall", "weight of what the session has of the question"
+    )
+    speaker: float = number(
+        0.4, "share", 0, 10, "recall", "gain of a turn of a speaker that is named"
+    )
+    role: float = number(
+        0.4, "share", 0, 10, "recall", "gain of a turn of the role that is asked about"
+    )
+    when: float = number(
+        0.3,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of words for time where the question asks when",
+    )
+    counted: float = number(
+        0.2,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of numbers where the question asks how many",
+    )
     telling: float = number(
-        0.2, "share", 0, 10, "recall", "gain of what users say of themselves where the question is about that"
+        0.2,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of what users say of themselves where the question is about that",
     )
     span: float = number(
-        0.6, "share", 0, 10, "recall", "gain inside the time the question names, of the best unit's worth"
+        0.6,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain inside the time the question names, of the best unit's worth",
     )
-    question: float = number(0.15, "share", 0, 1, "recall", "loss of a turn that is a question")
-    faint: float = number(0.3, "share", 0, 1, "recall", "weight of words that say how, not what, one asks")
-    akin: float = number(0.25, "share", 0, 1, "recall", "weight of a word akin to one that is asked for")
+    question: float = number(
+        0.15, "share", 0, 1, "recall", "loss of a turn that is a question"
+    )
+    faint: float = number(
+        0.3, "share", 0, 1, "recall", "weight of words that say how, not what, one asks"
+    )
+    akin: float = number(
+        0.25, "share", 0, 1, "recall", "weight of a word akin to one that is asked for"
+    )
     postings: int = number(
-        10000, "postings", 100, 10000000, "recall", "postings that make candidates, rare words first"
+        10000,
+        "postings",
+        100,
+        10000000,
+        "recall",
+        "postings that make candidates, rare words first",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPolicy:
-    """How text becomes vectors, and what they weigh in recall (rows A6, A14, A17; design of recall)."""
+    """How text becomes vectors, and what they weigh in recall (rows A6, A14, A17;
+    design of recall).
+    """
 
-    texts: int = number(64, "texts", 1, 2048, "interfaces", "texts embedded by one call")
-    chars: int = number(2000, "characters", 50, 100000, "recall", "part of a text that is embedded")
-    least_chars: int = number(250, "characters", 10, 100000, "recall", "to where a text too long is shortened")
-    most_dimension: int = number(8192, "numbers", 1, 100000, "recall", "longest vector that is accepted")
-    timeout_seconds: float = number(60.0, "seconds", 0.1, 3600, "interfaces", "longest wait for a batch")
-    question_seconds: float = number(2.0, "seconds", 0.05, 60, "A14", "longest wait for the vector of a question")
-    rest_seconds: float = number(
-        30.0, "seconds", 0, 3600, "A14", "rest after a question could not be embedded; meanwhile words alone"
+    texts: int = number(
+        64, "texts", 1, 2048, "interfaces", "texts embedded by one call"
     )
-    budget_share: float = number(0.5, "share", 0, 1, "X24", "part of the day's calls and tokens embeddings may use up")
-    enough: float = number(0.5, "share", 0, 1, "recall", "part of the units with a vector from which vectors count")
-    weight: float = number(0.35, "share", 0, 0.99, "recall", "what meaning weighs against words in the mix of scores")
-    back: float = number(0.5, "share", 0, 10, "recall", "weight of the cosine of the turn before")
-    forward: float = number(0.35, "share", 0, 10, "recall", "weight of the cosine of the turn after")
-    session: float = number(0.3, "share", 0, 10, "recall", "weight of the best cosine of the session")
+    chars: int = number(
+        2000, "characters", 50, 100000, "recall", "part of a text that is embedded"
+    )
+    least_chars: int = number(
+        250, "characters", 10, 100000, "recall", "to where a text too long is shortened"
+    )
+    most_dimension: int = number(
+        8192, "numbers", 1, 100000, "recall", "longest vector that is accepted"
+    )
+    timeout_seconds: float = number(
+        60.0, "seconds", 0.1, 3600, "interfaces", "longest wait for a batch"
+    )
+    question_seconds: float = number(
+        2.0, "seconds", 0.05, 60, "A14", "longest wait for the vector of a question"
+    )
+    rest_seconds: float = number(
+        30.0,
+        "seconds",
+        0,
+        3600,
+        "A14",
+        "rest after a question could not be embedded; meanwhile words alone",
+    )
+    budget_share: float = number(
+        0.5,
+        "share",
+        0,
+        1,
+        "X24",
+        "part of the day's calls and tokens embeddings may use up",
+    )
+    enough: float = number(
+        0.5,
+        "share",
+        0,
+        1,
+        "recall",
+        "part of the units with a vector from which vectors count",
+    )
+    weight: float = number(
+        0.35,
+        "share",
+        0,
+        0.99,
+        "recall",
+        "what meaning weighs against words in the mix of scores",
+    )
+    back: float = number(
+        0.5, "share", 0, 10, "recall", "weight of the cosine of the turn before"
+    )
+    forward: float = number(
+        0.35, "share", 0, 10, "recall", "weight of the cosine of the turn after"
+    )
+    session: float = number(
+        0.3, "share", 0, 10, "recall", "weight of the best cosine of the session"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +189,50 @@ class RecallPolicy:
     """What an answer may hold (rows X4, X24)."""
 
     k: int = number(10, "hits", 1, 1000, "E7", "hits in an answer", "recall.k")
-    budget: int = number(1200, "tokens", 50, 100000, "E18", "tokens an answer may cost", "recall.budget")
+    budget: int = number(
+        1200, "tokens", 50, 100000, "E18", "tokens an answer may cost", "recall.budget"
+    )
     milliseconds: int = number(
-        3000, "milliseconds", 1, 60000, "X24", "time after which an answer is what is found", "recall.milliseconds"
+        3000,
+        "milliseconds",
+        1,
+        60000,
+        "X24",
+        "time after which an answer is what is found",
+        "recall.milliseconds",
     )
-    established: float = number(2.0, "times", 1, 5, "A29", "stability from which a memory is called established")
-    well_established: float = number(3.0, "times", 1, 5, "A29", "stability from which it is called well-established")
+    established: float = number(
+        2.0, "times", 1, 5, "A29", "stability from which a memory is called established"
+    )
+    well_established: float = number(
+        3.0, "times", 1, 5, "A29", "stability from which it is called well-established"
+    )
     pool: int = number(200, "units", 10, 10000, "recall", "candidates that are ranked")
-    chars_per_token: float = number(4.0, "characters", 1, 10, "X24", "estimate of a token's length")
-    least_tokens: int = number(40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little")
-    facts_share: float = number(0.3, "share", 0, 1, "recall", "part of the places that is kept for facts")
-    source_share: float = number(0.3, "share", 0, 1, "X27", "part of the places that one source from outside may fill")
-    rival: float = number(
-        0.9, "share", 0, 1, "X27", "worth beside an import over that share from which another takes its place"
+    chars_per_token: float = number(
+        4.0, "characters", 1, 10, "X24", "estimate of a token's length"
     )
-    line_tokens: int = number(12, "tokens", 0, 200, "recall", "cost of a unit's date, speaker and link")
+    least_tokens: int = number(
+        40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
+    )
+    facts_share: float = number(
+        0.3, "share", 0, 1, "recall", "part of the places that is kept for facts"
+    )
+    source_share: float = number(
+        0.3,
+        "share",
+        0,
+        1,
+        "X27",
+        "part of the places that one source from outside may fill",
+    )
+    rival: float = number(
+        0.9,
+        "share",
+        0,
+        1,
+        "X27",
+        "worth beside an import over that share from which another takes its place",
+    )
+    line_tokens: int = number(
+        12, "tokens", 0, 200, "recall", "cost of a unit's date, speaker and link"
+    )

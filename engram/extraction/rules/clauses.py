@@ -1,4 +1,6 @@
-"""From a turn to the clauses that a rule may read, each with its surroundings (rows X2, X14)."""
+"""From a turn to the clauses that a rule may read, each with its surroundings (rows X2,
+X14).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClauseSpeaker:
-    """The subject of a turn's statements; `to_bot` where an assistant listens, `known` the names of relatives."""
+    """The subject of a turn's statements; `to_bot` where an assistant listens, `known`
+    the names of relatives.
+    """
 
     name: str
     to_bot: bool
@@ -33,7 +37,9 @@ class ClauseSpeaker:
 
 @dataclass(frozen=True, slots=True)
 class TimePrefix:
-    """A time named before a clause, in words with their preposition (`in May 2026`, `from May 2026`)."""
+    """A time named before a clause, in words with their preposition (`in May 2026`,
+    `from May 2026`).
+    """
 
     interval: Interval
     words: str
@@ -41,10 +47,12 @@ class TimePrefix:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause with its surroundings: `text[start:end]` of the masked turn, and the sentence `before` it begins at.
+    """A clause with its surroundings: `text[start:end]` of the masked turn, and the
+    sentence `before` it begins at.
 
-    `earlier` is the turn before with the names in the reply to it: a pronoun may still mean somebody there.
-    `is_task` where the turn asks for a text, so that the people in it may be invented.
+    `earlier` is the turn before with the names in the reply to it: a pronoun may still
+    mean somebody there. `is_task` where the turn asks for a text, so that the people in
+    it may be invented.
     """
 
     turn: Turn
@@ -71,7 +79,10 @@ class Clause:
         return self.lead.interval
 
 
-_CORRECTS = re.compile(r"(?:no|nope|actually|correction|sorry|i meant|(?:small |quick )?update)\b[,.: ]", re.IGNORECASE)
+_CORRECTS = re.compile(
+    r"(?:no|nope|actually|correction|sorry|i meant|(?:small |quick )?update)\b[,.: ]",
+    re.IGNORECASE,
+)
 _LEAD = re.compile(
     r"(?:(?:and|but|so|because|'?cause|plus|also|well|oh|ah|yeah|yes|yep|yup|no(?=[,.!:])|nope|hi|hey"
     r"|hello|ok|okay|haha+|lol|wow"
@@ -99,14 +110,20 @@ def clauses_of(sentence: Clause) -> Iterator[Clause]:
     corrects = _CORRECTS.match(sentence.text, sentence.start, sentence.end) is not None
     for start, end in clauses(sentence.text, sentence.start, sentence.end):
         here = tuple(date for date in dates if start <= date.start and date.end <= end)
-        clause = _begun(replace(sentence, start=start, end=end, dates=here, lead=lead, corrects=corrects))
+        clause = _begun(
+            replace(
+                sentence, start=start, end=end, dates=here, lead=lead, corrects=corrects
+            )
+        )
         lead = clause.lead if clause.start >= clause.end else None
         if lead is None:
             yield clause
 
 
 def _begun(clause: Clause) -> Clause:
-    """The clause without fillers and a date before it (`Well, last week I …`), which is kept as its `lead`."""
+    """The clause without fillers and a date before it (`Well, last week I …`), which is
+    kept as its `lead`.
+    """
     start, lead = clause.start, clause.lead
     for _ in range(6):
         if dated := _dated(clause, start):
@@ -122,17 +139,32 @@ def _begun(clause: Clause) -> Clause:
 
 
 def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
-    """Where the time that stands at `start` ends, and the time; `from December` looks ahead."""
+    """Where the time that stands at `start` ends, and the time; `from December` looks
+    ahead.
+    """
     found = _FROM.match(clause.text, start, clause.end)
-    place = found.start("month") if found and found["month"] else found.end() if found else start
+    place = (
+        found.start("month")
+        if found and found["month"]
+        else found.end()
+        if found
+        else start
+    )
     date = next((date for date in clause.dates if date.start in {start, place}), None)
-    word = "" if not found else "since" if found["word"].casefold() == "since" else "from"
+    word = (
+        "" if not found else "since" if found["word"].casefold() == "since" else "from"
+    )
     if date:
         preposition, words = in_words(date.interval)
         return date.end, TimePrefix(date.interval, f"{word or preposition} {words}")
     if found and found["month"] and word == "from":
         said = found["month"]
-        ahead = resolve(f"It will be {'on' if _DAY.search(said) else 'in'} {said}", clause.turn.occurred_at)
+        ahead = resolve(
+            f"It will be {'on' if _DAY.search(said) else 'in'} {said}",
+            clause.turn.occurred_at,
+        )
         if len(ahead) == 1:
-            return found.end(), TimePrefix(replace(ahead[0], words=said), f"from {in_words(ahead[0])[1]}")
+            return found.end(), TimePrefix(
+                replace(ahead[0], words=said), f"from {in_words(ahead[0])[1]}"
+            )
     return None

@@ -1,15 +1,17 @@
-"""The offline extractor: memories from a conversation without a model (rows X2, C3, X17).
+"""The offline extractor: memories from a conversation without a model (rows X2, C3,
+X17).
 
-Precision before recall. A turn is read sentence by sentence and clause by clause; a clause that begins
-with a known assertion of the speaker about themselves, or about somebody they name, becomes a statement in
-the third person, with the dates it names put into words and the clause kept as the quote. Questions,
-hedges, conditions, mockery, quotations, other people's words, role-play and pasted text give nothing; the
-turns themselves stay searchable, so a fact that is missed here is not lost.
+Precision before recall. A turn is read sentence by sentence and clause by clause; a
+clause that begins with a known assertion of the speaker about themselves, or about
+somebody they name, becomes a statement in the third person, with the dates it names put
+into words and the clause kept as the quote. Questions, hedges, conditions, mockery,
+quotations, other people's words, role-play and pasted text give nothing; the turns
+themselves stay searchable, so a fact that is missed here is not lost.
 
-Who is asked: turns of the user, and of an assistant whose speaker is a person's name (an imported
-conversation between two people), the latter with less confidence. What an assistant says about the user
-is no evidence. `about` names the subject first; where the speaker is unnamed the owner is meant and left
-out, so an empty `about` means the owner.
+Who is asked: turns of the user, and of an assistant whose speaker is a person's name
+(an imported conversation between two people), the latter with less confidence. What an
+assistant says about the user is no evidence. `about` names the subject first; where the
+speaker is unnamed the owner is meant and left out, so an empty `about` means the owner.
 """
 
 from __future__ import annotations
@@ -40,7 +42,16 @@ from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
 from engram.extraction.rules.english import english, others, shared
 from engram.extraction.rules.languages import AHEAD, FOREIGN_VERBS, tongues
-from engram.extraction.rules.objects import NAME_ONLY, bare, fits, is_apart, is_pointing, is_untied, is_whole, shortened
+from engram.extraction.rules.objects import (
+    NAME_ONLY,
+    bare,
+    fits,
+    is_apart,
+    is_pointing,
+    is_untied,
+    is_whole,
+    shortened,
+)
 from engram.extraction.rules.people import (
     NamedSubject,
     RelationHint,
@@ -66,15 +77,18 @@ if TYPE_CHECKING:
 EXTRACTOR = "rules/1"
 
 
-def extract(turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Turn] = ()) -> Extraction:
+def extract(
+    turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Turn] = ()
+) -> Extraction:
     """What the rules read from `turns`, in the order of the turns (`X2`, `C3`).
 
-    `before` are the turns of the conversation just before them: they tell whether a game is going on and whom a
-    name or a pronoun means, and nothing is taken from them.
+    `before` are the turns of the conversation just before them: they tell whether a
+    game is going on and whom a name or a pronoun means, and nothing is taken from them.
 
-    At most `policy.max_facts`, the surest first when there are more; the same statement once; confidence
-    at most `policy.rules_confidence`. `dropped` counts what was refused and why. With them what the statements
-    tie together, at most `policy.max_relations`, and the types that tells of (`B1`).
+    At most `policy.max_facts`, the surest first when there are more; the same statement
+    once; confidence at most `policy.rules_confidence`. `dropped` counts what was
+    refused and why. With them what the statements tie together, at most
+    `policy.max_relations`, and the types that tells of (`B1`).
     """
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
@@ -98,17 +112,27 @@ def extract(turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Tu
             types = {**said.types, **types}
             if said.relation:
                 tie = said.relation
-                ties.setdefault((key(tie.subject), tie.type, key(tie.object), tie.ended), tie)
+                ties.setdefault(
+                    (key(tie.subject), tie.type, key(tie.object), tie.ended), tie
+                )
             if one.text.casefold() in seen:
                 _count(dropped, "repeated")
                 continue
             seen.add(one.text.casefold())
             found.append(one)
-    surest = sorted(range(len(found)), key=lambda place: (-found[place].confidence, place))[: policy.max_facts]
+    surest = sorted(
+        range(len(found)), key=lambda place: (-found[place].confidence, place)
+    )[: policy.max_facts]
     if len(found) > len(surest):
         dropped["too many"] = len(found) - len(surest)
     relations = tuple(ties.values())[: policy.max_relations]
-    return Extraction(tuple(found[place] for place in sorted(surest)), EXTRACTOR, dropped, relations, types)
+    return Extraction(
+        tuple(found[place] for place in sorted(surest)),
+        EXTRACTOR,
+        dropped,
+        relations,
+        types,
+    )
 
 
 def united(found: Sequence[Extraction]) -> Extraction:
@@ -124,7 +148,9 @@ def united(found: Sequence[Extraction]) -> Extraction:
 
 
 def _in_order(told: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
-    """Each turn, whether a role is played in it, and what was said just before it of whom it can mean."""
+    """Each turn, whether a role is played in it, and what was said just before it of
+    whom it can mean.
+    """
     earlier = ""
     for turn, in_play in zip(told, played(told), strict=True):
         yield turn, in_play, earlier
@@ -150,21 +176,36 @@ _NO_PERSON = re.compile(
 
 
 def is_person(speaker: str) -> bool:
-    """Whether a speaker label is a person's name: `Caroline` is, `assistant` and `gpt-5` are not."""
-    return bool(speaker.strip()) and speaker.strip()[0].isalpha() and not _NO_PERSON.search(speaker)
+    """Whether a speaker label is a person's name: `Caroline` is, `assistant` and
+    `gpt-5` are not.
+    """
+    return (
+        bool(speaker.strip())
+        and speaker.strip()[0].isalpha()
+        and not _NO_PERSON.search(speaker)
+    )
 
 
 def _is_somebody(turn: Turn) -> bool:
     """Whether the label of a turn is a person's name and no persona."""
-    is_persona = turn.persona is not None and turn.persona.casefold() == turn.speaker.strip().casefold()
+    is_persona = (
+        turn.persona is not None
+        and turn.persona.casefold() == turn.speaker.strip().casefold()
+    )
     return is_person(turn.speaker) and not is_persona
 
 
-def _speaker(turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]) -> ClauseSpeaker | None:
+def _speaker(
+    turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]
+) -> ClauseSpeaker | None:
     if turn.role == "user":
-        return ClauseSpeaker(turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known)
+        return ClauseSpeaker(
+            turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known
+        )
     if turn.role == "assistant" and _is_somebody(turn):
-        return ClauseSpeaker(turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known)
+        return ClauseSpeaker(
+            turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known
+        )
     return None
 
 
@@ -181,15 +222,26 @@ class _Said:
 
 
 def _from_turn(
-    turn: Turn, policy: ExtractionPolicy, dropped: dict[str, int], speaker: ClauseSpeaker, earlier: str
+    turn: Turn,
+    policy: ExtractionPolicy,
+    dropped: dict[str, int],
+    speaker: ClauseSpeaker,
+    earlier: str,
 ) -> Iterator[_Said]:
-    """The statements of a turn; what the next sentence takes back is none, nor is a taste told in mockery."""
+    """The statements of a turn; what the next sentence takes back is none, nor is a
+    taste told in mockery.
+    """
     if len(turn.text) > policy.rules_turn or is_game(turn.text):
-        _count(dropped, "pasted" if len(turn.text) > policy.rules_turn else "not in earnest")
+        _count(
+            dropped,
+            "pasted" if len(turn.text) > policy.rules_turn else "not in earnest",
+        )
         return
     text = plain(turn.text)
     dates = spans(text.replace(MASK, " "), turn.occurred_at)
-    whole = Clause(turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text))
+    whole = Clause(
+        turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
+    )
     said: list[_Said] = []
     begun, is_mocking = 0, False
     for first, last in sentences(text):
@@ -200,7 +252,11 @@ def _from_turn(
         yield from said
         said = []
         start, end = asserted(text, first, last)
-        reason = "too long" if last - first > policy.rules_sentence else refusal(text[start:end])
+        reason = (
+            "too long"
+            if last - first > policy.rules_sentence
+            else refusal(text[start:end])
+        )
         is_mocking = is_mocking or reason == "mockery"
         if reason:
             _count(dropped, reason)
@@ -216,8 +272,14 @@ def _from_turn(
 
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """The statements of one clause: of the speaker, of a person they name, as asked to keep, in another language."""
-    asked = REMEMBER.match(clause.text, clause.start, clause.end) if clause.speaker.to_bot else None
+    """The statements of one clause: of the speaker, of a person they name, as asked to
+    keep, in another language.
+    """
+    asked = (
+        REMEMBER.match(clause.text, clause.start, clause.end)
+        if clause.speaker.to_bot
+        else None
+    )
     if asked:
         clause = replace(clause, start=asked.end())
     if MASK in clause.words or is_doubtful(clause.words):
@@ -225,16 +287,31 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
     found = list(_first(clause, english(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
         found = list(_first(clause, shared(), clause.start, policy))
-    person = None if found else other(clause.text, clause.start, clause.end) or _meant(clause)
-    if person and _SPEAKS_OF_SELF.search(clause.text + clause.earlier) and not clause.is_task:
+    person = (
+        None
+        if found
+        else other(clause.text, clause.start, clause.end) or _meant(clause)
+    )
+    if (
+        person
+        and _SPEAKS_OF_SELF.search(clause.text + clause.earlier)
+        and not clause.is_task
+    ):
         found = list(_of_other(clause, person, policy))
-    if not found and (whose := name_told(clause.text, clause.before, clause.start, clause.end)):
+    if not found and (
+        whose := name_told(clause.text, clause.before, clause.start, clause.end)
+    ):
         found = [_built(clause, _NAMED, f"{clause.speaker.possessive} {whose}", policy)]
     if not found:
-        found = list(_asked_to_keep(clause, policy) if asked else _foreign(clause, policy))
+        found = list(
+            _asked_to_keep(clause, policy) if asked else _foreign(clause, policy)
+        )
     yield from found
     if not clause.is_task:
-        yield from (_kinship(clause, one, policy) for one in mentioned(clause.text, clause.start, clause.end))
+        yield from (
+            _kinship(clause, one, policy)
+            for one in mentioned(clause.text, clause.start, clause.end)
+        )
 
 
 _SPEAKS_OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|we|our)\b", re.IGNORECASE)
@@ -243,33 +320,53 @@ _SPEAKS_OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|we|our)\b", re.IGNOREC
 def _meant(clause: Clause) -> NamedSubject | None:
     """Whom `he` or `she` at the beginning of the clause means, if that is plain."""
     found = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
-    name = found and meant_by(found.group(), clause.text[clause.before : clause.start], clause.earlier)
-    return NamedSubject(name, "", found.end(), is_known=True) if found and name else None
+    name = found and meant_by(
+        found.group(), clause.text[clause.before : clause.start], clause.earlier
+    )
+    return (
+        NamedSubject(name, "", found.end(), is_known=True) if found and name else None
+    )
 
 
 _HE_OR_SHE = re.compile(r"(?:he|she)(?=\s|'s\b)", re.IGNORECASE)
 
 
 def _first(
-    clause: Clause, rules: Sequence[Rule], place: int, policy: ExtractionPolicy, subject: str = ""
+    clause: Clause,
+    rules: Sequence[Rule],
+    place: int,
+    policy: ExtractionPolicy,
+    subject: str = "",
 ) -> Iterator[_Said]:
     """The statement of the first rule that reads the clause from `place` on."""
     for rule in rules:
         found = rule.head.match(clause.text, place, clause.end)
         if not found or (rule.to_bot and not clause.speaker.to_bot):
             continue
-        if said := _candidate(clause, rule, found, policy, subject) or _cut(clause, rule, found, policy, subject):
+        if said := _candidate(clause, rule, found, policy, subject) or _cut(
+            clause, rule, found, policy, subject
+        ):
             yield said
             return
 
 
-def _cut(clause: Clause, rule: Rule, found: re.Match[str], policy: ExtractionPolicy, subject: str) -> _Said | None:
-    """The statement up to an aside that cannot be read: `My favourite band is Muse, saw them live twice`."""
+def _cut(
+    clause: Clause,
+    rule: Rule,
+    found: re.Match[str],
+    policy: ExtractionPolicy,
+    subject: str,
+) -> _Said | None:
+    """The statement up to an aside that cannot be read: `My favourite band is Muse, saw
+    them live twice`.
+    """
     aside = _ASIDE.search(clause.text, found.end(), clause.end)
     if aside is None:
         return None
     dates = tuple(date for date in clause.dates if date.end <= aside.start())
-    return _candidate(replace(clause, end=aside.start(), dates=dates), rule, found, policy, subject)
+    return _candidate(
+        replace(clause, end=aside.start(), dates=dates), rule, found, policy, subject
+    )
 
 
 _ASIDE = re.compile(
@@ -279,20 +376,28 @@ _ASIDE = re.compile(
 """What is added after a comma and begins no list; a number may be another date."""
 
 
-def _of_other(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """What is said of somebody with a name; of a name alone, which may be a brand, only what is sure."""
+def _of_other(
+    clause: Clause, person: NamedSubject, policy: ExtractionPolicy
+) -> Iterator[_Said]:
+    """What is said of somebody with a name; of a name alone, which may be a brand, only
+    what is sure.
+    """
     if person.kin:
         yield _kinship(clause, person, policy)
     place = person.end
     while place < clause.end and clause.text[place] in ", ":
         place += 1
-    is_known = person.is_known or bool(person.kin) or person.name in clause.speaker.known
+    is_known = (
+        person.is_known or bool(person.kin) or person.name in clause.speaker.known
+    )
     rules = [rule for rule in others() if is_known or rule.strength == "sure"]
     yield from _first(clause, rules, place, policy, person.name)
 
 
 def _kinship(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> _Said:
-    """What somebody is to the speaker: `my sister Anna`, wherever in a clause it stands."""
+    """What somebody is to the speaker: `my sister Anna`, wherever in a clause it
+    stands.
+    """
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
     tied = bond(_KINSHIP.name, person.name, clause.speaker.name, person.kin, "")
     return _built(clause, _KINSHIP, text, policy, person.name, tied)
@@ -302,36 +407,65 @@ def _kinship(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> 
 
 
 def _candidate(
-    clause: Clause, rule: Rule, found: re.Match[str], policy: ExtractionPolicy, other_name: str
+    clause: Clause,
+    rule: Rule,
+    found: re.Match[str],
+    policy: ExtractionPolicy,
+    other_name: str,
 ) -> _Said | None:
     place = found.end()
-    raw, when = shortened(rule.wants, bare(clause.text, place, clause.end)), clause.when()
+    raw, when = (
+        shortened(rule.wants, bare(clause.text, place, clause.end)),
+        clause.when(),
+    )
     is_annual = _ANNUAL.search(clause.words) is not None
     if not is_whole(raw) or not _fits(rule, raw, when, clause):
         return None
     if is_untied(raw, place, clause.dates, is_annual=is_annual):
         return None
-    meant = bindings(raw, clause.text[clause.start : place], clause.text[clause.before : clause.start])
+    meant = bindings(
+        raw,
+        clause.text[clause.start : place],
+        clause.text[clause.before : clause.start],
+    )
     if meant is None or (other_name and _SPEAKS_OF_SELF.search(raw)):
         return None
     said = reworded(raw, place, clause.dates, clause.turn.occurred_at)
     for pronoun, name in meant.items():
         said = re.sub(rf"\b{pronoun}\b", name, said)
     if clause.lead and not clause.dates:
-        said = f"{said} ({clause.lead.words})" if is_apart(said) else f"{said} {clause.lead.words}"
+        said = (
+            f"{said} ({clause.lead.words})"
+            if is_apart(said)
+            else f"{said} {clause.lead.words}"
+        )
     words = {name: found.groupdict().get(name) or "" for name in "vwx"}
     text = rule.says.format(
         s=other_name or clause.speaker.name or "the user",
         p=clause.speaker.possessive,
         v=conjugated(words["v"]) if words["v"] else "",
         w=third_person(lowered(words["w"])),
-        x=third_person(lowered(words["x"]) if words["x"].casefold().startswith("my ") else words["x"]),
+        x=third_person(
+            lowered(words["x"])
+            if words["x"].casefold().startswith("my ")
+            else words["x"]
+        ),
         o=said,
     )
     if rule.as_of and when is None:
         text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-    tied = bond(rule.name, other_name or clause.speaker.name, clause.speaker.name, words["w"] or words["x"], raw)
-    return _built(clause, rule, text, policy, other_name, tied) if len(text) < _LONGEST else None
+    tied = bond(
+        rule.name,
+        other_name or clause.speaker.name,
+        clause.speaker.name,
+        words["w"] or words["x"],
+        raw,
+    )
+    return (
+        _built(clause, rule, text, policy, other_name, tied)
+        if len(text) < _LONGEST
+        else None
+    )
 
 
 _ANNUAL = re.compile(r"\b(?:birthday|anniversary)\b", re.IGNORECASE)
@@ -347,23 +481,39 @@ def _built(
     other_name: str = "",
     tied: RelationHint | None = None,
 ) -> _Said:
-    share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[rule.strength]
-    first = (other_name, clause.speaker.name) if "{p}" in rule.says or not other_name else (other_name,)
-    named = names(clause.words) if rule.category == "relationship" and rule is not _KINSHIP else ()
+    share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[
+        rule.strength
+    ]
+    first = (
+        (other_name, clause.speaker.name)
+        if "{p}" in rule.says or not other_name
+        else (other_name,)
+    )
+    named = (
+        names(clause.words)
+        if rule.category == "relationship" and rule is not _KINSHIP
+        else ()
+    )
     one = Candidate(
         text=tidy(text),
-        category="correction" if clause.corrects and rule.category in _CORRECTABLE else rule.category,
+        category="correction"
+        if clause.corrects and rule.category in _CORRECTABLE
+        else rule.category,
         confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
         turn_id=clause.turn.id,
         quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
-        about=tuple(dict.fromkeys(name for name in (*first, *named) if name))[: policy.max_entities],
+        about=tuple(dict.fromkeys(name for name in (*first, *named) if name))[
+            : policy.max_entities
+        ],
         tags=rule.tags,
         when=None if rule.wants == "none" else clause.when(),
     )
     if tied is None:
         return _Said(one)
     ends = (tied.subject or OWNER, label(tied.type), tied.object)
-    relation = Relation(*ends, one.turn_id, one.quote, confidence=one.confidence, ended=tied.ended)
+    relation = Relation(
+        *ends, one.turn_id, one.quote, confidence=one.confidence, ended=tied.ended
+    )
     return _Said(one, relation, dict(tied.kinds))
 
 
@@ -371,38 +521,58 @@ _CORRECTABLE = frozenset({"fact", "preference", "relationship", "skill"})
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
-    """Whether the object passes the test that its rule wants, some of which look at the clause around it."""
+    """Whether the object passes the test that its rule wants, some of which look at the
+    clause around it.
+    """
     if rule.wants == "then-i":
         return _THEN_I.match(clause.text, clause.end) is not None
     if rule.wants == "correction":
         return bool(raw) and clause.corrects
     if rule.wants == "word":
         return len(raw.split()) <= 4 and not is_pointing(clause.words)
-    if rule.wants == "greeted" and not _GREETED.search(clause.text, clause.before, clause.start):
+    if rule.wants == "greeted" and not _GREETED.search(
+        clause.text, clause.before, clause.start
+    ):
         return False
     is_name = rule.wants in {"name", "greeted"}
-    is_own_name = is_name and set(raw.casefold().split()) <= set(clause.speaker.name.casefold().split())
+    is_own_name = is_name and set(raw.casefold().split()) <= set(
+        clause.speaker.name.casefold().split()
+    )
     return not is_own_name and fits(rule.wants, raw, when, clause.turn.occurred_at)
 
 
 _THEN_I = re.compile(r",?\s*i\b", re.IGNORECASE)
-_GREETED = re.compile(r"\b(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening))\b[^.?\n]{0,20}\Z", re.IGNORECASE)
+_GREETED = re.compile(
+    r"\b(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening))\b[^.?\n]{0,20}\Z",
+    re.IGNORECASE,
+)
 
 
 def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """`Remember that …` with a clause no other rule reads: kept as it was said, or as a wish where `I` do something."""
+    """`Remember that …` with a clause no other rule reads: kept as it was said, or as a
+    wish where `I` do something.
+    """
     raw = bare(clause.text, clause.start, clause.end)
-    if clause.is_task or is_pointing(raw) or not is_whole(raw) or len(raw.split()) < _FEWEST:
+    if (
+        clause.is_task
+        or is_pointing(raw)
+        or not is_whole(raw)
+        or len(raw.split()) < _FEWEST
+    ):
         return
     if bindings(raw, "", "") is None:
         return
     mine = _MINE.match(raw)
     place = mine.end() if mine and mine["of"] else 0
-    said = reworded(raw[place:], clause.start + place, clause.dates, clause.turn.occurred_at)
+    said = reworded(
+        raw[place:], clause.start + place, clause.dates, clause.turn.occurred_at
+    )
     if place:
         said = f"{clause.speaker.possessive} {said}"
     elif mine:
-        said = f"{clause.speaker.name or 'the user'} asks to remember that {lowered(said)}"
+        said = (
+            f"{clause.speaker.name or 'the user'} asks to remember that {lowered(said)}"
+        )
     yield _built(clause, _KEEP, said, policy)
 
 
@@ -412,23 +582,45 @@ _MINE = re.compile(r"(?:(?P<of>my|our)\s+|(?:i|we)\b)", re.IGNORECASE)
 _FEWEST = 3
 """Words worth keeping as they are."""
 _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
-_NAMED = Rule("named", "relationship", "probable", "none", REMEMBER, "", ("relationship",))
-_KINSHIP = Rule("kinship", "relationship", "sure", "none", REMEMBER, "{s} is {p} {o}", ("relationship",))
+_NAMED = Rule(
+    "named", "relationship", "probable", "none", REMEMBER, "", ("relationship",)
+)
+_KINSHIP = Rule(
+    "kinship",
+    "relationship",
+    "sure",
+    "none",
+    REMEMBER,
+    "{s} is {p} {o}",
+    ("relationship",),
+)
 
 
 def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """German, French, Spanish: the few patterns that need little rewriting of what follows."""
+    """German, French, Spanish: the few patterns that need little rewriting of what
+    follows.
+    """
     when = clause.when()
-    for tongue in (one for one in tongues() if one.begins.match(clause.text, clause.start, clause.end)):
+    for tongue in (
+        one
+        for one in tongues()
+        if one.begins.match(clause.text, clause.start, clause.end)
+    ):
         for rule in tongue.rules:
             found = rule.head.match(clause.text, clause.start, clause.end)
             if not found or (rule.to_bot and not clause.speaker.to_bot):
                 continue
-            raw = tongue.turned(shortened(rule.wants, bare(clause.text, found.end(), clause.end)), rule.wants)
+            raw = tongue.turned(
+                shortened(rule.wants, bare(clause.text, found.end(), clause.end)),
+                rule.wants,
+            )
             raw = "" if rule.wants == "none" else raw
             if not _fits_foreign(rule, raw, when, clause) or tongue.refused.search(raw):
                 return
-            verb, words = found.groupdict().get("v") or "", found.groupdict().get("w") or ""
+            verb, words = (
+                found.groupdict().get("v") or "",
+                found.groupdict().get("w") or "",
+            )
             text = rule.says.format(
                 s=clause.speaker.name or tongue.subject,
                 p=tongue.of(clause.speaker.name),
@@ -438,7 +630,13 @@ def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
             )
             if when and rule.wants in AHEAD:
                 text = f"{text} ({_in_figures(when)})"
-            yield _built(clause, rule, text, policy, tied=bond(rule.name, clause.speaker.name, "", words, raw))
+            yield _built(
+                clause,
+                rule,
+                text,
+                policy,
+                tied=bond(rule.name, clause.speaker.name, "", words, raw),
+            )
             return
 
 
@@ -448,11 +646,17 @@ def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -
     if rule.wants in AHEAD:
         is_ahead = when.end > clause.turn.occurred_at if when else rule.wants == "task"
         return is_ahead and 2 <= len(raw.split()) <= _LONGEST_FOREIGN
-    return (bool(raw) or rule.wants in {"any", "none"}) and len(raw.split()) <= _LONGEST_FOREIGN and is_whole(raw)
+    return (
+        (bool(raw) or rule.wants in {"any", "none"})
+        and len(raw.split()) <= _LONGEST_FOREIGN
+        and is_whole(raw)
+    )
 
 
 def _in_figures(when: Interval) -> str:
-    """A time in the figures of ISO 8601, which need no language: `2026-11-27`, `2026-11-30/2026-12-06`."""
+    """A time in the figures of ISO 8601, which need no language: `2026-11-27`,
+    `2026-11-30/2026-12-06`.
+    """
     first, last = when.start.date(), (when.end - timedelta(microseconds=1)).date()
     return f"{first}" if last <= first else f"{first}/{last}"
 

@@ -1,6 +1,8 @@
-"""The patterns of the offline extractor for English, in the form of `rule_table` (rows X2, C3).
+"""The patterns of the offline extractor for English, in the form of `rule_table` (rows
+X2, C3).
 
-What speakers say of themselves and theirs, of what is ahead, and, after a name, of somebody else.
+What speakers say of themselves and theirs, of what is ahead, and, after a name, of
+somebody else.
 """
 
 from __future__ import annotations
@@ -429,7 +431,9 @@ def english() -> tuple[Rule, ...]:
 
 @cache
 def shared() -> tuple[Rule, ...]:
-    """What speakers go on to say of themselves without another `I`: `I'm 34 and work at Siemens`."""
+    """What speakers go on to say of themselves without another `I`: `I'm 34 and work at
+    Siemens`.
+    """
     return read_rules(_SHARED)
 
 

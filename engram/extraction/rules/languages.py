@@ -1,8 +1,9 @@
-"""The offline extractor's patterns for German, French and Spanish, in the form of `rule_table` (rows X2, X13).
+"""The offline extractor's patterns for German, French and Spanish, in the form of
+`rule_table` (rows X2, X13).
 
-A small set that needs little rewriting: the object is taken as it stands but for the few words of `mine`, and
-refused if it then holds a word of the first or second person, a negation or a doubt. Where the speaker has no
-name, a neutral noun stands for them.
+A small set that needs little rewriting: the object is taken as it stands but for the
+few words of `mine`, and refused if it then holds a word of the first or second person,
+a negation or a doubt. Where the speaker has no name, a neutral noun stands for them.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """A language: how its clauses begin, a neutral subject, its genitive, what refuses an object, what `mine` becomes.
+    """A language: how its clauses begin, a neutral subject, its genitive, what refuses
+    an object, what `mine` becomes.
 
-    `mine` turns words of the first person that have one form in the third. German has none (`seine` or `ihre`), so
-    an article stands for them, and only in what is ahead: whose the aunt is that they will call goes without saying.
+    `mine` turns words of the first person that have one form in the third. German has
+    none (`seine` or `ihre`), so an article stands for them, and only in what is ahead:
+    whose the aunt is that they will call goes without saying.
     """
 
     name: str
@@ -35,10 +38,16 @@ class LanguageRules:
     rules: tuple[Rule, ...]
 
     def turned(self, raw: str, wants: str) -> str:
-        """`raw` in the third person as far as that is plain; a reflexive only where it begins (`me lever`)."""
+        """`raw` in the third person as far as that is plain; a reflexive only where it
+        begins (`me lever`).
+        """
         if self.name == "de" and wants not in AHEAD:
             return raw
-        raw = _REFLEXIVE.sub("sich " if self.name == "de" else r"s\1", raw) if wants in AHEAD else raw
+        raw = (
+            _REFLEXIVE.sub("sich " if self.name == "de" else r"s\1", raw)
+            if wants in AHEAD
+            else raw
+        )
         return _WORD.sub(lambda found: self.mine.get(found.group(), found.group()), raw)
 
     def of(self, name: str) -> str:
@@ -269,7 +278,9 @@ es speaks: skill sure foreign
 
 
 def _begins(words: str) -> re.Pattern[str]:
-    """How the clauses begin that the rules of a language may read: all others are spared them."""
+    """How the clauses begin that the rules of a language may read: all others are
+    spared them.
+    """
     return re.compile(f"(?:{words})", re.IGNORECASE)
 
 
@@ -285,7 +296,9 @@ def tongues() -> tuple[LanguageRules, ...]:
     return (
         LanguageRules(
             "de",
-            _begins("ich|mich|meine?|unsere?|bitte|erinner|wohne|lebe|arbeite|komme|[^ ]+ ist nicht mehr"),
+            _begins(
+                "ich|mich|meine?|unsere?|bitte|erinner|wohne|lebe|arbeite|komme|[^ ]+ ist nicht mehr"
+            ),
             "Die Person",
             "der Person",
             re.compile(

@@ -1,7 +1,9 @@
-"""What the words after a rule's head must be before the offline extractor believes them (rows X2, C3).
+"""What the words after a rule's head must be before the offline extractor believes them
+(rows X2, C3).
 
-An object is refused where it speaks to somebody, ends in mid-air, points at what only the listener sees, or
-holds a date of another clause; each kind of object has a test of its own, which a rule names.
+An object is refused where it speaks to somebody, ends in mid-air, points at what only
+the listener sees, or holds a date of another clause; each kind of object has a test of
+its own, which a rule names.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ _TRAIL = re.compile(
 
 
 def bare(text: str, start: int, end: int) -> str:
-    """`text[start:end]` without closing signs and fillers (`by the way`, `please`, `lol`)."""
+    """`text[start:end]` without closing signs and fillers (`by the way`, `please`,
+    `lol`).
+    """
     return _TRAIL.sub("", text[start:end])
 
 
@@ -43,7 +47,9 @@ _AFTER_NAME = re.compile(r",? (?:and|und|et|y) (?=[a-zäöü])")
 
 
 def shortened(wants: str, raw: str) -> str:
-    """`raw` without what a place or a name is joined to: `Gothenburg and laughs at me` is `Gothenburg`."""
+    """`raw` without what a place or a name is joined to: `Gothenburg and laughs at me`
+    is `Gothenburg`.
+    """
     if wants == "place":
         return _AND_DOES.split(raw, maxsplit=1)[0]
     return _AFTER_NAME.split(raw, maxsplit=1)[0] if wants in {"name", "person"} else raw
@@ -85,7 +91,10 @@ _UNTIED = re.compile(
     r"|some more|some(?=\s*(?:$|x{3})))\b(?!')",
     re.IGNORECASE,
 )
-_APART = re.compile(r"\b(?:that|which|who|where|when|(?:she|he|they|i)'\w+|(?:before|after) \w+ \w)", re.IGNORECASE)
+_APART = re.compile(
+    r"\b(?:that|which|who|where|when|(?:she|he|they|i)'\w+|(?:before|after) \w+ \w)",
+    re.IGNORECASE,
+)
 _UNFINISHED_SPAN = re.compile(
     r"x{3},? (?:to|until|till|-|through) (?:the )?\d{1,2}(?:st|nd|rd|th)?\b|x{3},? (?:19|20)\d\d\b"
     r"|x{3},? (?:(?:on|in) )?x{3}|x{3},? and (?:on )?(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
@@ -97,12 +106,15 @@ _UNREAD = re.compile(
 
 
 def is_apart(words: str) -> bool:
-    """Whether `words` hold a clause of their own, to which a date behind them would seem to belong."""
+    """Whether `words` hold a clause of their own, to which a date behind them would
+    seem to belong.
+    """
     return _APART.search(words) is not None
 
 
 def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -> bool:
-    """Whether `raw`, at `start`, means something outside it, or a date of another clause or of no known year.
+    """Whether `raw`, at `start`, means something outside it, or a date of another
+    clause or of no known year.
 
     `it` after `and` may be inside; a birthday, which `is_annual`, needs no year.
     """
@@ -114,12 +126,20 @@ def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -
     if (not is_annual and _UNREAD.search(raw)) or _UNFINISHED_SPAN.search(raw):
         return True
     found = _UNTIED.search(raw)
-    return found is not None and not (found.group().casefold() == "it" and " and " in raw[: found.start()])
+    return found is not None and not (
+        found.group().casefold() == "it" and " and " in raw[: found.start()]
+    )
 
 
 def is_whole(raw: str) -> bool:
-    """Whether `raw` is of a fitting length, speaks to nobody and does not end in mid-air."""
-    return not _YOU.search(raw) and not _DANGLING.search(raw) and len(raw.split()) <= _LONGEST
+    """Whether `raw` is of a fitting length, speaks to nobody and does not end in
+    mid-air.
+    """
+    return (
+        not _YOU.search(raw)
+        and not _DANGLING.search(raw)
+        and len(raw.split()) <= _LONGEST
+    )
 
 
 def is_pointing(words: str) -> bool:
@@ -145,10 +165,14 @@ _REMINDER = re.compile(
     r"(?:(?P<do>to (?!never\b|not\b|be\b|do (?:things|stuff|something)\b)\w{2})|about |of )",
     re.IGNORECASE,
 )
-"""What somebody wants to be reminded to do, or about where they name a time; a question for what is known is none."""
+"""What somebody wants to be reminded to do, or about where they name a time; a question
+for what is known is none.
+"""
 _JOINED = re.compile(r"(?:and|or|but|like|as)\b")
 NAME_ONLY = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
-_PERSON = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?(?:,? (?:on|in|at|from|near|by|of)\b[^,;]*)?\Z")
+_PERSON = re.compile(
+    rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?(?:,? (?:on|in|at|from|near|by|of)\b[^,;]*)?\Z"
+)
 _FORMS = {
     "number": re.compile(rf"(?:\d{{1,3}}|{GROUPS['NUMBER']})\b", re.IGNORECASE),
     "name": NAME_ONLY,
@@ -159,30 +183,50 @@ _FORMS = {
 
 
 def fits(wants: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
-    """Whether the object `raw` of a clause that names the time `when` passes the test `wants`."""
+    """Whether the object `raw` of a clause that names the time `when` passes the test
+    `wants`.
+    """
     if wants == "order":
         return bool(raw)
     if wants == "trait":
         return not raw or _TAIL.match(raw) is not None
     if wants == "reminder":
         found = _REMINDER.match(raw)
-        return found is not None and (when.end > spoken if when else found["do"] is not None)
+        return found is not None and (
+            when.end > spoken if when else found["do"] is not None
+        )
     if wants in _FORMS:
         return _FORMS[wants].match(raw) is not None
     if not raw:
         return wants == "any"
-    return not _JOINED.match(raw) and not is_pointing(raw) and _fits_open(wants, raw, when, spoken)
+    return (
+        not _JOINED.match(raw)
+        and not is_pointing(raw)
+        and _fits_open(wants, raw, when, spoken)
+    )
 
 
 def _fits_open(wants: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
-    """Whether open words name a thing to like, a title, what has happened by now or what is ahead."""
+    """Whether open words name a thing to like, a title, what has happened by now or
+    what is ahead.
+    """
     long_enough = len(raw.split()) >= 2
     if wants == "thing":
         return not _SHOWN.match(raw) and len(raw.split()) <= 16
     if wants == "title":
         return not _EVAL.match(raw)
     if wants == "event":
-        return when is not None and when.start <= spoken and long_enough and not _HOLLOW.match(raw)
+        return (
+            when is not None
+            and when.start <= spoken
+            and long_enough
+            and not _HOLLOW.match(raw)
+        )
     if wants == "ahead":
-        return when is not None and when.end > spoken and long_enough and not raw.startswith(("not ", "never "))
+        return (
+            when is not None
+            and when.end > spoken
+            and long_enough
+            and not raw.startswith(("not ", "never "))
+        )
     return True

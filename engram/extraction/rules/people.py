@@ -1,7 +1,9 @@
-"""Of whom a clause speaks: the names in it, what they are to each other, whom a pronoun can stand for (rows X2, B1).
+"""Of whom a clause speaks: the names in it, what they are to each other, whom a pronoun
+can stand for (rows X2, B1).
 
-A pronoun is kept where the statement itself says whom it means, replaced where the words just before name
-exactly one fitting person or place, and otherwise refuses the statement.
+A pronoun is kept where the statement itself says whom it means, replaced where the
+words just before name exactly one fitting person or place, and otherwise refuses the
+statement.
 """
 
 from __future__ import annotations
@@ -31,7 +33,11 @@ _NAMED = re.compile(
 
 def names(words: str) -> tuple[str, ...]:
     """The names that a clause gives to people and animals."""
-    return tuple(name for found in _NAMED.finditer(words) for name in re.findall(_TITLED, found[1]))
+    return tuple(
+        name
+        for found in _NAMED.finditer(words)
+        for name in re.findall(_TITLED, found[1])
+    )
 
 
 _NO_NAME = re.compile(
@@ -49,7 +55,9 @@ _POSSESSED = re.compile(r"'s$")
 
 @dataclass(frozen=True, slots=True)
 class NamedSubject:
-    """A named person or animal that a clause is about, up to `end`; `kin` says what it is to the speaker, or ''."""
+    """A named person or animal that a clause is about, up to `end`; `kin` says what it
+    is to the speaker, or ''.
+    """
 
     name: str
     kin: str
@@ -58,15 +66,22 @@ class NamedSubject:
 
 
 _KIN_NAMED = re.compile(
-    rf"\b(?:my|our) (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)", re.IGNORECASE
+    rf"\b(?:my|our) (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)",
+    re.IGNORECASE,
 )
 _KIN_CALLED = re.compile(
     rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{_TITLED})(?=[.,!]|$)",
     re.IGNORECASE,
 )
-_IS_KIN = re.compile(rf"(?:^|[.!?,] ?)(?P<name>{NAME})(?= is (?:my|our) (?:{KIN}|{PET})\b)", re.IGNORECASE)
+_IS_KIN = re.compile(
+    rf"(?:^|[.!?,] ?)(?P<name>{NAME})(?= is (?:my|our) (?:{KIN}|{PET})\b)",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(rf"(?P<name>{NAME})(?=\s|'s\b)")
-_ONE_OF = re.compile(rf"(?:one of )?(?:the|my|our) (?:[a-z-]+ )?[a-z-]+, (?P<name>{NAME}),(?=\s)", re.IGNORECASE)
+_ONE_OF = re.compile(
+    rf"(?:one of )?(?:the|my|our) (?:[a-z-]+ )?[a-z-]+, (?P<name>{NAME}),(?=\s)",
+    re.IGNORECASE,
+)
 
 
 def other(text: str, start: int, end: int) -> NamedSubject | None:
@@ -87,28 +102,42 @@ _GIVEN = re.compile(
     r"|making|teach|teaching|taught|read|owe|lend|lent|offer\w*|cook\w*|call\w*|named?|wish\w*) $",
     re.IGNORECASE,
 )
-"""A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`."""
+"""A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`.
+"""
 _FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
 
 
 def mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
-    """The relatives, friends and animals whom `text[start:end]` names further on: `I went with my sister Anna`."""
+    """The relatives, friends and animals whom `text[start:end]` names further on: `I
+    went with my sister Anna`.
+    """
     for found in _KIN_NAMED.finditer(text, start + 1, end):
         name = _POSSESSED.sub("", found["name"])
-        is_name = not _is_many(found["kin"]) and not any(_NO_NAME.match(word) for word in name.split())
+        is_name = not _is_many(found["kin"]) and not any(
+            _NO_NAME.match(word) for word in name.split()
+        )
         is_longer = _FURTHER.match(text, found.end()) is not None
         if is_name and not is_longer and not _GIVEN.search(text, start, found.start()):
             yield NamedSubject(name, found["kin"], found.end())
 
 
 def relatives(texts: Iterable[str]) -> frozenset[str]:
-    """The names that `texts` introduce as somebody of the speaker's: `my sister Anna`, `Anna is my sister`."""
-    found = (one for text in texts for pattern in (_KIN_NAMED, _KIN_CALLED, _IS_KIN) for one in pattern.finditer(text))
+    """The names that `texts` introduce as somebody of the speaker's: `my sister Anna`,
+    `Anna is my sister`.
+    """
+    found = (
+        one
+        for text in texts
+        for pattern in (_KIN_NAMED, _KIN_CALLED, _IS_KIN)
+        for one in pattern.finditer(text)
+    )
     return frozenset(_POSSESSED.sub("", one["name"]) for one in found)
 
 
 def _is_many(kin: str) -> bool:
-    return kin.casefold() in {"children", "kids", "fish"} or (kin.endswith("s") and not kin.endswith("boss"))
+    return kin.casefold() in {"children", "kids", "fish"} or (
+        kin.endswith("s") and not kin.endswith("boss")
+    )
 
 
 _TOLD = re.compile(
@@ -125,10 +154,17 @@ _KIN_OR_PET = re.compile(rf"\b(?:{PET}|{KIN})\b", re.IGNORECASE)
 
 
 def name_told(text: str, before: int, start: int, end: int) -> str:
-    """`dog is called Rex` of `We got a dog. He's called Rex.`, where one animal or relative is spoken of; else ''."""
+    """`dog is called Rex` of `We got a dog. He's called Rex.`, where one animal or
+    relative is spoken of; else ''.
+    """
     told = _TOLD.match(text[start:end])
     had = _HAD.search(text, before, start) if told else None
-    if told is None or had is None or _is_many(had["kin"]) or _A_NAME.search(amid(text[before:start])):
+    if (
+        told is None
+        or had is None
+        or _is_many(had["kin"])
+        or _A_NAME.search(amid(text[before:start]))
+    ):
         return ""
     several = len(_KIN_OR_PET.findall(text, before, start)) > 1
     return "" if several else f"{had['kin'].lower()} is called {told['name']}"
@@ -139,7 +175,8 @@ def name_told(text: str, before: int, start: int, end: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RelationHint:
-    """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are the types of named entities.
+    """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are
+    the types of named entities.
 
     It is `ended` where the statement says that it holds no longer.
     """
@@ -153,9 +190,12 @@ class RelationHint:
 
 _LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
 _ANOTHER = re.compile(r"\s*,?\s*(?:and|or|und|oder|y|o)\b", re.IGNORECASE)
-_KIN_OF = re.compile(rf"(?P<kin>{KIN})(?: is| is called| is named|'s name)?", re.IGNORECASE)
+_KIN_OF = re.compile(
+    rf"(?P<kin>{KIN})(?: is| is called| is named|'s name)?", re.IGNORECASE
+)
 _AGE = re.compile(
-    r"(?:\d{1,2}[- ]year[- ]old|new|late|dear|good|close|upstairs|downstairs|next-door)[ -]", re.IGNORECASE
+    r"(?:\d{1,2}[- ]year[- ]old|new|late|dear|good|close|upstairs|downstairs|next-door)[ -]",
+    re.IGNORECASE,
 )
 _HELD = {
     ("lives", ""): ("lives_in", "place"),
@@ -193,14 +233,20 @@ _OVER = {
     "de no longer boss": "boss",
     "de broke up": "partner",
 }
-"""By rule: the type of relation that it says is over. What did not hold is not ended by that."""
+"""By rule: the type of relation that it says is over. What did not hold is not ended by
+that.
+"""
 
 
-def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> RelationHint | None:
-    """What the statement of `rule` ties together, where it names both sides; None else (`B1`).
+def bond(
+    rule: str, subject: str, speaker: str, words: str, raw: str
+) -> RelationHint | None:
+    """What the statement of `rule` ties together, where it names both sides; None else
+    (`B1`).
 
-    `subject` is whom it speaks of, `speaker` the one who speaks, `words` what the rule took, `raw` the object.
-    `my boss is called Ben` gives Bond(speaker, "boss", "Ben", …).
+    `subject` is whom it speaks of, `speaker` the one who speaks, `words` what the rule
+    took, `raw` the object. `my boss is called Ben` gives Bond(speaker, "boss", "Ben",
+    …).
     """
     if rule in {"kinship", "other kin"}:
         return _kin(speaker, words, subject)
@@ -211,25 +257,40 @@ def bond(rule: str, subject: str, speaker: str, words: str, raw: str) -> Relatio
         return was and replace(was, ended=True)
     if rule in _OVER:
         name = raw or words
-        return RelationHint(subject, _OVER[rule], name, (), ended=True) if _is_name(name) else None
+        return (
+            RelationHint(subject, _OVER[rule], name, (), ended=True)
+            if _is_name(name)
+            else None
+        )
     held = _HELD.get((rule, words.casefold()))
     led = _LED.match(raw)
-    if held is None or led is None or not _is_name(led[0]) or _ANOTHER.match(raw, led.end()):
+    if (
+        held is None
+        or led is None
+        or not _is_name(led[0])
+        or _ANOTHER.match(raw, led.end())
+    ):
         return None
     kinds = ((led[0], held[1]), (subject, "person"))
     return RelationHint(subject, held[0], led[0], kinds if subject else kinds[:1])
 
 
 def _kin(speaker: str, words: str, name: str) -> RelationHint | None:
-    """A relative or another person of the speaker's; no animal, and nobody where there are several."""
+    """A relative or another person of the speaker's; no animal, and nobody where there
+    are several.
+    """
     found = _KIN_OF.fullmatch(words)
     if found is None or _is_many(found["kin"]) or not _is_name(name):
         return None
-    return RelationHint(speaker, _AGE.sub("", found["kin"].casefold()), name, ((name, "person"),))
+    return RelationHint(
+        speaker, _AGE.sub("", found["kin"].casefold()), name, ((name, "person"),)
+    )
 
 
 def _is_name(name: str) -> bool:
-    return _LED.fullmatch(name) is not None and not any(_NO_NAME.match(word) for word in name.split())
+    return _LED.fullmatch(name) is not None and not any(
+        _NO_NAME.match(word) for word in name.split()
+    )
 
 
 # Whom a pronoun means.
@@ -244,7 +305,10 @@ _ANYBODY = re.compile(
     r"|(?-i:(?<=\w )[^\W\d_a-z][\w-]*[a-z])",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"\w{2,}s\b|\b(?:people|children|family|and|team|band|company|group)\b", re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"\w{2,}s\b|\b(?:people|children|family|and|team|band|company|group)\b",
+    re.IGNORECASE,
+)
 _OBJECT = re.compile(
     r"\b(?:him|her)(?=\s*$|\s*[,.!]| (?:on|in|at|for|to|from|with|by|about|again|soon|next|this|tomorrow|today|tonight"
     r"|every|once|more|before|after|every|last|later|some)\b)",
@@ -258,21 +322,31 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _SITE = re.compile(rf"\b(?:in|to|from|near|at) (?P<name>{NAME})")
-_SHE = re.compile(r"(?:sister|mother|mom|mum|wife|daughter|aunt|niece|girlfriend|gran|nan|grandma)", re.IGNORECASE)
-_HE = re.compile(r"(?:brother|father|dad|husband|son|uncle|nephew|boyfriend|grandpa)", re.IGNORECASE)
-_GOING = re.compile(r"\b(?:go|going|went|travel\w*|fly|flying|flew|drive|driving|move|moving|moved|return\w*|get)\s*$")
+_SHE = re.compile(
+    r"(?:sister|mother|mom|mum|wife|daughter|aunt|niece|girlfriend|gran|nan|grandma)",
+    re.IGNORECASE,
+)
+_HE = re.compile(
+    r"(?:brother|father|dad|husband|son|uncle|nephew|boyfriend|grandpa)", re.IGNORECASE
+)
+_GOING = re.compile(
+    r"\b(?:go|going|went|travel\w*|fly|flying|flew|drive|driving|move|moving|moved|return\w*|get)\s*$"
+)
 
 
 def bindings(raw: str, head: str, before: str) -> dict[str, str] | None:
-    """What the pronouns of `raw` stand for, as replacements; None where one means nobody that was named.
+    """What the pronouns of `raw` stand for, as replacements; None where one means
+    nobody that was named.
 
-    `head` is the clause up to `raw`; `before` the sentence and clauses just before it. `I will visit her` after
-    `Anna lives in Porto.` gives `{"her": "Anna"}`.
+    `head` is the clause up to `raw`; `before` the sentence and clauses just before it.
+    `I will visit her` after `Anna lives in Porto.` gives `{"her": "Anna"}`.
     """
     out: dict[str, str] = {}
     for found in _PRONOUN.finditer(raw):
         ahead = f"{head} {raw[: found.start()]}"
-        if (found["one"] and _ANYBODY.search(ahead)) or (found["many"] and _SEVERAL.search(raw[: found.start()])):
+        if (found["one"] and _ANYBODY.search(ahead)) or (
+            found["many"] and _SEVERAL.search(raw[: found.start()])
+        ):
             continue
         if found["thing"] and found.start() > 0:
             continue
@@ -304,12 +378,15 @@ _OF_KIN = re.compile(rf" is (?:my|our|{NAME}'s) (?P<kin>{KIN})\b", re.IGNORECASE
 
 
 def amid(text: str) -> str:
-    """`text` without the words that its sentences begin with, whose capitals tell nothing."""
+    """`text` without the words that its sentences begin with, whose capitals tell
+    nothing.
+    """
     return _SENTENCE.sub(" ", text)
 
 
 def meant_by(pronoun: str, before: str, earlier: str) -> str:
-    """The name of the one person that `he` or `she` can mean: of those in `before`, or in `earlier` if none is there.
+    """The name of the one person that `he` or `she` can mean: of those in `before`, or
+    in `earlier` if none is there.
 
     `meant_by("She", "My boss is called Ingrid.", "") == "Ingrid"`.
     """
@@ -320,11 +397,15 @@ def meant_by(pronoun: str, before: str, earlier: str) -> str:
         return ""
     ((name, kin),) = people.items()
     unfit = _SHE if pronoun.casefold() == "he" else _HE
-    return "" if name.startswith("their ") or unfit.search(kin) or _is_many(kin) else name
+    return (
+        "" if name.startswith("their ") or unfit.search(kin) or _is_many(kin) else name
+    )
 
 
 def _people(before: str) -> dict[str, str]:
-    """The people named in `before`, each with what they are to the speaker; none where a name may be a further one."""
+    """The people named in `before`, each with what they are to the speaker; none where
+    a name may be a further one.
+    """
     out: dict[str, str] = {}
     read = 0
     for found in _PERSON.finditer(before):
@@ -339,5 +420,13 @@ def _people(before: str) -> dict[str, str]:
             read = of_kin.end() if of_kin else read
     before = re.sub(rf"{NAME}'s (?=(?-i:[a-z ]*?){KIN}\b)", "", before)
     told = set(" ".join((*out, *_SITE.findall(before))).split())
-    named = {_POSSESSED.sub("", word) for name in _A_NAME.findall(before) for word in name.split()}
-    return {} if any(word not in told and not _NO_NAME.match(word) for word in named) else out
+    named = {
+        _POSSESSED.sub("", word)
+        for name in _A_NAME.findall(before)
+        for word in name.split()
+    }
+    return (
+        {}
+        if any(word not in told and not _NO_NAME.match(word) for word in named)
+        else out
+    )

@@ -1,12 +1,15 @@
-"""The form in which the offline extractor's patterns are written, and the groups of words they share (rows X2, C3).
+"""The form in which the offline extractor's patterns are written, and the groups of
+words they share (rows X2, C3).
 
-A rule stands on three lines or more: its name with category, strength, the test that its object must pass
-and what else holds (`tag:`, `to-bot` for words spoken to an assistant, `as-of` for what is true at a
-date); its pattern, continued on lines of the same depth; and after `=` the statement. A pattern is matched
-at the beginning of a clause, without regard to case; `<KIN>` is a group of words below. What follows the match
-is the object `{o}`, which a rule whose test is `none` leaves out with the time it names; `{s}` is the subject's
-name, `{p}` the speaker's possessive, `{v}` the present verb matched by the group `v`, conjugated, `{w}` and `{x}`
-the words matched by `w` and `x`. The first rule that matches a clause and whose object passes decides.
+A rule stands on three lines or more: its name with category, strength, the test that
+its object must pass and what else holds (`tag:`, `to-bot` for words spoken to an
+assistant, `as-of` for what is true at a date); its pattern, continued on lines of the
+same depth; and after `=` the statement. A pattern is matched at the beginning of a
+clause, without regard to case; `<KIN>` is a group of words below. What follows the
+match is the object `{o}`, which a rule whose test is `none` leaves out with the time it
+names; `{s}` is the subject's name, `{p}` the speaker's possessive, `{v}` the present
+verb matched by the group `v`, conjugated, `{w}` and `{x}` the words matched by `w` and
+`x`. The first rule that matches a clause and whose object passes decides.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One pattern; `strength` is sure, probable or weak; `wants` names the test of the object (`rules`)."""
+    """One pattern; `strength` is sure, probable or weak; `wants` names the test of the
+    object (`rules`).
+    """
 
     name: str
     category: str
@@ -222,7 +227,11 @@ def read_rules(text: str) -> tuple[Rule, ...]:
                 wants,
                 re.compile(rf"(?:{pattern})(?!\w)\s*", re.IGNORECASE),
                 lines[-1].removeprefix("= "),
-                tuple(word.removeprefix("tag:") for word in more if word.startswith("tag:")),
+                tuple(
+                    word.removeprefix("tag:")
+                    for word in more
+                    if word.startswith("tag:")
+                ),
                 to_bot="to-bot" in more,
                 as_of="as-of" in more,
             )

@@ -1,4 +1,6 @@
-"""Words of a speaker as words about them: third person, dates in full, a sentence's closing sign (rows X2, X14)."""
+"""Words of a speaker as words about them: third person, dates in full, a sentence's
+closing sign (rows X2, X14).
+"""
 
 from __future__ import annotations
 
@@ -28,33 +30,51 @@ _AND_VERB = re.compile(
     r"|go to bed|wake up|get up|enjoy|prefer|hate|feel|live|own)\b"
 )
 _VAGUE = re.compile(
-    r"\b((?:a few|a couple of|a couple|several|some|many) (?:days|weeks|months|years)) (?:ago|back)\b", re.IGNORECASE
+    r"\b((?:a few|a couple of|a couple|several|some|many) (?:days|weeks|months|years)) (?:ago|back)\b",
+    re.IGNORECASE,
 )
 
 
 def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:
-    """`raw`, which stands at `start`, in the third person with its relative dates resolved (`X14`)."""
+    """`raw`, which stands at `start`, in the third person with its relative dates
+    resolved (`X14`).
+    """
     out, place = [], 0
     for date in dates:
         first, last = date.start - start, min(date.end - start, len(raw))
         if first < place or first >= last:
             continue
         before, words = raw[place:first], raw[first:last]
-        out.append(third_person(before) + _dated(before, words, raw[last : last + 2], date.interval))
+        out.append(
+            third_person(before)
+            + _dated(before, words, raw[last : last + 2], date.interval)
+        )
         place = last
     out.append(third_person(raw[place:]))
     said = _AND_VERB.sub(
-        lambda found: found[1] + " ".join((conjugated(found[2].split()[0]), *found[2].split()[1:])), "".join(out)
+        lambda found: (
+            found[1]
+            + " ".join((conjugated(found[2].split()[0]), *found[2].split()[1:]))
+        ),
+        "".join(out),
     )
     return _VAGUE.sub(lambda found: f"{found[1]} before {day_in_words(spoken)}", said)
 
 
 def _dated(before: str, words: str, after: str, interval: Interval) -> str:
-    """A date as it stands in a sentence: after its own preposition, or behind the words where they are an adjective."""
+    """A date as it stands in a sentence: after its own preposition, or behind the words
+    where they are an adjective.
+    """
     preposition, date = in_words(interval)
-    if after == "'s" or _END_OF.match(words) or (_BARE_DAY.match(words) and not _LIMIT.search(before)):
+    if (
+        after == "'s"
+        or _END_OF.match(words)
+        or (_BARE_DAY.match(words) and not _LIMIT.search(before))
+    ):
         return f"{words} ({date})"
-    governed = _GOVERNED.search(before) and not re.match(r"(?:on|in|at)\b", words, re.IGNORECASE)
+    governed = _GOVERNED.search(before) and not re.match(
+        r"(?:on|in|at)\b", words, re.IGNORECASE
+    )
     return date if governed else f"{preposition} {date}"
 
 
@@ -66,4 +86,8 @@ def lowered(words: str) -> str:
 def tidy(text: str) -> str:
     """`text` as a sentence of its own."""
     text = re.sub(r"\s+([,.])", r"\1", re.sub(r"\s+", " ", text)).strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", '."', '!"')) else ".")
+    return (
+        text[:1].upper()
+        + text[1:]
+        + ("" if text.endswith((".", "!", '."', '!"')) else ".")
+    )

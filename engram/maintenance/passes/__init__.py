@@ -1,7 +1,9 @@
-"""Passes: what keeps a vault in order, one small function after another (design of the model §5).
+"""Passes: what keeps a vault in order, one small function after another (design of the
+model §5).
 
-A pass is pure: it looks at a `PassView` at one moment and says what it would change, and why; the runner decides
-whether, and does it. What one pass plans the next one sees, although nothing is written yet.
+A pass is pure: it looks at a `PassView` at one moment and says what it would change,
+and why; the runner decides whether, and does it. What one pass plans the next one sees,
+although nothing is written yet.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from engram.maintenance.passes.steps import (
     Step,
     VectorPrecision,
 )
-from engram.maintenance.passes.view import FOREIGN, MemoryState, Pass, PassView, VaultReader
+from engram.maintenance.passes.view import (
+    FOREIGN,
+    MemoryState,
+    Pass,
+    PassView,
+    VaultReader,
+)
 
 __all__ = [
     "FOREIGN",

@@ -1,4 +1,6 @@
-"""Who and what memories are about: notes united, described, carded, bridged (rows A33, B11–B14, C13, C14, D9)."""
+"""Who and what memories are about: notes united, described, carded, bridged (rows A33,
+B11–B14, C13, C14, D9).
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,15 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 
-# -- one note for one name ------------------------------------------------------------------------------
+# -- one note for one name -------------------------------------------------------------
 
 
 def unite(view: PassView, _now: datetime) -> list[Step]:
-    """Notes of one name, or of a name that is another's alias, become one (`C13`); likeness unites nothing.
+    """Notes of one name, or of a name that is another's alias, become one (`C13`);
+    likeness unites nothing.
 
-    A person's own note stays; two of them are theirs to unite. Further names, relations and links move.
+    A person's own note stays; two of them are theirs to unite. Further names, relations
+    and links move.
     """
     found: list[Step] = []
     for stays, goes in _fragments(view):
@@ -52,7 +56,8 @@ def unite(view: PassView, _now: datetime) -> list[Step]:
 
 
 def retire(view: PassView, now: datetime) -> list[Step]:
-    """A note that was united with another goes to the trash once no memory leads to it any more (`C13`).
+    """A note that was united with another goes to the trash once no memory leads to it
+    any more (`C13`).
 
     Where a person's words do, it stays and says where it went.
     """
@@ -64,7 +69,8 @@ def retire(view: PassView, now: datetime) -> list[Step]:
 
 
 def _fragments(view: PassView) -> list[tuple[Entity, Entity]]:
-    """Pairs of a note that stays and one that goes into it; none that stays goes into another.
+    """Pairs of a note that stays and one that goes into it; none that stays goes into
+    another.
 
     A person's own stays, else one whose name is nobody's alias, else the older one.
     """
@@ -80,17 +86,32 @@ def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
     alike, called = _united(named.values()), set[str]()
     while True:
         place = {path: number for number, group in enumerate(alike) for path in group}
-        meant = {name for name in aliased.keys() & named.keys() if len({place[path] for path in aliased[name]}) == 1}
+        meant = {
+            name
+            for name in aliased.keys() & named.keys()
+            if len({place[path] for path in aliased[name]}) == 1
+        }
         if meant == called:
             break
         called = meant  # what an alias unites may be all that share the next one
-        alike = _united([*named.values(), *(named[name] | aliased[name] for name in called)])
+        alike = _united(
+            [*named.values(), *(named[name] | aliased[name] for name in called)]
+        )
     for group in alike:
         some = [entities[path] for path in group]
         types = {one.type for one in some} - {"concept"}
-        for kind in [""] if len(types) < 2 else sorted(types):  # then nobody can say which of them a concept is
+        # then nobody can say which of them a concept is
+        for kind in [""] if len(types) < 2 else sorted(types):
             same = [one for one in some if kind in {"", one.type}]
-            stays, *rest = sorted(same, key=lambda one: (not one.theirs, key(one.name) in called, one.id, one.path))
+            stays, *rest = sorted(
+                same,
+                key=lambda one: (
+                    not one.theirs,
+                    key(one.name) in called,
+                    one.id,
+                    one.path,
+                ),
+            )
             yield from ((stays, goes) for goes in rest if not goes.theirs)
 
 
@@ -100,18 +121,28 @@ def _united(groups: Iterable[set[str]]) -> list[list[str]]:
     for group in groups:
         one = group.union(*(found[path] for path in group & found.keys()))
         found |= dict.fromkeys(one, one)
-    return sorted(sorted(one) for one in {id(one): one for one in found.values()}.values())
+    return sorted(
+        sorted(one) for one in {id(one): one for one in found.values()}.values()
+    )
 
 
 def _gathered(winner: Entity, loser: Entity) -> list[Step]:
     """What the old note says that the other does not say yet."""
     known = {key(name) for name in (winner.name, *winner.aliases)}
-    fresh = [name for name in dict.fromkeys((loser.name, *loser.aliases)) if key(name) not in known]
+    fresh = [
+        name
+        for name in dict.fromkeys((loser.name, *loser.aliases))
+        if key(name) not in known
+    ]
     keys: dict[str, object] = {"aliases": [*winner.aliases, *fresh]} if fresh else {}
     if winner.type == "concept" != loser.type:
         keys["type"] = loser.type
     own = {key(winner.name), key(loser.name)}
-    add = tuple(one for one in loser.relations if one not in winner.relations and key(one[1]) not in own)
+    add = tuple(
+        one
+        for one in loser.relations
+        if one not in winner.relations and key(one[1]) not in own
+    )
     why = f"{loser.name} is the same"
     return [BlockEdit(winner.path, why, keys, add=add)] if keys or add else []
 
@@ -124,14 +155,21 @@ def _relinked(view: PassView, winner: Entity, loser: Entity) -> list[Step]:
     why = f"{loser.name} is {winner.name}"
     for one in view.memories.values():
         if any(_leads(name, loser) for name in one.fact.about):
-            links = linked(winner.name if _leads(name, loser) else name for name in one.fact.about)
+            links = linked(
+                winner.name if _leads(name, loser) else name for name in one.fact.about
+            )
             found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, why))
     for other in view.entities.values():
         drop = tuple(one for one in other.relations if _leads(one[1], loser))
         if drop and other.path not in {winner.path, loser.path}:
             add = tuple((kind, winner.name) for kind, _ in drop)
             found.append(
-                BlockEdit(other.path, why, add=tuple(one for one in add if one not in other.relations), drop=drop)
+                BlockEdit(
+                    other.path,
+                    why,
+                    add=tuple(one for one in add if one not in other.relations),
+                    drop=drop,
+                )
             )
     return found
 
@@ -150,7 +188,9 @@ def _linked(view: PassView, loser: Entity) -> bool:
     pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
     own = [page.own for page in pages if page]
     own += [one.fact.text for one in view.memories.values()]
-    return any(link in text.casefold() for text in own) or bool(view.look.linking(loser.name))
+    return any(link in text.casefold() for text in own) or bool(
+        view.look.linking(loser.name)
+    )
 
 
 def _leads(name: str, entity: Entity) -> bool:
@@ -158,13 +198,15 @@ def _leads(name: str, entity: Entity) -> bool:
     return name.casefold() == entity.name.casefold()
 
 
-# -- what is told of each ---------------------------------------------------------------------------------
+# -- what is told of each --------------------------------------------------------------
 
 
 def describe(view: PassView, now: datetime) -> list[Step]:
-    """One to four sentences on whom or what memories are about, where that changed (rows B11, B12, C14).
+    """One to four sentences on whom or what memories are about, where that changed
+    (rows B11, B12, C14).
 
-    At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`); only with a model.
+    At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`); only
+    with a model.
     """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - telling.made_now("description")
@@ -173,17 +215,27 @@ def describe(view: PassView, now: datetime) -> list[Step]:
         if room <= 0:
             break
         entity = view.entities[path]
-        told = sorted(sorted(known[path], key=worth)[: policy.together], key=lambda one: one.fact.id)
+        told = sorted(
+            sorted(known[path], key=worth)[: policy.together],
+            key=lambda one: one.fact.id,
+        )
         facts = [one.fact for one in told]
-        material = {"name": entity.name, "type": entity.type, "facts": numbered(view, facts)}
+        material = {
+            "name": entity.name,
+            "type": entity.type,
+            "facts": numbered(view, facts),
+        }
         ask = asked("describe", material, f"{entity.name} was mentioned or recalled")
         change = BlockEdit(path, f"told from {len(facts)} memories")
-        room -= telling.tell(change, "description", ask, [(stem(fact),) for fact in facts])
+        room -= telling.tell(
+            change, "description", ask, [(stem(fact),) for fact in facts]
+        )
     return telling.done()
 
 
 def relate(view: PassView, now: datetime) -> list[Step]:
-    """A sentence on each relation that memories tell of, where that changed (rows B11, B12, B14).
+    """A sentence on each relation that memories tell of, where that changed (rows B11,
+    B12, B14).
 
     As many entities as `describe` tells of, and the same ones first; only with a model.
     """
@@ -196,23 +248,44 @@ def relate(view: PassView, now: datetime) -> list[Step]:
         entity = view.entities[path]
         listed, facts = _bonds(view, entity, known[path])
         if not listed and "relationships" in entity.blocks:
-            change = BlockEdit(path, "no memory tells of a relation", blocks={"relationships": ()})
+            change = BlockEdit(
+                path, "no memory tells of a relation", blocks={"relationships": ()}
+            )
             telling.show(change, view.page(path))
         elif listed:
-            material = {"name": entity.name, "type": entity.type, "relations": listed, "facts": numbered(view, facts)}
+            material = {
+                "name": entity.name,
+                "type": entity.type,
+                "relations": listed,
+                "facts": numbered(view, facts),
+            }
             ask = asked("relate", material, f"relations of {entity.name}")
             change = BlockEdit(path, f"told from {len(facts)} memories")
-            room -= telling.tell(change, "relationships", ask, [(stem(fact),) for fact in facts])
+            room -= telling.tell(
+                change, "relationships", ask, [(stem(fact),) for fact in facts]
+            )
     return telling.done()
 
 
-def _bonds(view: PassView, entity: Entity, told: Sequence[MemoryState]) -> tuple[list[dict[str, object]], list[Fact]]:
-    """The relations that memories about the entity tell of, as a question shows them, and those memories."""
-    policy, listed, facts = view.policy.portraits, list[dict[str, object]](), list[Fact]()
+def _bonds(
+    view: PassView, entity: Entity, told: Sequence[MemoryState]
+) -> tuple[list[dict[str, object]], list[Fact]]:
+    """The relations that memories about the entity tell of, as a question shows them,
+    and those memories.
+    """
+    policy, listed, facts = (
+        view.policy.portraits,
+        list[dict[str, object]](),
+        list[Fact](),
+    )
     for kind, to in entity.relations:
         other = names(view).one(to)
         called = _called([other] if other else ())
-        tells = [one.fact for one in sorted(told, key=worth) if _names_one(one.fact.text, called)][: policy.beside]
+        tells = [
+            one.fact
+            for one in sorted(told, key=worth)
+            if _names_one(one.fact.text, called)
+        ][: policy.beside]
         fresh = [fact for fact in tells if fact not in facts]
         if tells and len(facts) + len(fresh) <= policy.together:
             listed.append({"r": len(listed) + 1, "relation": kind, "to": to})
@@ -220,11 +293,23 @@ def _bonds(view: PassView, entity: Entity, told: Sequence[MemoryState]) -> tuple
     return listed, sorted(facts, key=lambda fact: fact.id)
 
 
-def _lately(view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime) -> list[str]:
-    """The paths of entities that were mentioned or recalled in the last 7 days, the latest first (`B14`)."""
-    lately = view.once(_lately, lambda: {path: max(map(_touched, some)) for path, some in known.items()}, known)
+def _lately(
+    view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime
+) -> list[str]:
+    """The paths of entities that were mentioned or recalled in the last 7 days, the
+    latest first (`B14`).
+    """
+    lately = view.once(
+        _lately,
+        lambda: {path: max(map(_touched, some)) for path, some in known.items()},
+        known,
+    )
     since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
-    return [path for path in sorted(lately, key=lambda path: (-lately[path], path)) if lately[path] >= since]
+    return [
+        path
+        for path in sorted(lately, key=lambda path: (-lately[path], path))
+        if lately[path] >= since
+    ]
 
 
 def _touched(one: MemoryState) -> float:
@@ -233,17 +318,24 @@ def _touched(one: MemoryState) -> float:
 
 
 def cards(view: PassView, now: datetime) -> list[Step]:
-    """What tells most of an entity with 5 memories or more, in at most 400 words, each with its source (`D9`)."""
+    """What tells most of an entity with 5 memories or more, in at most 400 words, each
+    with its source (`D9`).
+    """
     telling, known = GeneratedText(view, now), about(view, now)
     told = view.once(cards, lambda: _carded(view, known), known)
     for path, entity in view.entities.items():
         if path in told or "card" in entity.blocks:
             why = f"{len(known.get(path, ()))} memories"
-            telling.show(BlockEdit(path, why, blocks={"card": told.get(path, ())}), view.page(path))
+            telling.show(
+                BlockEdit(path, why, blocks={"card": told.get(path, ())}),
+                view.page(path),
+            )
     return telling.done()
 
 
-def _carded(view: PassView, known: Mapping[str, Sequence[MemoryState]]) -> dict[str, tuple[Line, ...]]:
+def _carded(
+    view: PassView, known: Mapping[str, Sequence[MemoryState]]
+) -> dict[str, tuple[Line, ...]]:
     """The cards of entities that have one, by path."""
     policy = view.policy.portraits
     return {
@@ -253,7 +345,9 @@ def _carded(view: PassView, known: Mapping[str, Sequence[MemoryState]]) -> dict[
     }
 
 
-def _within(view: PassView, memories: Iterable[MemoryState], most: int) -> tuple[Line, ...]:
+def _within(
+    view: PassView, memories: Iterable[MemoryState], most: int
+) -> tuple[Line, ...]:
     found: list[Line] = []
     for one in memories:
         told = line(view, one.fact)
@@ -265,19 +359,31 @@ def _within(view: PassView, memories: Iterable[MemoryState], most: int) -> tuple
 
 
 def cleanup(view: PassView, now: datetime) -> list[Step]:
-    """Lines that rest on what is over or gone are taken out of all that is told (`B13`)."""
+    """Lines that rest on what is over or gone are taken out of all that is told
+    (`B13`).
+    """
     paths = [path for path, one in view.entities.items() if one.blocks]
-    paths += [path for folder in ("", "macros", "traces") for path in view.pages(folder) if _is_told(path)]
+    paths += [
+        path
+        for folder in ("", "macros", "traces")
+        for path in view.pages(folder)
+        if _is_told(path)
+    ]
     facts = [one.fact for one in view.memories.values()]
-    alive = {stem(fact) for fact in facts if not lifecycle.hidden(fact, now, archive=True)}
-    alive |= {path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")}
+    alive = {
+        stem(fact) for fact in facts if not lifecycle.hidden(fact, now, archive=True)
+    }
+    alive |= {
+        path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")
+    }
     found: list[Step] = []
     for path in paths:
         page = view.page(path)
         changed = {
             name: left
             for name, lines in (page.blocks.items() if page else ())
-            if (left := tuple(one for one in lines if alive.issuperset(one.sources))) != lines
+            if (left := tuple(one for one in lines if alive.issuperset(one.sources)))
+            != lines
         }
         if changed:
             found.append(BlockEdit(path, "it rested on what is over", blocks=changed))
@@ -285,34 +391,58 @@ def cleanup(view: PassView, now: datetime) -> list[Step]:
 
 
 def _is_told(path: str) -> bool:
-    return path in {"profile.md", "IDENTITY.md"} or path.startswith("macros/") or path.endswith("-story.md")
+    return (
+        path in {"profile.md", "IDENTITY.md"}
+        or path.startswith("macros/")
+        or path.endswith("-story.md")
+    )
 
 
-# -- whom a memory is about -------------------------------------------------------------------------------
+# -- whom a memory is about ------------------------------------------------------------
 
 
 def subjects(view: PassView, now: datetime) -> list[Step]:
-    """Memories that name somebody, and are filed under nobody, get their subjects from a model (`A33`).
+    """Memories that name somebody, and are filed under nobody, get their subjects from
+    a model (`A33`).
 
-    Only where the statement holds a name that has a note, which need not mean that one: "Anna Karenina". All of a
-    conversation are asked about together, so that the question stays the same. What a person touched stays.
+    Only where the statement holds a name that has a note, which need not mean that one:
+    "Anna Karenina". All of a conversation are asked about together, so that the
+    question stays the same. What a person touched stays.
     """
     called = _called(view.entities.values())
     found: list[Step] = []
     for some in _conversations(view, now):
-        if not any(_names_one(one.fact.text, called) for one in some if not one.fact.about and not one.kept):
+        if not any(
+            _names_one(one.fact.text, called)
+            for one in some
+            if not one.fact.about and not one.kept
+        ):
             continue
-        material = {"facts": [{"n": n, "text": one.fact.text} for n, one in enumerate(some, 1)]}
+        material = {
+            "facts": [{"n": n, "text": one.fact.text} for n, one in enumerate(some, 1)]
+        }
         ask = asked("subjects", material, "memories without a subject")
         answer = view.answers.get(ask.key)
         if answer is None:
             found.append(ask)
             continue
         for n, one in enumerate(some, 1):
-            named = [names(view).one(name) for name in answer.get("names", {}).get(str(n), ())]
-            links = list(dict.fromkeys(f"[[{entity.name}]]" for entity in named if entity))
+            named = [
+                names(view).one(name)
+                for name in answer.get("names", {}).get(str(n), ())
+            ]
+            links = list(
+                dict.fromkeys(f"[[{entity.name}]]" for entity in named if entity)
+            )
             if links and not one.fact.about:
-                found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, "the statement names them"))
+                found.append(
+                    Edit(
+                        one.fact.path,
+                        one.fact.sha,
+                        {"about": links},
+                        "the statement names them",
+                    )
+                )
     return found
 
 
@@ -328,30 +458,49 @@ def _called(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
 
 def _names_one(text: str, called: Mapping[str, Sequence[Sequence[str]]]) -> bool:
     held = words(text)
-    return any(held[at : at + len(name)] == name for at, word in enumerate(held) for name in called.get(word, ()))
+    return any(
+        held[at : at + len(name)] == name
+        for at, word in enumerate(held)
+        for name in called.get(word, ())
+    )
 
 
 def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
-    """Memories by the conversation they are from, at most 10 together, in an order that does not change."""
+    """Memories by the conversation they are from, at most 10 together, in an order that
+    does not change.
+    """
     held: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in evidence(view, now):
         held[one.fact.source.partition("#")[0]].append(one)
     size = view.policy.portraits.together
-    return [some[at : at + size] for _, some in sorted(held.items()) for at in range(0, len(some), size)]
+    return [
+        some[at : at + size]
+        for _, some in sorted(held.items())
+        for at in range(0, len(some), size)
+    ]
 
 
-# -- what two have in common ------------------------------------------------------------------------------
+# -- what two have in common -----------------------------------------------------------
 
 
 def bridges(view: PassView, now: datetime) -> list[Step]:
-    """Two that nobody has put together, and whose memories have words in common, are tied if a model says how (`D9`).
+    """Two that nobody has put together, and whose memories have words in common, are
+    tied if a model says how (`D9`).
 
-    At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and either note says on what it
-    rests.
+    At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and
+    either note says on what it rests.
     """
     policy = view.policy.portraits
-    known = {path: told for path, told in about(view, now).items() if len(told) >= policy.bridge_memories}
-    tied = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "bridge"}
+    known = {
+        path: told
+        for path, told in about(view, now).items()
+        if len(told) >= policy.bridge_memories
+    }
+    tied = {
+        frozenset((edge.source, edge.target))
+        for edge in view.edges
+        if edge.type == "bridge"
+    }
     pairs = _strangers(view, known)
     found: list[Step] = []
     for path, other in _turn(pairs, now, policy.bridges):
@@ -359,10 +508,19 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
         refs = [_ref(view, end) for end in ends]
         if frozenset(refs) in tied:
             continue
-        told = [[one.fact for one in sorted(known[end], key=worth)[: policy.together // 2]] for end in ends]
+        told = [
+            [one.fact for one in sorted(known[end], key=worth)[: policy.together // 2]]
+            for end in ends
+        ]
         material = {
-            "a": {"name": view.entities[ends[0]].name, "facts": numbered(view, told[0])},
-            "b": {"name": view.entities[ends[1]].name, "facts": numbered(view, told[1], len(told[0]) + 1)},
+            "a": {
+                "name": view.entities[ends[0]].name,
+                "facts": numbered(view, told[0]),
+            },
+            "b": {
+                "name": view.entities[ends[1]].name,
+                "facts": numbered(view, told[1], len(told[0]) + 1),
+            },
         }
         ask = asked("bridge", material, "much in common, and no relation")
         answer = view.answers.get(ask.key)
@@ -384,13 +542,21 @@ def _bridge(
     rests = [facts[n - 1] for n in answer["facts"]]
     stages = {fact.id: view.stage(view.memories[fact.id], now) for fact in rests}
     weakest = min(rests, key=lambda fact: (stages[fact.id] != "stale", fact.confidence))
-    known = Eligibility(weakest.confidence, stages[weakest.id], weakest.importance, "consolidation")
+    known = Eligibility(
+        weakest.confidence, stages[weakest.id], weakest.importance, "consolidation"
+    )
     ready = proposed("link_graph", known, view.policy.actions)
     if ready.ruling != "allow":
-        return [Finding(weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready)]
+        return [
+            Finding(
+                weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready
+            )
+        ]
     how = Line(answer["how"], tuple(map(stem, rests)))
     confidence = view.policy.portraits.bridge_confidence
-    found: list[Step] = [NewEdge(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)]
+    found: list[Step] = [
+        NewEdge(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)
+    ]
     for end in ends:
         page = view.page(end)
         held = page.blocks.get("bridges", ()) if page else ()
@@ -399,26 +565,43 @@ def _bridge(
     return found
 
 
-def _strangers(view: PassView, known: Mapping[str, Sequence[MemoryState]]) -> list[tuple[str, str]]:
-    """Pairs without a relation whose memories have telling words in common; the most alike first."""
+def _strangers(
+    view: PassView, known: Mapping[str, Sequence[MemoryState]]
+) -> list[tuple[str, str]]:
+    """Pairs without a relation whose memories have telling words in common; the most
+    alike first.
+    """
     policy = view.policy.portraits
-    said = view.look.terms.of({one.fact.id: one.fact for told in known.values() for one in told}.values())
-    terms = {path: _terms(told, view.entities[path], said) for path, told in known.items()}
+    said = view.look.terms.of(
+        {one.fact.id: one.fact for told in known.values() for one in told}.values()
+    )
+    terms = {
+        path: _terms(told, view.entities[path], said) for path, told in known.items()
+    }
     ids = {path: {one.fact.id for one in told} for path, told in known.items()}
     spread: defaultdict[int, list[str]] = defaultdict(list)
     for path in sorted(terms):
         for term in terms[path]:
             spread[term].append(path)
     common = Counter(
-        pair for paths in spread.values() if len(paths) <= policy.bridge_spread for pair in combinations(paths, 2)
+        pair
+        for paths in spread.values()
+        if len(paths) <= policy.bridge_spread
+        for pair in combinations(paths, 2)
     )
-    related = {frozenset((edge.source, edge.target)) for edge in view.edges if edge.type == "relation"}
+    related = {
+        frozenset((edge.source, edge.target))
+        for edge in view.edges
+        if edge.type == "relation"
+    }
     refs = {path: _ref(view, path) for path in known}
     scores = {}
     for (one, other), words_in_common in common.items():
         if words_in_common < policy.bridge_words or not ids[one].isdisjoint(ids[other]):
             continue
-        if frozenset((refs[one], refs[other])) not in related and not _told_related(view, one, other):
+        if frozenset((refs[one], refs[other])) not in related and not _told_related(
+            view, one, other
+        ):
             every = len(terms[one]) + len(terms[other]) - len(terms[one] & terms[other])
             scores[one, other] = words_in_common / every
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
@@ -427,16 +610,22 @@ def _strangers(view: PassView, known: Mapping[str, Sequence[MemoryState]]) -> li
 def _told_related(view: PassView, one: str, other: str) -> bool:
     names = [view.entities[path].name for path in (one, other)]
     return any(
-        target == names[1 - at] for at, path in enumerate((one, other)) for _, target in view.entities[path].relations
+        target == names[1 - at]
+        for at, path in enumerate((one, other))
+        for _, target in view.entities[path].relations
     )
 
 
-def _terms(told: Iterable[MemoryState], entity: Entity, said: Mapping[str, Sequence[int]]) -> set[int]:
+def _terms(
+    told: Iterable[MemoryState], entity: Entity, said: Mapping[str, Sequence[int]]
+) -> set[int]:
     own = map(hash, words(" ".join((entity.name, *entity.aliases))))
     return {term for one in told for term in said[one.fact.id]}.difference(own)
 
 
-def _turn(pairs: Sequence[tuple[str, str]], now: datetime, most: int) -> list[tuple[str, str]]:
+def _turn(
+    pairs: Sequence[tuple[str, str]], now: datetime, most: int
+) -> list[tuple[str, str]]:
     """The pairs whose turn it is today."""
     if not pairs or not most:
         return []

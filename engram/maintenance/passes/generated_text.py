@@ -1,7 +1,9 @@
-"""What passes share that tell something from memories: which count, how a model is asked, what is told already.
+"""What passes share that tell something from memories: which count, how a model is
+asked, what is told already.
 
-Told is what lasts, public and first-hand: nothing of one persona alone, nothing that consolidation concluded.
-`state/portraits.json` keeps from what each block was made, so that it is made again only when that changed.
+Told is what lasts, public and first-hand: nothing of one persona alone, nothing that
+consolidation concluded. `state/portraits.json` keeps from what each block was made, so
+that it is made again only when that changed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def evidence(view: PassView, now: datetime) -> list[MemoryState]:
         told = (
             one
             for one in view.active()
-            if one.fact.persona is None and one.fact.origin not in trust.MADE and not lifecycle.hidden(one.fact, now)
+            if one.fact.persona is None
+            and one.fact.origin not in trust.MADE
+            and not lifecycle.hidden(one.fact, now)
         )
         return sorted(told, key=lambda one: one.fact.id)
 
@@ -43,8 +47,12 @@ def evidence(view: PassView, now: datetime) -> list[MemoryState]:
 
 
 def about(view: PassView, now: datetime) -> dict[str, list[MemoryState]]:
-    """The memories about each entity that something may be told from, by the path of its note, oldest first."""
-    return view.once(about, lambda: _about(view, evidence(view, now)), view.memories, _named(view))
+    """The memories about each entity that something may be told from, by the path of
+    its note, oldest first.
+    """
+    return view.once(
+        about, lambda: _about(view, evidence(view, now)), view.memories, _named(view)
+    )
 
 
 def _named(view: PassView) -> dict[str, tuple[object, ...]]:
@@ -64,7 +72,9 @@ def names(view: PassView) -> EntityNames:
     return view.once(names, found, view.entities)
 
 
-def _about(view: PassView, memories: Iterable[MemoryState]) -> dict[str, list[MemoryState]]:
+def _about(
+    view: PassView, memories: Iterable[MemoryState]
+) -> dict[str, list[MemoryState]]:
     called = cache(names(view).one)
     found: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in memories:
@@ -80,8 +90,13 @@ def stem(fact: Fact) -> str:
 
 
 def line(view: PassView, fact: Fact) -> Line:
-    """The memory as a line of its own, with its source class where that is not the user."""
-    return Line(trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)), (stem(fact),))
+    """The memory as a line of its own, with its source class where that is not the
+    user.
+    """
+    return Line(
+        trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)),
+        (stem(fact),),
+    )
 
 
 def worth(one: MemoryState) -> tuple[Any, ...]:
@@ -95,25 +110,40 @@ def day(view: PassView, when: datetime | None) -> str:
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
 
 
-def numbered(view: PassView, facts: Sequence[Fact], first: int = 1) -> list[dict[str, Any]]:
-    """Memories as a question shows them; who said one is told where it was not the user."""
+def numbered(
+    view: PassView, facts: Sequence[Fact], first: int = 1
+) -> list[dict[str, Any]]:
+    """Memories as a question shows them; who said one is told where it was not the
+    user.
+    """
     rows = []
     for n, fact in enumerate(facts, first):
         said_by = view.look.said_by(fact)
         others = {} if said_by == "user" else {"said_by": said_by}
-        rows.append({"n": n, "date": day(view, fact.created), "text": fact.text} | others)
+        rows.append(
+            {"n": n, "date": day(view, fact.created), "text": fact.text} | others
+        )
     return rows
 
 
 def asked(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
     """A question whose material is the same text for the same memories."""
-    return ModelQuestion(task, json.dumps(material, ensure_ascii=False, sort_keys=True), why)
+    return ModelQuestion(
+        task, json.dumps(material, ensure_ascii=False, sort_keys=True), why
+    )
 
 
-def sentences(answer: Mapping[str, Any], sources: Sequence[Sequence[str]]) -> tuple[Line, ...]:
-    """The lines of an answer; `sources` are the names of the notes behind each numbered statement."""
+def sentences(
+    answer: Mapping[str, Any], sources: Sequence[Sequence[str]]
+) -> tuple[Line, ...]:
+    """The lines of an answer; `sources` are the names of the notes behind each numbered
+    statement.
+    """
     return tuple(
-        Line(one["text"], tuple(dict.fromkeys(name for n in one["facts"] for name in sources[n - 1])))
+        Line(
+            one["text"],
+            tuple(dict.fromkeys(name for n in one["facts"] for name in sources[n - 1])),
+        )
         for one in answer.get("sentences", ())
     )
 
@@ -126,7 +156,9 @@ def refused(answer: Mapping[str, Any]) -> str:
 
 @dataclass
 class GeneratedText:
-    """The blocks that one pass tells at one moment, and what is kept of how they were made."""
+    """The blocks that one pass tells at one moment, and what is kept of how they were
+    made.
+    """
 
     view: PassView
     now: datetime
@@ -138,17 +170,31 @@ class GeneratedText:
         except ValueError:
             known = {}
         self.known: dict[str, dict[str, Any]] = {
-            name: row for name, row in (known.items() if isinstance(known, dict) else ()) if isinstance(row, dict)
+            name: row
+            for name, row in (known.items() if isinstance(known, dict) else ())
+            if isinstance(row, dict)
         }
         self._before = dict(self.known)
 
     def made_now(self, block: str) -> int:
-        """How many blocks of this name were made at this very moment, by an earlier look of the same run."""
+        """How many blocks of this name were made at this very moment, by an earlier
+        look of the same run.
+        """
         at = self.now.isoformat()
-        return sum(name.endswith(f"#{block}") and row.get("at") == at for name, row in self.known.items())
+        return sum(
+            name.endswith(f"#{block}") and row.get("at") == at
+            for name, row in self.known.items()
+        )
 
-    def tell(self, change: BlockEdit, block: str, ask: ModelQuestion, sources: Sequence[Sequence[str]]) -> bool:
-        """Have this block of a page say what the model answers to `ask`; whether there is anything to do.
+    def tell(
+        self,
+        change: BlockEdit,
+        block: str,
+        ask: ModelQuestion,
+        sources: Sequence[Sequence[str]],
+    ) -> bool:
+        """Have this block of a page say what the model answers to `ask`; whether there
+        is anything to do.
 
         What cannot be had from a model leaves what stands there.
         """
@@ -164,16 +210,26 @@ class GeneratedText:
         lines = self._marked(sentences(answer, sources)) or have
         if lines != have:
             why = change.why + refused(answer)
-            self.steps.append(BlockEdit(change.path, why, change.keys, {block: lines}, title=change.title))
+            self.steps.append(
+                BlockEdit(
+                    change.path, why, change.keys, {block: lines}, title=change.title
+                )
+            )
         self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
         return True
 
     def _marked(self, lines: Iterable[Line]) -> tuple[Line, ...]:
-        """The lines, each with the least trusted source class it rests on where that is not the user."""
+        """The lines, each with the least trusted source class it rests on where that is
+        not the user.
+        """
         facts = {stem(one.fact): one.fact for one in self.view.memories.values()}
         found = []
         for one in lines:
-            classes = [self.view.look.said_by(facts[name]) for name in one.sources if name in facts]
+            classes = [
+                self.view.look.said_by(facts[name])
+                for name in one.sources
+                if name in facts
+            ]
             least = max(classes, key=trust.CLASSES.index, default="user")
             found.append(replace(one, text=trust.marked(one.text, least)))
         return tuple(found)
@@ -181,25 +237,36 @@ class GeneratedText:
     def show(self, change: BlockEdit, page: Page | None) -> None:
         """Have blocks and keys of a page be as in `change`, if they are not."""
         blocks = {
-            name: lines for name, lines in change.blocks.items() if lines != (page.blocks if page else {}).get(name, ())
+            name: lines
+            for name, lines in change.blocks.items()
+            if lines != (page.blocks if page else {}).get(name, ())
         }
         held = page.keys if page else {}
-        keys = {key: value for key, value in change.keys.items() if held.get(key) != value}
+        keys = {
+            key: value for key, value in change.keys.items() if held.get(key) != value
+        }
         if blocks or (keys and page):
             keys = dict(change.keys) if page is None else keys
-            self.steps.append(BlockEdit(change.path, change.why, keys, blocks, title=change.title))
+            self.steps.append(
+                BlockEdit(change.path, change.why, keys, blocks, title=change.title)
+            )
 
     def done(self) -> list[Step]:
         """All that is to be done."""
         gone = [
             name
             for name in self.known
-            if name.startswith("entities/") and name.partition("#")[0] not in self.view.entities
+            if name.startswith("entities/")
+            and name.partition("#")[0] not in self.view.entities
         ]
-        rows = {name: row for name, row in sorted(self.known.items()) if name not in gone}
+        rows = {
+            name: row for name, row in sorted(self.known.items()) if name not in gone
+        }
         if rows != self._before:
             text = json.dumps(rows, ensure_ascii=False, indent=1)
-            self.steps.append(FileWrite(TOLD, f"{text}\n".encode(), "what was told from what"))
+            self.steps.append(
+                FileWrite(TOLD, f"{text}\n".encode(), "what was told from what")
+            )
         return self.steps
 
 

@@ -1,4 +1,6 @@
-"""Which memories lie together, and how questions about them are put (rows A21, A22, A28, D9, X23)."""
+"""Which memories lie together, and how questions about them are put (rows A21, A22,
+A28, D9, X23).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ Pair = tuple["MemoryState", "MemoryState"]
 
 
 def seeds(view: PassView) -> list[MemoryState]:
-    """The active memories that conclusions may rest on, the latest first: none that was itself concluded (`D9`)."""
+    """The active memories that conclusions may rest on, the latest first: none that was
+    itself concluded (`D9`).
+    """
 
     def found() -> list[MemoryState]:
         free = (one for one in view.active() if one.fact.origin not in trust.MADE)
@@ -34,18 +38,28 @@ def seeds(view: PassView) -> list[MemoryState]:
 
 def linked(names: Iterable[str]) -> list[str]:
     """The names as a note's `about` has them: links, as far as a link can hold them."""
-    return [name if _UNLINKABLE.search(name) else f"[[{name}]]" for name in dict.fromkeys(names)]
+    return [
+        name if _UNLINKABLE.search(name) else f"[[{name}]]"
+        for name in dict.fromkeys(names)
+    ]
 
 
 def touched(one: MemoryState) -> float:
-    """When there was last evidence for a memory, in epoch seconds; 0 where nobody knows."""
+    """When there was last evidence for a memory, in epoch seconds; 0 where nobody
+    knows.
+    """
     latest = max(filter(None, (one.fact.created, one.usage.evidence_at)), default=None)
     return latest.timestamp() if latest else 0.0
 
 
 def rested(one: MemoryState, now: datetime) -> float:
     """For how many days nobody said, edited or recalled a memory."""
-    known = (one.fact.created, one.usage.met, one.usage.evidence_at, one.usage.last_access)
+    known = (
+        one.fact.created,
+        one.usage.met,
+        one.usage.evidence_at,
+        one.usage.last_access,
+    )
     latest = max(filter(None, known), default=now)
     return (now.timestamp() - latest.timestamp()) / 86400
 
@@ -55,21 +69,35 @@ def is_theirs(one: MemoryState) -> bool:
     return bool(one.kept) or dedup.is_held(one.fact)
 
 
-def beside(view: PassView, one: MemoryState, low: float) -> Iterator[tuple[MemoryState, Neighbour]]:
-    """What is near a memory from `low` on, as the view has it by now: active, of its persona, not concluded."""
+def beside(
+    view: PassView, one: MemoryState, low: float
+) -> Iterator[tuple[MemoryState, Neighbour]]:
+    """What is near a memory from `low` on, as the view has it by now: active, of its
+    persona, not concluded.
+    """
     for near in view.look.near(one.fact):
         other = view.memories.get(near.fact.id)
         if other is None or near.similarity < low:
             continue
         known = other.fact
-        if known.status == "active" and known.persona == one.fact.persona and known.origin not in trust.MADE:
+        if (
+            known.status == "active"
+            and known.persona == one.fact.persona
+            and known.origin not in trust.MADE
+        ):
             yield other, near
 
 
 def clusters(
-    view: PassView, some: Sequence[MemoryState], low: float, fits: Callable[[MemoryState], bool], *, above: bool = False
+    view: PassView,
+    some: Sequence[MemoryState],
+    low: float,
+    fits: Callable[[MemoryState], bool],
+    *,
+    above: bool = False,
 ) -> Iterator[list[MemoryState]]:
-    """Groups around each of `some` that is in none yet: what is near it from `low`, or `above` it, and fits (`A21`).
+    """Groups around each of `some` that is in none yet: what is near it from `low`, or
+    `above` it, and fits (`A21`).
 
     What words tell apart from the first of a group is not in it.
     """
@@ -90,8 +118,12 @@ def clusters(
             yield group
 
 
-def pairs(view: PassView, some: Iterable[MemoryState], low: float, high: float, most: int) -> list[Pair]:
-    """The most alike pairs of one of `some` and another memory, from `low` to `high` (`A28`); newer first in each."""
+def pairs(
+    view: PassView, some: Iterable[MemoryState], low: float, high: float, most: int
+) -> list[Pair]:
+    """The most alike pairs of one of `some` and another memory, from `low` to `high`
+    (`A28`); newer first in each.
+    """
     found: dict[tuple[str, str], tuple[float, Pair]] = {}
     for one in some:
         for other, near in beside(view, one, low):
@@ -107,11 +139,15 @@ def _said(one: MemoryState) -> tuple[float, str]:
     return (at.timestamp() if at else 0.0, one.fact.id)
 
 
-# -- questions ------------------------------------------------------------------------------------
+# -- questions -------------------------------------------------------------------------
 
 
-def asked(view: PassView, task: str, material: object, why: str) -> tuple[ModelQuestion, Answer | None]:
-    """A question about `material`, and its answer where there is one. Equal material is an equal question."""
+def asked(
+    view: PassView, task: str, material: object, why: str
+) -> tuple[ModelQuestion, Answer | None]:
+    """A question about `material`, and its answer where there is one. Equal material is
+    an equal question.
+    """
     text = json.dumps(material, ensure_ascii=False, sort_keys=True).translate(_BREAKS)
     ask = ModelQuestion(task, text, why)
     return ask, view.answers.get(ask.key)
@@ -121,7 +157,11 @@ def listed(view: PassView, some: Sequence[MemoryState]) -> list[dict[str, object
     """Memories as a question shows them, numbered from 1."""
     return [
         {"n": number, "text": one.fact.text}
-        | ({"said": f"{one.fact.created.astimezone(view.zone):%Y-%m-%d}"} if one.fact.created else {})
+        | (
+            {"said": f"{one.fact.created.astimezone(view.zone):%Y-%m-%d}"}
+            if one.fact.created
+            else {}
+        )
         for number, one in enumerate(some, 1)
     ]
 
@@ -134,5 +174,6 @@ def print_of(*texts: str) -> str:
 def refused(task: str, said: Answer) -> list[Finding]:
     """What of an answer was dropped, by reason."""
     return [
-        Finding("", task, f"{number} dropped of an answer: {why}") for why, number in said.get("dropped", {}).items()
+        Finding("", task, f"{number} dropped of an answer: {why}")
+        for why, number in said.get("dropped", {}).items()
     ]

@@ -1,7 +1,9 @@
-"""What follows from several memories, and which still hold (rows A23, B15, C21, D9, D10, E17, X22).
+"""What follows from several memories, and which still hold (rows A23, B15, C21, D9,
+D10, E17, X22).
 
-What is concluded is a memory of origin `synthesized`: no evidence for anything, and no conclusion rests on it. It
-comes only with the archiving of at least one memory that it rests on, so that their number never rises.
+What is concluded is a memory of origin `synthesized`: no evidence for anything, and no
+conclusion rests on it. It comes only with the archiving of at least one memory that it
+rests on, so that their number never rises.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ ACTIONS = "state/memory-actions.jsonl"
 _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
-# -- conclusions ----------------------------------------------------------------------------------
+# -- conclusions -----------------------------------------------------------------------
 
 
 def cluster(view: PassView, now: datetime) -> list[Step]:
@@ -60,36 +62,53 @@ def cluster(view: PassView, now: datetime) -> list[Step]:
 
 
 def fold(view: PassView, now: datetime) -> list[Step]:
-    """Three memories and more about one entity, unimportant and long at rest, become one; they are archived (`E17`)."""
+    """Three memories and more about one entity, unimportant and long at rest, become
+    one; they are archived (`E17`).
+    """
     policy = view.policy.insight
 
     def folds(one: MemoryState) -> bool:
         unimportant = one.fact.importance < policy.fold_importance
         return unimportant and _may_go(one) and rested(one, now) >= policy.fold_days
 
-    groups = [group[: policy.shown] for group in _about(filter(folds, seeds(view))) if len(group) >= policy.fold]
-    ready = {persona: _may_fold(view, persona, now) for persona in {group[0].fact.persona for group in groups}}
+    groups = [
+        group[: policy.shown]
+        for group in _about(filter(folds, seeds(view)))
+        if len(group) >= policy.fold
+    ]
+    ready = {
+        persona: _may_fold(view, persona, now)
+        for persona in {group[0].fact.persona for group in groups}
+    }
     groups = [group for group in groups if ready[group[0].fact.persona]]
     return _folded(view, now, "fold", groups, policy.fold, policy.folded_importance)
 
 
 def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
-    """Whether a day has passed since a persona's memories were last concluded from, or 25 are new (rows E9, E17)."""
+    """Whether a day has passed since a persona's memories were last concluded from, or
+    25 are new (rows E9, E17).
+    """
     policy = view.policy.insight
     last, _, new = curated((one.fact for one in view.memories.values()), persona)
     rest = timedelta.max if last in {None, now} else now - last
     waits = rest < timedelta(seconds=policy.fold_seconds)
-    return not waits and (rest >= timedelta(hours=policy.fold_hours) or new >= policy.fold_new)
+    return not waits and (
+        rest >= timedelta(hours=policy.fold_hours) or new >= policy.fold_new
+    )
 
 
 def principles(view: PassView, now: datetime) -> list[Step]:
-    """What memories about one subject have in common; the weakest of them is archived (`A23`, `X22`)."""
+    """What memories about one subject have in common; the weakest of them is archived
+    (`A23`, `X22`).
+    """
     policy = view.policy.insight
     known = {name for one in view.active() for name in one.fact.derived_from}
     some = [one for one in seeds(view)[: policy.reflected] if not one.barred]
     groups = [
         group[: policy.shown]
-        for group in clusters(view, some, view.policy.similarity.related, lambda one: _is_free(one, known))
+        for group in clusters(
+            view, some, view.policy.similarity.related, lambda one: _is_free(one, known)
+        )
         if len(group) >= policy.principle_sources and any(map(_may_go, group))
     ]
     found: list[Step] = []
@@ -97,17 +116,24 @@ def principles(view: PassView, now: datetime) -> list[Step]:
         steps, said = _answered(view, "principle", group)
         found += steps
         chosen = _chosen(group, said)
-        free = sorted(filter(_may_go, chosen), key=lambda one: (view.vitals(one, now).heat, one.fact.id))
+        free = sorted(
+            filter(_may_go, chosen),
+            key=lambda one: (view.vitals(one, now).heat, one.fact.id),
+        )
         if len(chosen) < policy.principle_sources or not free:
             continue
         shape = {"category": "principle", "confidence": policy.principle_confidence}
         usage = Usage(stability=policy.principle_stability)
-        found += _made(view, now, "principles", said["text"], chosen, free[:1], shape, usage)
+        found += _made(
+            view, now, "principles", said["text"], chosen, free[:1], shape, usage
+        )
     return found
 
 
 def integrate(view: PassView, now: datetime) -> list[Step]:
-    """What episodes teach that are old and faded, or many about one entity; they are archived (`B15`)."""
+    """What episodes teach that are old and faded, or many about one entity; they are
+    archived (`B15`).
+    """
     policy = view.policy.insight
 
     def old(one: MemoryState) -> bool:
@@ -118,7 +144,11 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
         faded = view.vitals(one, now).salience < policy.ripe_salience
         return faded and (old(one) or one.usage.access >= policy.ripe_access)
 
-    episodes = [one for one in seeds(view) if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)]
+    episodes = [
+        one
+        for one in seeds(view)
+        if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)
+    ]
     groups: list[list[MemoryState]] = []
     for every in _about(one for one in episodes if old(one) or ripe(one)):
         faded = [one for one in every if ripe(one)]
@@ -132,13 +162,22 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
         for insight in said.get("insights", ())[: policy.insights]:
             chosen = [one for one in _chosen(group, insight) if one.fact.id not in used]
             used |= {one.fact.id for one in chosen}
-            shape = {"confidence": min((one.fact.confidence for one in chosen), default=0.0)}
-            found += _made(view, now, "integrate", insight["text"], chosen, chosen, shape)
+            shape = {
+                "confidence": min((one.fact.confidence for one in chosen), default=0.0)
+            }
+            found += _made(
+                view, now, "integrate", insight["text"], chosen, chosen, shape
+            )
     return found
 
 
 def _folded(
-    view: PassView, now: datetime, by: str, groups: Sequence[list[MemoryState]], least: int, importance: float
+    view: PassView,
+    now: datetime,
+    by: str,
+    groups: Sequence[list[MemoryState]],
+    least: int,
+    importance: float,
 ) -> list[Step]:
     found: list[Step] = []
     for group in _few(view, by, groups):
@@ -157,14 +196,25 @@ def _folded(
     return found
 
 
-def _few(view: PassView, by: str, groups: Iterable[list[MemoryState]]) -> list[list[MemoryState]]:
+def _few(
+    view: PassView, by: str, groups: Iterable[list[MemoryState]]
+) -> list[list[MemoryState]]:
     """As many groups as the pass may still conclude from in this run."""
     return list(groups)[: max(0, view.policy.insight.runs - view.made.get(by, 0))]
 
 
-def _answered(view: PassView, task: str, group: Sequence[MemoryState]) -> tuple[list[Step], Answer]:
-    """The question about a group where nobody has answered it, else what of the answer was dropped; the answer."""
-    ask, said = asked(view, task, {"memories": listed(view, group)}, f"{len(group)} memories lie together")
+def _answered(
+    view: PassView, task: str, group: Sequence[MemoryState]
+) -> tuple[list[Step], Answer]:
+    """The question about a group where nobody has answered it, else what of the answer
+    was dropped; the answer.
+    """
+    ask, said = asked(
+        view,
+        task,
+        {"memories": listed(view, group)},
+        f"{len(group)} memories lie together",
+    )
     return ([ask], {}) if said is None else ([*refused(task, said)], said)
 
 
@@ -183,21 +233,40 @@ def _made(
     shape: Mapping[str, object],
     usage: Usage | None = None,
 ) -> list[Step]:
-    """A new memory on the word of `sources`, of which those that are `gone` are archived with a link to it (`X22`).
+    """A new memory on the word of `sources`, of which those that are `gone` are
+    archived with a link to it (`X22`).
 
-    Nothing where a person removed this statement before (`X8`), where it is known, or without anything to archive.
+    Nothing where a person removed this statement before (`X8`), where it is known, or
+    without anything to archive.
     """
     digest = content_hash(text)
-    removed = digest in view.buried or view.forgotten.hides(text, Spoken(now, fact=True))
-    if not gone or removed or any(content_hash(one.fact.text) == digest for one in view.active()):
+    removed = digest in view.buried or view.forgotten.hides(
+        text, Spoken(now, fact=True)
+    )
+    if (
+        not gone
+        or removed
+        or any(content_hash(one.fact.text) == digest for one in view.active())
+    ):
         return []
     facts = [one.fact for one in sources]
     weakest = min(facts, key=lambda fact: fact.confidence)
-    known = Eligibility(weakest.confidence, "candidate", weakest.importance, "consolidation")
+    known = Eligibility(
+        weakest.confidence, "candidate", weakest.importance, "consolidation"
+    )
     asked_for = actions.proposed("summarize_node", known, view.policy.actions)
     if asked_for.ruling != "allow":
-        return [Finding(weakest.id, weakest.path, f"nothing is concluded from it: {asked_for.why}", asked_for)]
-    turns = list(dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key))
+        return [
+            Finding(
+                weakest.id,
+                weakest.path,
+                f"nothing is concluded from it: {asked_for.why}",
+                asked_for,
+            )
+        ]
+    turns = list(
+        dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key)
+    )
     names = tuple(fact.id for fact in facts)
     fact = Fact(
         ulid(now, "\n".join((by, *names, digest))),
@@ -228,11 +297,15 @@ def _made(
 
 
 def _may_go(one: MemoryState) -> bool:
-    """Whether a memory may give way to a conclusion: nothing protected, no promise, kept or open, and no habit.
+    """Whether a memory may give way to a conclusion: nothing protected, no promise,
+    kept or open, and no habit.
 
     Rows X23, C27, E16; model §0.12.
     """
-    lasts = lifecycle.protected(one.fact, one.kept) or one.fact.category in lifecycle.PROTECTED
+    lasts = (
+        lifecycle.protected(one.fact, one.kept)
+        or one.fact.category in lifecycle.PROTECTED
+    )
     lasts = lasts or todos.HABIT in one.fact.tags
     return not is_theirs(one) and not lasts and not one.fact.expires
 
@@ -242,7 +315,9 @@ def _is_free(one: MemoryState, known: set[str]) -> bool:
 
 
 def _about(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
-    """The memories by the first entity they are about, and by persona; the owner is none."""
+    """The memories by the first entity they are about, and by persona; the owner is
+    none.
+    """
     groups: dict[tuple[str, str], list[MemoryState]] = defaultdict(list)
     for one in some:
         if one.fact.about and not entities.is_owner(one.fact.about[0]):
@@ -251,14 +326,16 @@ def _about(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
         yield sorted(group, key=lambda one: one.fact.id)
 
 
-# -- whether it still holds -----------------------------------------------------------------------
+# -- whether it still holds ------------------------------------------------------------
 
 
 def probe(view: PassView, now: datetime) -> list[Step]:
-    """Some lasting memories that nobody touched are looked through; what no longer holds loses importance (`D9`).
+    """Some lasting memories that nobody touched are looked through; what no longer
+    holds loses importance (`D9`).
 
-    Which ones, the day decides. A day that was looked through is not looked through again, nor is a memory beside
-    which everything stands as it did then: the answer would be the same.
+    Which ones, the day decides. A day that was looked through is not looked through
+    again, nor is a memory beside which everything stands as it did then: the answer
+    would be the same.
     """
     policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
     looked, known = _probed(view)
@@ -274,15 +351,31 @@ def probe(view: PassView, now: datetime) -> list[Step]:
         and not is_theirs(one)
     ]
     near = {
-        one.fact.id: [other.fact.text for other, _ in islice(beside(view, one, 0.0), policy.beside)]
-        for one in (sorted(lasting, key=chance)[: policy.probes] if looked != day else ())
+        one.fact.id: [
+            other.fact.text
+            for other, _ in islice(beside(view, one, 0.0), policy.beside)
+        ]
+        for one in (
+            sorted(lasting, key=chance)[: policy.probes] if looked != day else ()
+        )
     }
-    prints = {name: print_of(view.memories[name].fact.text, *texts) for name, texts in near.items()}
+    prints = {
+        name: print_of(view.memories[name].fact.text, *texts)
+        for name, texts in near.items()
+    }
     some = [view.memories[name] for name in near if known.get(name) != prints[name]]
     if not some:
         return []
-    shown = [item | {"beside": near[one.fact.id]} for one, item in zip(some, listed(view, some), strict=True)]
-    ask, said = asked(view, "probe", {"memories": shown}, f"{len(some)} rested for {policy.probe_days:g} days")
+    shown = [
+        item | {"beside": near[one.fact.id]}
+        for one, item in zip(some, listed(view, some), strict=True)
+    ]
+    ask, said = asked(
+        view,
+        "probe",
+        {"memories": shown},
+        f"{len(some)} rested for {policy.probe_days:g} days",
+    )
     if said is None:
         return [ask]
     found: list[Step] = [*refused("probe", said)]
@@ -290,23 +383,42 @@ def probe(view: PassView, now: datetime) -> list[Step]:
         fact = some[number - 1].fact
         left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
         if left < fact.importance:
-            found.append(Edit(fact.path, fact.sha, {"importance": left}, "a model finds that it no longer holds"))
-    seen = {name: mark for name, mark in sorted({**known, **prints}.items()) if name in view.memories}
+            found.append(
+                Edit(
+                    fact.path,
+                    fact.sha,
+                    {"importance": left},
+                    "a model finds that it no longer holds",
+                )
+            )
+    seen = {
+        name: mark
+        for name, mark in sorted({**known, **prints}.items())
+        if name in view.memories
+    }
     text = json.dumps({"day": day, "seen": seen}, indent=1)
-    return [*found, FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} looked through")]
+    return [
+        *found,
+        FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} looked through"),
+    ]
 
 
 def _probed(view: PassView) -> tuple[str, dict[str, str]]:
-    """The day on which memories were last looked through, and what was shown of each, in eight digits."""
+    """The day on which memories were last looked through, and what was shown of each,
+    in eight digits.
+    """
     try:
         state = json.loads(view.read(PROBED))
-        return str(state["day"]), {str(name): str(mark) for name, mark in state["seen"].items()}
+        return str(state["day"]), {
+            str(name): str(mark) for name, mark in state["seen"].items()
+        }
     except (ValueError, TypeError, KeyError, AttributeError):
         return "", {}
 
 
 def drift(view: PassView, now: datetime) -> list[Step]:
-    """What memories say of folders that the user named is compared with them; a dead path invalidates (`D10`).
+    """What memories say of folders that the user named is compared with them; a dead
+    path invalidates (`D10`).
 
     The score is of what is left for a person.
     """
@@ -314,17 +426,37 @@ def drift(view: PassView, now: datetime) -> list[Step]:
     findings: list[DriftFinding] = []
     for one in view.active() if view.roots else ():
         fact = one.fact
-        claims = drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
-        wrong = [finding for claim in claims if (finding := drifting.check(claim, view.roots, view.look.disk))]
+        claims = (
+            drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
+        )
+        wrong = [
+            finding
+            for claim in claims
+            if (finding := drifting.check(claim, view.roots, view.look.disk))
+        ]
         wrong += _idle(view, one, now) if claims else []
-        dead = next((item for item in wrong if (item.level, item.code) == ("error", "DEAD_PATH")), None)
+        dead = next(
+            (
+                item
+                for item in wrong
+                if (item.level, item.code) == ("error", "DEAD_PATH")
+            ),
+            None,
+        )
         if dead and (not is_theirs(one) or one.proposable):
             until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
-            keys = {"status": "invalidated", "end_reason": f"drift: {dead.why}", "valid_until": until}
+            keys = {
+                "status": "invalidated",
+                "end_reason": f"drift: {dead.why}",
+                "valid_until": until,
+            }
             found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
             if not one.foreign:
                 wrong.remove(dead)
-        found += [Finding(fact.id, fact.path, f"{item.level} {item.code}: {item.why}") for item in wrong]
+        found += [
+            Finding(fact.id, fact.path, f"{item.level} {item.code}: {item.why}")
+            for item in wrong
+        ]
         findings += wrong
     if findings:
         found.append(Finding("", "drift", f"score {drifting.score(findings)} of 100"))
@@ -336,15 +468,17 @@ def _idle(view: PassView, one: MemoryState, now: datetime) -> list[DriftFinding]
     policy, days = view.policy.insight, rested(one, now)
     if days < policy.drift_warning_days:
         return []
-    level = "error" if days >= policy.drift_error_days else "warning"
-    return [drifting.DriftFinding(level, "STALE_MEMORY", f"untouched for {days:.0f} days")]  # type: ignore[arg-type]
+    level: drifting.Level = "error" if days >= policy.drift_error_days else "warning"
+    why = f"untouched for {days:.0f} days"
+    return [drifting.DriftFinding(level, "STALE_MEMORY", why)]
 
 
-# -- what the log teaches -------------------------------------------------------------------------
+# -- what the log teaches --------------------------------------------------------------
 
 
 def guidelines(view: PassView, now: datetime) -> list[Step]:
-    """`state/compression-guidelines.md`: what was done to memories, how it ended, and what that suggests (`C21`).
+    """`state/compression-guidelines.md`: what was done to memories, how it ended, and
+    what that suggests (`C21`).
 
     Written only where it says something new.
     """

@@ -1,7 +1,8 @@
-"""The passes that need no model: what time and use make of memories, and what has to be tidied (rows C16–C20, D7, D9).
+"""The passes that need no model: what time and use make of memories, and what has to be
+tidied (rows C16–C20, D7, D9).
 
-Each says in words why. What a rule of a life decides stands in `core/lifecycle`; here it becomes a change to a
-note. The name of a pass is the action in the log.
+Each says in words why. What a rule of a life decides stands in `core/lifecycle`; here
+it becomes a change to a note. The name of a pass is the action in the log.
 """
 
 from __future__ import annotations
@@ -29,13 +30,30 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, Pass, PassView, Step
 
 TOPICS = "state/topics.json"
-_OURS = frozenset({"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"})
+_OURS = frozenset(
+    {"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"}
+)
 
-PROMISES = frozenset({"edit", "decide", "forget", "keep", "drop", "confirm", "dispute", "correct", "restore", "pin"})
-"""Actions whose rows never leave the log: a person's word, on which later decisions rest (rows X8, X9, X23)."""
+PROMISES = frozenset(
+    {
+        "edit",
+        "decide",
+        "forget",
+        "keep",
+        "drop",
+        "confirm",
+        "dispute",
+        "correct",
+        "restore",
+        "pin",
+    }
+)
+"""Actions whose rows never leave the log: a person's word, on which later decisions
+rest (rows X8, X9, X23).
+"""
 
 
-# -- what becomes of memories -------------------------------------------------------------------------
+# -- what becomes of memories ----------------------------------------------------------
 
 
 def promote(view: PassView, now: datetime) -> list[Step]:
@@ -48,10 +66,12 @@ def promote(view: PassView, now: datetime) -> list[Step]:
 
 
 def expire(view: PassView, now: datetime) -> list[Step]:
-    """Settled commitments and unconfirmed speculations go to `.trash/`; what else is over is archived (C16, C17, B16).
+    """Settled commitments and unconfirmed speculations go to `.trash/`; what else is
+    over is archived (C16, C17, B16).
 
-    A guessed end is taken from what a person keeps. What we wrote about a memory that goes keeps its name without the
-    link; where a person's own note leads to it, it is archived instead.
+    A guessed end is taken from what a person keeps. What we wrote about a memory that
+    goes keeps its name without the link; where a person's own note leads to it, it is
+    archived instead.
     """
     found: list[Step] = []
     for one in view.active():
@@ -63,9 +83,19 @@ def expire(view: PassView, now: datetime) -> list[Step]:
                 found.append(archived(fact, why, now, view.zone))
                 continue
             found.append(aside(fact, TRASH, {}, why, now, view.zone))
-            found += [BlockEdit(path, f"{name} goes to the trash", unlink=name) for path in linking]
+            found += [
+                BlockEdit(path, f"{name} goes to the trash", unlink=name)
+                for path in linking
+            ]
         elif one.kept and lifecycle.ends_by_guess(fact):
-            found.append(Edit(fact.path, fact.sha, {"expires": None}, f"{one.kept}: its guessed end counts no more"))
+            found.append(
+                Edit(
+                    fact.path,
+                    fact.sha,
+                    {"expires": None},
+                    f"{one.kept}: its guessed end counts no more",
+                )
+            )
         elif why := lifecycle.expired(fact, now):
             found.append(archived(fact, why, now, view.zone))
     return found
@@ -77,39 +107,63 @@ def _is_ours(path: str) -> bool:
 
 
 def archive(view: PassView, now: datetime) -> list[Step]:
-    """What fades out, and is old, unimportant, unused and faded, is put away (rows B8, C18, D11; model §0.2)."""
-    return [archived(one.fact, why, now, view.zone) for one in view.active() if (why := _archived(view, one, now))]
+    """What fades out, and is old, unimportant, unused and faded, is put away (rows B8,
+    C18, D11; model §0.2).
+    """
+    return [
+        archived(one.fact, why, now, view.zone)
+        for one in view.active()
+        if (why := _archived(view, one, now))
+    ]
 
 
 def _archived(view: PassView, one: MemoryState, now: datetime) -> str | None:
     vitals, policy = view.vitals(one, now), view.policy
-    return lifecycle.archived(one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept)
+    return lifecycle.archived(
+        one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept
+    )
 
 
 def pruning(threshold: float) -> Pass:
-    """The pass `prune`, which a person asks for: memories below this effective confidence are given up (`A24`).
+    """The pass `prune`, which a person asks for: memories below this effective
+    confidence are given up (`A24`).
 
     `threshold` is 0–1. Protected ones stay; the notes of the others lie in the archive.
     """
 
     def prune(view: PassView, now: datetime) -> list[Step]:
         return [
-            aside(one.fact, "archive", {"status": "pruned", "end_reason": why}, why, now, view.zone)
+            aside(
+                one.fact,
+                "archive",
+                {"status": "pruned", "end_reason": why},
+                why,
+                now,
+                view.zone,
+            )
             for one in view.active()
-            if (why := lifecycle.pruned(one.fact, view.vitals(one, now), threshold, kept=one.kept))
+            if (
+                why := lifecycle.pruned(
+                    one.fact, view.vitals(one, now), threshold, kept=one.kept
+                )
+            )
         ]
 
     return prune
 
 
 def revive(view: PassView, now: datetime) -> list[Step]:
-    """What was put away and has been recalled since is active again, in the folder of its day (`B3`)."""
+    """What was put away and has been recalled since is active again, in the folder of
+    its day (`B3`).
+    """
     found: list[Step] = []
     for one in view.memories.values():
         fact = one.fact
         if fact.status != "archived" or not _used_since(one, view.zone):
             continue
-        if why := lifecycle.revived(fact, one.usage, view.vitals(one, now), now, view.policy):
+        if why := lifecycle.revived(
+            fact, one.usage, view.vitals(one, now), now, view.policy
+        ):
             day = (fact.created or now).astimezone(view.zone)
             home = f"facts/{day:%Y-%m-%d}/{PurePosixPath(fact.path).name}"
             keys = {"status": "active", "end_reason": None}
@@ -117,20 +171,35 @@ def revive(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def archived(fact: Fact, why: str, now: datetime, zone: tzinfo, keys: Mapping[str, object] | None = None) -> Move:
+def archived(
+    fact: Fact,
+    why: str,
+    now: datetime,
+    zone: tzinfo,
+    keys: Mapping[str, object] | None = None,
+) -> Move:
     """The note put away, with further `keys`."""
     told = {"status": "archived", "end_reason": why, **(keys or {})}
     return aside(fact, "archive", told, why, now, zone)
 
 
-def aside(fact: Fact, folder: str, keys: Mapping[str, object], why: str, now: datetime, zone: tzinfo) -> Move:
+def aside(
+    fact: Fact,
+    folder: str,
+    keys: Mapping[str, object],
+    why: str,
+    now: datetime,
+    zone: tzinfo,
+) -> Move:
     """The note under its name in the folder of today below `folder`."""
     to = f"{folder}/{now.astimezone(zone):%Y-%m-%d}/{PurePosixPath(fact.path).name}"
     return Move(fact.path, fact.sha, to, keys, why)
 
 
 def _used_since(one: MemoryState, zone: tzinfo) -> bool:
-    """Whether a memory was recalled on or after the day on which it was put away, as far as its folder tells."""
+    """Whether a memory was recalled on or after the day on which it was put away, as
+    far as its folder tells.
+    """
     day, last = _day_of(one.fact.path), one.usage.last_access
     return last is not None and (day is None or last.astimezone(zone).date() >= day)
 
@@ -144,14 +213,15 @@ def _day_of(path: str) -> date | None:
         return None
 
 
-# -- what the vault is about --------------------------------------------------------------------------
+# -- what the vault is about -----------------------------------------------------------
 
 
 def topics(view: PassView, now: datetime) -> list[Step]:
-    """`state/topics.json`: the 50 terms that tell most, `count · ln(N / memories with the term)` (`C20`).
+    """`state/topics.json`: the 50 terms that tell most, `count · ln(N / memories with
+    the term)` (`C20`).
 
-    Over active memories; no stop words, at least 3 letters, or a pair of signs where no blank divides words. The
-    file is written only when the terms change.
+    Over active memories; no stop words, at least 3 letters, or a pair of signs where no
+    blank divides words. The file is written only when the terms change.
     """
     listed = view.once(topics, lambda: _telling(view), view.memories)
     before = view.read(TOPICS)
@@ -161,7 +231,9 @@ def topics(view: PassView, now: datetime) -> list[Step]:
         known = None
     if known == listed or (not listed and not before):
         return []
-    text = json.dumps({"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1)
+    text = json.dumps(
+        {"topics": listed, "updatedAt": _stamp(now)}, ensure_ascii=False, indent=1
+    )
     return [FileWrite(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
 
 
@@ -173,8 +245,15 @@ def _telling(view: PassView) -> list[dict[str, object]]:
         for term, count in tally.counts.items()
         if len(term) >= policy.topic_chars or _pair(term)
     }
-    best = nsmallest(policy.topics, (term for term in scores if scores[term] > 0), lambda term: (-scores[term], term))
-    return [{"term": term, "score": round(scores[term], 4), "count": tally.counts[term]} for term in best]
+    best = nsmallest(
+        policy.topics,
+        (term for term in scores if scores[term] > 0),
+        lambda term: (-scores[term], term),
+    )
+    return [
+        {"term": term, "score": round(scores[term], 4), "count": tally.counts[term]}
+        for term in best
+    ]
 
 
 def _pair(term: str) -> bool:
@@ -182,17 +261,24 @@ def _pair(term: str) -> bool:
     return len(term) == 2 and all(unicodedata.category(sign) == "Lo" for sign in term)
 
 
-# -- what is written down and thrown away -------------------------------------------------------------
+# -- what is written down and thrown away ----------------------------------------------
 
 
 def edges(view: PassView, now: datetime) -> list[Step]:
-    """What ties are worth by now is written down; what they will be worth at any later time stays the same (`C34`)."""
+    """What ties are worth by now is written down; what they will be worth at any later
+    time stays the same (`C34`).
+    """
     charged = ((edge, written_out(edge, now, view.policy.links)) for edge in view.edges)
-    return [EdgeUpdate(new, f"unseen since {edge.reinforced:%Y-%m-%d}") for edge, new in charged if new is not None]
+    return [
+        EdgeUpdate(new, f"unseen since {edge.reinforced:%Y-%m-%d}")
+        for edge, new in charged
+        if new is not None
+    ]
 
 
 def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
-    """The edge with its confidence as of `now`, its anchor advanced by exactly the windows charged (`C34`), or None.
+    """The edge with its confidence as of `now`, its anchor advanced by exactly the
+    windows charged (`C34`), or None.
 
     1.0 last seen 200 days ago becomes 0.8 last seen 20 days ago.
     """
@@ -201,14 +287,17 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
         return None
     window = timedelta(days=policy.window_days)
     windows = math.ceil((now - edge.reinforced - window) / window)
-    return replace(edge, confidence=round(worth, 4), reinforced=edge.reinforced + windows * window)
+    return replace(
+        edge, confidence=round(worth, 4), reinforced=edge.reinforced + windows * window
+    )
 
 
 def logs(view: PassView, now: datetime) -> list[Step]:
-    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise: `PROMISES`, `BIRTHS`.
+    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise:
+    `PROMISES`, `BIRTHS`.
 
-    A log is written anew when they are a tenth of it. Else each night would remove what the night 90 days before
-    had written of itself, and no vault would ever be at rest.
+    A log is written anew when they are a tenth of it. Else each night would remove what
+    the night 90 days before had written of itself, and no vault would ever be at rest.
     """
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
@@ -231,7 +320,11 @@ def _outlived(line: bytes, limit: datetime, view: PassView) -> bool:
         birth = row.get("action") in BIRTHS and row.get("memory") in view.memories
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)) < limit and not promise and not birth
+    return (
+        (at if at.tzinfo else at.replace(tzinfo=UTC)) < limit
+        and not promise
+        and not birth
+    )
 
 
 def _stamp(now: datetime) -> str:

@@ -1,7 +1,9 @@
-"""Memories that say the same, or that cannot both hold (rows A21, A22, A28, C12, X22, X23).
+"""Memories that say the same, or that cannot both hold (rows A21, A22, A28, C12, X22,
+X23).
 
-By words alone only equal words are one. What a model says is carried out where it is sure and no person stands by
-the memory that would end; else a person is asked. No file goes, no memory is made.
+By words alone only equal words are one. What a model says is carried out where it is
+sure and no person stands by the memory that would end; else a person is asked. No file
+goes, no memory is made.
 """
 
 from __future__ import annotations
@@ -42,13 +44,15 @@ _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAME = "says the same as another"
 
 
-# -- what says the same ---------------------------------------------------------------------------
+# -- what says the same ----------------------------------------------------------------
 
 
 def merge(view: PassView, now: datetime) -> list[Step]:
-    """Of memories that say the same one stays, with the evidence of all; the others are superseded by it (`A22`).
+    """Of memories that say the same one stays, with the evidence of all; the others are
+    superseded by it (`A22`).
 
-    The end of a note that engram did not write is a step of its own, for a person has to approve it.
+    The end of a note that engram did not write is a step of its own, for a person has
+    to approve it.
     """
     left = view.policy.insight.merges - view.ended.get("superseded", 0)
     found: list[Step] = []
@@ -56,12 +60,18 @@ def merge(view: PassView, now: datetime) -> list[Step]:
         if own := [one for one in losers if not one.foreign][: max(0, left)]:
             found.append(_merged(view, winner, own, SAME))
             left -= len(own)
-        found += [ChangeGroup((_superseded(one, winner.fact, SAME),)) for one in losers if one.foreign]
+        found += [
+            ChangeGroup((_superseded(one, winner.fact, SAME),))
+            for one in losers
+            if one.foreign
+        ]
     return found
 
 
 def reflect(view: PassView, now: datetime) -> list[Step]:
-    """Say which memories say the same, and which nobody could rely on any more; nothing is changed (`A21`)."""
+    """Say which memories say the same, and which nobody could rely on any more; nothing
+    is changed (`A21`).
+    """
     found: list[Step] = [
         Finding(one.fact.id, one.fact.path, f"says the same as {winner.fact.path}")
         for winner, losers in _doubles(view, now)
@@ -69,16 +79,24 @@ def reflect(view: PassView, now: datetime) -> list[Step]:
     ]
     least = view.policy.lifecycle.stale_confidence
     return found + [
-        Finding(one.fact.id, one.fact.path, f"stale: its confidence has faded to {worth:.2f}")
+        Finding(
+            one.fact.id,
+            one.fact.path,
+            f"stale: its confidence has faded to {worth:.2f}",
+        )
         for one in view.active()
         if (worth := view.vitals(one, now).confidence) < least and not one.fact.pinned
     ]
 
 
-def _doubles(view: PassView, now: datetime) -> Iterator[tuple[MemoryState, list[MemoryState]]]:
-    """Each memory with those that say the same and may give way to it; a person's first, then the surest.
+def _doubles(
+    view: PassView, now: datetime
+) -> Iterator[tuple[MemoryState, list[MemoryState]]]:
+    """Each memory with those that say the same and may give way to it; a person's
+    first, then the surest.
 
-    A note that engram did not write may give way only to an equal statement, and only with a person's approval.
+    A note that engram did not write may give way only to an equal statement, and only
+    with a person's approval.
     """
     groups: dict[tuple[str | None, str], list[MemoryState]] = defaultdict(list)
     some, known = seeds(view), view.look.statements()
@@ -89,14 +107,18 @@ def _doubles(view: PassView, now: datetime) -> Iterator[tuple[MemoryState, list[
     for one in some:
         groups[says(one)].append(one)
     twins = [group for group in groups.values() if len(group) > 1]
-    compared = view.policy.insight.reflected if view.whole else view.policy.insight.newest
+    compared = (
+        view.policy.insight.reflected if view.whole else view.policy.insight.newest
+    )
     near = {one.fact.id: one for one in some[:compared]}
     chosen = {one.fact.id: one for group in twins for one in group} | near
 
     def rank(one: MemoryState) -> tuple[bool, float, float, str]:
         worth = decay.effective_confidence(one.fact, one.usage, now, view.policy)
         born = one.fact.created.timestamp() if one.fact.created else 0.0
-        gives_way = not is_theirs(one) or (one.proposable and one.fact.id in (view.approved or ()))
+        gives_way = not is_theirs(one) or (
+            one.proposable and one.fact.id in (view.approved or ())
+        )
         return (gives_way, -worth, born, one.fact.id)
 
     used = set(view.closed.get("merge", ()))
@@ -108,13 +130,17 @@ def _doubles(view: PassView, now: datetime) -> Iterator[tuple[MemoryState, list[
             alike |= {
                 other.fact.id: other
                 for other, one in beside(view, winner, view.policy.similarity.same)
-                if one.similarity > view.policy.similarity.same and not (one.apart or one.conflict)
+                if one.similarity > view.policy.similarity.same
+                and not (one.apart or one.conflict)
             }
         losers = [
             one
             for name, one in sorted(alike.items())
             if name not in used | {winner.fact.id}
-            and (not is_theirs(one) or (_is_open(winner, one) and says(one) == says(winner)))
+            and (
+                not is_theirs(one)
+                or (_is_open(winner, one) and says(one) == says(winner))
+            )
             and not _another_time(winner.fact, one.fact)
         ]
         if losers:
@@ -123,76 +149,124 @@ def _doubles(view: PassView, now: datetime) -> Iterator[tuple[MemoryState, list[
 
 
 def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
-    """Whether a person may be asked to end the loser: not where they had a hand in one of the two, as by an undo."""
+    """Whether a person may be asked to end the loser: not where they had a hand in one
+    of the two, as by an undo.
+    """
     return loser.proposable and winner.kept in {None, FOREIGN}
 
 
 def _another_time(one: Fact, other: Fact) -> bool:
-    return one.valid_from != other.valid_from and bool(one.valid_from and other.valid_from)
+    return one.valid_from != other.valid_from and bool(
+        one.valid_from and other.valid_from
+    )
 
 
-def _merged(view: PassView, winner: MemoryState, losers: Sequence[MemoryState], why: str) -> ChangeGroup:
-    """The winner gains what the losers rest on and is reinforced; they are superseded by it (`A8`, `A22`)."""
+def _merged(
+    view: PassView, winner: MemoryState, losers: Sequence[MemoryState], why: str
+) -> ChangeGroup:
+    """The winner gains what the losers rest on and is reinforced; they are superseded
+    by it (`A8`, `A22`).
+    """
     fact = winner.fact
     ends = [_superseded(one, fact, why) for one in losers]
     if winner.kept:
-        return ChangeGroup(tuple(ends))  # a person's note keeps every byte; the losers name it
+        # a person's note keeps every byte; the losers name it
+        return ChangeGroup(tuple(ends))
     keys = _evidence(fact, [one.fact for one in losers])
     keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
     keys |= _united(fact, [one.fact for one in losers])
-    raised = min(dedup.reinforced(fact.confidence, view.policy.ladder), max(fact.confidence, view.look.believed(fact)))
+    raised = min(
+        dedup.reinforced(fact.confidence, view.policy.ladder),
+        max(fact.confidence, view.look.believed(fact)),
+    )
     if raised != fact.confidence:
         keys["confidence"] = raised
-    if (most := max(one.fact.importance for one in losers)) > fact.importance and not fact.pinned:
+    if (
+        most := max(one.fact.importance for one in losers)
+    ) > fact.importance and not fact.pinned:
         keys["importance"] = most
     if fact.expires and not all(one.fact.expires for one in losers):
         keys["expires"] = None
-    return ChangeGroup((Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends))
+    return ChangeGroup(
+        (Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends)
+    )
 
 
 def _superseded(loser: MemoryState, winner: Fact, why: str) -> Edit:
-    keys = {"status": "superseded", "superseded_by": _with(loser.fact.superseded_by, winner.id), "end_reason": why}
+    keys = {
+        "status": "superseded",
+        "superseded_by": _with(loser.fact.superseded_by, winner.id),
+        "end_reason": why,
+    }
     return Edit(loser.fact.path, loser.fact.sha, keys, f"{why}: {winner.path}")
 
 
 def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
     """The key `source` with the turns of all, where that is more than there is."""
     own = [key for key in (fact.source, *fact.also) if key]
-    every = list(dict.fromkeys([*own, *(key for one in others for key in (one.source, *one.also) if key)]))
+    every = list(
+        dict.fromkeys(
+            [*own, *(key for one in others for key in (one.source, *one.also) if key)]
+        )
+    )
     links = [f"[[{key}]]" for key in every]
-    return {"source": links if len(links) > 1 else links[0]} if len(every) > len(own) else {}
+    return (
+        {"source": links if len(links) > 1 else links[0]}
+        if len(every) > len(own)
+        else {}
+    )
 
 
 def _united(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
-    """The keys `about` and `tags` with those of all, where that is more; what became of a promise is each one's own."""
-    about = tuple(dict.fromkeys((*fact.about, *(name for one in others for name in one.about))))
+    """The keys `about` and `tags` with those of all, where that is more; what became of
+    a promise is each one's own.
+    """
+    about = tuple(
+        dict.fromkeys((*fact.about, *(name for one in others for name in one.about)))
+    )
     fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
     tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
     keys: dict[str, object] = {"about": linked(about)} if about != fact.about else {}
-    return keys | ({"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {})
+    return keys | (
+        {"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {}
+    )
 
 
 def _with(names: Sequence[str], *more: str) -> list[str]:
     return list(dict.fromkeys([*names, *more]))
 
 
-# -- what a model says of pairs -------------------------------------------------------------------
+# -- what a model says of pairs --------------------------------------------------------
 
 
 def compare(view: PassView, now: datetime) -> list[Step]:
-    """The newest memories beside the rest: a model says which are the same and which contradict (`C12`)."""
+    """The newest memories beside the rest: a model says which are the same and which
+    contradict (`C12`).
+    """
     policy = view.policy.insight
     some = seeds(view)
     if len(some) < policy.least_memories:
         return []
     newest = sorted(some, key=lambda one: (-_born(one), one.fact.id))[: policy.newest]
-    return _judged(view, pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared), now)
+    return _judged(
+        view,
+        pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared),
+        now,
+    )
 
 
 def contradict(view: PassView, now: datetime) -> list[Step]:
-    """The most alike pairs that are not the same, for contradictions nobody has noticed: one question (`A28`)."""
+    """The most alike pairs that are not the same, for contradictions nobody has
+    noticed: one question (`A28`).
+    """
     policy, cuts = view.policy.insight, view.policy.similarity
-    return _judged(view, pairs(view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned), now)
+    return _judged(
+        view,
+        pairs(
+            view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned
+        ),
+        now,
+    )
 
 
 def _born(one: MemoryState) -> float:
@@ -200,23 +274,34 @@ def _born(one: MemoryState) -> float:
 
 
 def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
-    """One question about the pairs that nobody judged yet, and what follows from all that is known of them.
+    """One question about the pairs that nobody judged yet, and what follows from all
+    that is known of them.
 
-    What a model said of a pair holds while both say what they said. A memory is in one step at most.
+    What a model said of a pair holds while both say what they said. A memory is in one
+    step at most.
     """
     known = _verdicts(view)
     new = [pair for pair in some if _verdict(known, pair) is None]
     found: list[Step] = []
     if new:
-        material = {"pairs": [_shown(view, number, pair) for number, pair in enumerate(new, 1)]}
+        material = {
+            "pairs": [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
+        }
         ask, said = asked(view, "compare", material, f"{len(new)} pairs are alike")
         if said is None:
             found.append(ask)
         else:
             told = said.get("verdicts", {})
-            judged = {_named(pair): (_says(pair), *told[str(n)]) for n, pair in enumerate(new, 1) if str(n) in told}
+            judged = {
+                _named(pair): (_says(pair), *told[str(n)])
+                for n, pair in enumerate(new, 1)
+                if str(n) in told
+            }
             known |= judged
-            found += [*refused("compare", said), *([_remembered(view, known, len(judged))] if judged else [])]
+            found += [
+                *refused("compare", said),
+                *([_remembered(view, known, len(judged))] if judged else []),
+            ]
     used: set[str] = set()
     left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
     for newer, older in some:
@@ -229,37 +314,62 @@ def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
             if relation == "same"
             else _contradicted(view, newer, older, sure, left, now)
         )
-        left -= sum(isinstance(step, ChangeGroup) for step in steps if relation == "contradicts")
+        left -= sum(
+            isinstance(step, ChangeGroup) for step in steps if relation == "contradicts"
+        )
         used |= names if steps else set()
         found += steps
     return found
 
 
 def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
-    """What was said of pairs, by the ids of both: what they said then, how they relate, and how sure that is.
+    """What was said of pairs, by the ids of both: what they said then, how they relate,
+    and how sure that is.
 
     The file may come from anywhere: what is no verdict is none.
     """
     try:
         held = json.loads(view.read(dedup.COMPARED)).items()
-        found = {str(names): (str(says), str(relation), float(sure)) for names, (says, relation, sure) in held}
+        found = {
+            str(names): (str(says), str(relation), float(sure))
+            for names, (says, relation, sure) in held
+        }
     except (ValueError, TypeError, AttributeError):
         return {}
     known = get_args(RelationKind)
-    return {names: said for names, said in found.items() if said[1] in known and 0 <= said[2] <= 1}
+    return {
+        names: said
+        for names, said in found.items()
+        if said[1] in known and 0 <= said[2] <= 1
+    }
 
 
-def _verdict(known: Mapping[str, tuple[str, str, float]], pair: Pair) -> tuple[str, float] | None:
+def _verdict(
+    known: Mapping[str, tuple[str, str, float]], pair: Pair
+) -> tuple[str, float] | None:
     says, relation, sure = known.get(_named(pair), ("", "", 0.0))
     return (relation, sure) if says == _says(pair) else None
 
 
-def _remembered(view: PassView, known: Mapping[str, tuple[str, str, float]], new: int) -> FileWrite:
+def _remembered(
+    view: PassView, known: Mapping[str, tuple[str, str, float]], new: int
+) -> FileWrite:
     """The verdicts on pairs that are both active, those on the latest memories."""
     active = {one.fact.id for one in view.active()}
-    held = [(names, said) for names, said in sorted(known.items()) if active.issuperset(names.split())]
-    lines = [f"{json.dumps(names)}: {json.dumps(said)}" for names, said in held[-view.policy.insight.verdicts :]]
-    return FileWrite(dedup.COMPARED, ("{" + ",\n".join(lines) + "}\n").encode(), f"{new} pairs judged")
+    held = [
+        (names, said)
+        for names, said in sorted(known.items())
+        if active.issuperset(names.split())
+    ]
+    lines = [
+        f"{json.dumps(names)}: {json.dumps(said)}"
+        for names, said in held[-view.policy.insight.verdicts :]
+    ]
+    return FileWrite(
+        dedup.COMPARED,
+        ("{" + ",\n".join(lines) + "}\n").encode(),
+        f"{new} pairs judged",
+    )
 
 
 def _named(pair: Pair) -> str:
@@ -275,18 +385,28 @@ def _shown(view: PassView, number: int, pair: Pair) -> dict[str, object]:
     return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
 
 
-def _agreed(view: PassView, newer: MemoryState, older: MemoryState, sure: float, now: datetime) -> list[Step]:
-    """Judged the same: the surer one stays. In doubt both do, for a double does no harm."""
+def _agreed(
+    view: PassView, newer: MemoryState, older: MemoryState, sure: float, now: datetime
+) -> list[Step]:
+    """Judged the same: the surer one stays. In doubt both do, for a double does no
+    harm.
+    """
     if sure < view.policy.insight.sure or _another_time(newer.fact, older.fact):
         return []
 
     def rank(one: MemoryState) -> tuple[bool, float, str]:
-        return (is_theirs(one), decay.effective_confidence(one.fact, one.usage, now, view.policy), one.fact.id)
+        return (
+            is_theirs(one),
+            decay.effective_confidence(one.fact, one.usage, now, view.policy),
+            one.fact.id,
+        )
 
     loser, winner = sorted((newer, older), key=rank)
     if is_theirs(loser):
         return []
-    ready = actions.proposed("update_note", _known(winner, view.stage(winner, now)), view.policy.actions)
+    ready = actions.proposed(
+        "update_note", _known(winner, view.stage(winner, now)), view.policy.actions
+    )
     if ready.ruling != "allow":
         told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
         return [Finding(winner.fact.id, winner.fact.path, told, ready)]
@@ -294,30 +414,81 @@ def _agreed(view: PassView, newer: MemoryState, older: MemoryState, sure: float,
 
 
 def _contradicted(
-    view: PassView, newer: MemoryState, older: MemoryState, sure: float, left: int, now: datetime
+    view: PassView,
+    newer: MemoryState,
+    older: MemoryState,
+    sure: float,
+    left: int,
+    now: datetime,
 ) -> list[Step]:
-    """Judged a contradiction: the rule of the write ladder where the model is sure, else a person is asked."""
+    """Judged a contradiction: the rule of the write ladder where the model is sure,
+    else a person is asked.
+    """
     new, old, policy = newer.fact, older.fact, view.policy
     if new.id in old.superseded_by:
         return []  # it was weakened on this word before
     ask = NewCase(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure or older.foreign:
         return [ask]
-    gone = actions.proposed("discard", _known(older, view.stage(older, now)), policy.actions)
-    ready = actions.proposed("update_note", _known(newer, stage="candidate"), policy.actions)
+    gone = actions.proposed(
+        "discard", _known(older, view.stage(older, now)), policy.actions
+    )
+    ready = actions.proposed(
+        "update_note", _known(newer, stage="candidate"), policy.actions
+    )
     if ready.ruling != "allow":
-        return [Finding(new.id, new.path, f"it contradicts {old.path}, and waits: {ready.why}", ready)]
+        return [
+            Finding(
+                new.id,
+                new.path,
+                f"it contradicts {old.path}, and waits: {ready.why}",
+                ready,
+            )
+        ]
     if gone.ruling != "allow":
-        return [ask, Finding(old.id, old.path, f"{new.path} contradicts it, and a person is asked: {gone.why}", gone)]
+        return [
+            ask,
+            Finding(
+                old.id,
+                old.path,
+                f"{new.path} contradicts it, and a person is asked: {gone.why}",
+                gone,
+            ),
+        ]
     lower = view.look.believed(new) < view.look.believed(old)
-    barred = {old.id: "what is believed less does not replace what is believed more"} if lower else None
-    claim = Evidence(new.source, own=not lower, correction=new.category == "correction", barred=barred, left=left)
-    verdict = Verdict("judge", "judged a contradiction", old.id, (Neighbour(old, policy.similarity.grey),))
+    barred = (
+        {old.id: "what is believed less does not replace what is believed more"}
+        if lower
+        else None
+    )
+    claim = Evidence(
+        new.source,
+        own=not lower,
+        correction=new.category == "correction",
+        barred=barred,
+        left=left,
+    )
+    verdict = Verdict(
+        "judge",
+        "judged a contradiction",
+        old.id,
+        (Neighbour(old, policy.similarity.grey),),
+    )
     decision = dedup.decide(verdict, claim, policy.ladder, Judgement("contradicts", 1))
-    return [step for effect in decision.effects for step in _effect(view, newer, older, effect, now)]
+    return [
+        step
+        for effect in decision.effects
+        for step in _effect(view, newer, older, effect, now)
+    ]
 
 
-def _effect(view: PassView, newer: MemoryState, older: MemoryState, effect: Effect, now: datetime) -> list[Step]:
+def _effect(
+    view: PassView,
+    newer: MemoryState,
+    older: MemoryState,
+    effect: Effect,
+    now: datetime,
+) -> list[Step]:
     new, old = newer.fact, older.fact
     if effect.deed == "ask":
         return [NewCase(new, old, effect.why)]
@@ -331,7 +502,9 @@ def _effect(view: PassView, newer: MemoryState, older: MemoryState, effect: Effe
     steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
     if not newer.kept:
         linked = {"supersedes": _with(new.supersedes, old.id)}
-        steps.insert(0, Edit(new.path, new.sha, linked, f"it takes the place of {old.path}"))
+        steps.insert(
+            0, Edit(new.path, new.sha, linked, f"it takes the place of {old.path}")
+        )
     return [ChangeGroup(tuple(steps))]
 
 

@@ -1,7 +1,9 @@
-"""The two notes about the conversation's own sides: who the user is, how the assistant is to be (rows C15, C19).
+"""The two notes about the conversation's own sides: who the user is, how the assistant
+is to be (rows C15, C19).
 
-Both grow by a line for each memory. When one gets too long a model puts it into fewer words; without a model the
-profile leaves out what tells least, and the other stops growing.
+Both grow by a line for each memory. When one gets too long a model puts it into fewer
+words; without a model the profile leaves out what tells least, and the other stops
+growing.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 from engram.core.entities import is_owner
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
-from engram.maintenance.passes.generated_text import GeneratedText, asked, day, evidence, line, sentences, stem, worth
+from engram.maintenance.passes.generated_text import (
+    GeneratedText,
+    asked,
+    day,
+    evidence,
+    line,
+    sentences,
+    stem,
+    worth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,28 +43,43 @@ _LINK_CHARS = 8
 
 
 def profile(view: PassView, now: datetime) -> list[Step]:
-    """`profile.md`: what lasts of the user, a line each, at most 300; beyond that about 50 in a model's words (`C15`).
+    """`profile.md`: what lasts of the user, a line each, at most 300; beyond that about
+    50 in a model's words (`C15`).
 
-    What says nothing more than another line is left out, and whatever comes from outside (`X27`).
+    What says nothing more than another line is left out, and whatever comes from
+    outside (`X27`).
     """
     page, telling = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
         return []  # a person's own note of that name
-    limit = view.policy.portraits.profile_lines - len(page.own.split("\n") if page else ())
+    limit = view.policy.portraits.profile_lines - len(
+        page.own.split("\n") if page else ()
+    )
     memories = _of_the_user(view, now, _ABOUT_USER)
     short, fresh = _told(telling, page, PROFILE, "portrait", memories)
     lines = _apart([line(view, one.fact) for one in fresh], view.policy.portraits)
     if len(short) + len(lines) > limit:
         rewritten = _rewritten(
-            telling, PROFILE, "portrait", "profile", [*_statements(view, short, memories, lines)], memories
+            telling,
+            PROFILE,
+            "portrait",
+            "profile",
+            [*_statements(view, short, memories, lines)],
+            memories,
         )
         if rewritten:
             short, lines = rewritten, []
         else:
-            kept = {stem(one.fact) for one in sorted(fresh, key=worth)[: max(0, limit - len(short))]}
+            kept = {
+                stem(one.fact)
+                for one in sorted(fresh, key=worth)[: max(0, limit - len(short))]
+            }
             lines = [one for one in lines if kept.issuperset(one.sources)]
     change = BlockEdit(
-        PROFILE, "what lasts of the user", {"kind": "profile"}, {"portrait": short, "profile": tuple(lines)}
+        PROFILE,
+        "what lasts of the user",
+        {"kind": "profile"},
+        {"portrait": short, "profile": tuple(lines)},
     )
     if short or lines or page:
         telling.show(change, page)
@@ -61,20 +87,42 @@ def profile(view: PassView, now: datetime) -> list[Step]:
 
 
 def identity(view: PassView, now: datetime) -> list[Step]:
-    """`IDENTITY.md`: how the user wants the assistant to be, below whatever a person wrote there (`C19`).
+    """`IDENTITY.md`: how the user wants the assistant to be, below whatever a person
+    wrote there (`C19`).
 
-    From 8,000 characters on a model makes a dated list of patterns of it; at 15,000 bytes nothing is added.
+    From 8,000 characters on a model makes a dated list of patterns of it; at 15,000
+    bytes nothing is added.
     """
-    policy, page, telling = view.policy.portraits, view.page(IDENTITY), GeneratedText(view, now)
+    policy, page, telling = (
+        view.policy.portraits,
+        view.page(IDENTITY),
+        GeneratedText(view, now),
+    )
     memories = _of_the_user(view, now, _FOR_ASSISTANT)
     short, fresh = _told(telling, page, IDENTITY, "patterns", memories)
-    lines = [Line(f"{day(view, one.fact.created)}: {line(view, one.fact).text}", (stem(one.fact),)) for one in fresh]
+    lines = [
+        Line(
+            f"{day(view, one.fact.created)}: {line(view, one.fact).text}",
+            (stem(one.fact),),
+        )
+        for one in fresh
+    ]
     own = page.own if page else ""
     if lines and len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars:
-        statements = _statements(view, short, memories, [line(view, one.fact) for one in fresh])
-        rewritten = _rewritten(telling, IDENTITY, "patterns", "patterns", statements, memories)
+        statements = _statements(
+            view, short, memories, [line(view, one.fact) for one in fresh]
+        )
+        rewritten = _rewritten(
+            telling, IDENTITY, "patterns", "patterns", statements, memories
+        )
         if rewritten:
-            short, lines = (Line(f"Learned up to {day(view, memories[-1].fact.created)}"), *rewritten), []
+            short, lines = (
+                (
+                    Line(f"Learned up to {day(view, memories[-1].fact.created)}"),
+                    *rewritten,
+                ),
+                [],
+            )
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
     kept: list[Line] = []
     for one in lines:
@@ -84,13 +132,22 @@ def identity(view: PassView, now: datetime) -> list[Step]:
         kept.append(one)
     if short or kept or (page and page.blocks):
         telling.show(
-            BlockEdit(IDENTITY, "what the user asked for", blocks={"patterns": short, "reflections": tuple(kept)}), page
+            BlockEdit(
+                IDENTITY,
+                "what the user asked for",
+                blocks={"patterns": short, "reflections": tuple(kept)},
+            ),
+            page,
         )
     return telling.done()
 
 
-def _of_the_user(view: PassView, now: datetime, categories: frozenset[str]) -> list[MemoryState]:
-    """What lasts about the user, said by themselves or in a conversation with them, oldest first."""
+def _of_the_user(
+    view: PassView, now: datetime, categories: frozenset[str]
+) -> list[MemoryState]:
+    """What lasts about the user, said by themselves or in a conversation with them,
+    oldest first.
+    """
     owner = cache(is_owner)
     return [
         one
@@ -103,25 +160,43 @@ def _of_the_user(view: PassView, now: datetime, categories: frozenset[str]) -> l
 
 
 def _told(
-    telling: GeneratedText, page: Page | None, path: str, block: str, memories: Sequence[MemoryState]
+    telling: GeneratedText,
+    page: Page | None,
+    path: str,
+    block: str,
+    memories: Sequence[MemoryState],
 ) -> tuple[tuple[Line, ...], list[MemoryState]]:
-    """The lines in a model's words that still rest on something, and the memories that they do not cover."""
+    """The lines in a model's words that still rest on something, and the memories that
+    they do not cover.
+    """
     row = telling.known.get(f"{path}#{block}", {})
     held = [one for one in (page.blocks.get(block, ()) if page else ()) if one.sources]
-    if not held or not {_print(one) for one in held} <= set(row.get("lines", ())):  # it is not what was put down then
+    # it is not what was put down then
+    if not held or not {_print(one) for one in held} <= set(row.get("lines", ())):
         return (), list(memories)
     alive = {stem(one.fact) for one in memories}
-    short = tuple(one for one in page.blocks[block] if alive.issuperset(one.sources)) if page else ()
-    return short, [one for one in memories if stem(one.fact) not in row.get("sources", ())]
+    short = (
+        tuple(one for one in page.blocks[block] if alive.issuperset(one.sources))
+        if page
+        else ()
+    )
+    return short, [
+        one for one in memories if stem(one.fact) not in row.get("sources", ())
+    ]
 
 
 def _statements(
-    view: PassView, short: Sequence[Line], memories: Sequence[MemoryState], lines: Sequence[Line]
+    view: PassView,
+    short: Sequence[Line],
+    memories: Sequence[MemoryState],
+    lines: Sequence[Line],
 ) -> list[tuple[str, Line]]:
     """What is to be put into fewer words, each with its date."""
     dates = {stem(one.fact): day(view, one.fact.created) for one in memories}
     return [
-        (max((dates.get(name, "") for name in one.sources), default=""), one) for one in (*short, *lines) if one.sources
+        (max((dates.get(name, "") for name in one.sources), default=""), one)
+        for one in (*short, *lines)
+        if one.sources
     ]
 
 
@@ -133,14 +208,16 @@ def _rewritten(
     statements: Sequence[tuple[str, Line]],
     memories: Sequence[MemoryState],
 ) -> tuple[Line, ...]:
-    """The statements in a model's words; () where there is no answer. What they cover is kept.
+    """The statements in a model's words; () where there is no answer. What they cover
+    is kept.
 
     Once in a run: a model that does not make it shorter is not asked to until the next.
     """
     if telling.known.get(f"{path}#{block}", {}).get("at") == telling.now.isoformat():
         return ()
     facts: list[dict[str, Any]] = [
-        {"n": n, "date": date, "text": one.text} for n, (date, one) in enumerate(statements, 1)
+        {"n": n, "date": date, "text": one.text}
+        for n, (date, one) in enumerate(statements, 1)
     ]
     ask = asked(task, {"facts": facts}, f"{path} is too long")
     answer = telling.view.answers.get(ask.key)
@@ -158,14 +235,17 @@ def _rewritten(
 
 
 def _apart(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
-    """The lines without those that another one holds: equal, or most of it; the longer stays, of equals the first."""
+    """The lines without those that another one holds: equal, or most of it; the longer
+    stays, of equals the first.
+    """
     kept: set[Line] = set()
     by_word: defaultdict[str, list[str]] = defaultdict(list)
     plain = {one: normalise(one.text) for one in lines}
     for one in sorted(lines, key=lambda one: -len(plain[one])):
         text = plain[one]
         held = text.split()
-        near = min((by_word[word] for word in held), key=len, default=[])  # whatever holds it holds its rarest word
+        # whatever holds it holds its rarest word
+        near = min((by_word[word] for word in held), key=len, default=[])
         if not any(_covers(known, text, policy) for known in near):
             kept.add(one)
             for word in set(held):
@@ -174,7 +254,9 @@ def _apart(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
 
 
 def _covers(known: str, text: str, policy: PortraitPolicy) -> bool:
-    part = len(text) > policy.covered_chars and len(text) > policy.covered_share * len(known)
+    part = len(text) > policy.covered_chars and len(text) > policy.covered_share * len(
+        known
+    )
     return text == known or (part and f" {text} " in f" {known} ")
 
 
@@ -188,4 +270,8 @@ def _chars(one: Line) -> int:
 
 
 def _bytes(one: Line) -> int:
-    return len(one.text.encode()) + sum(len(name.encode()) + _LINK_CHARS for name in one.sources) + 3
+    return (
+        len(one.text.encode())
+        + sum(len(name.encode()) + _LINK_CHARS for name in one.sources)
+        + 3
+    )

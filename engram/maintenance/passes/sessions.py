@@ -1,8 +1,10 @@
-"""The passes that tell conversations in short (rows A27, E9–E12; design of the model §6).
+"""The passes that tell conversations in short (rows A27, E9–E12; design of the model
+§6).
 
-Each asks a model and, where there is none, tells what can be told in the talk's own words. A talk's turns are
-never touched: only keys of the front matter and what stands between our markers, and of that only what nobody
-else wrote. `state/sessions.json` says what was ours.
+Each asks a model and, where there is none, tells what can be told in the talk's own
+words. A talk's turns are never touched: only keys of the front matter and what stands
+between our markers, and of that only what nobody else wrote. `state/sessions.json` says
+what was ours.
 """
 
 from __future__ import annotations
@@ -49,7 +51,12 @@ if TYPE_CHECKING:
     from engram.core.sessions import SessionView
     from engram.maintenance.passes import Answer, MemoryState, PassView
 
-SECTIONS = {"profile": "Profile", "projects": "Projects", "people": "People", "open_loops": "Open loops"}
+SECTIONS = {
+    "profile": "Profile",
+    "projects": "Projects",
+    "people": "People",
+    "open_loops": "Open loops",
+}
 """The parts of the spine and their headings (row E12)."""
 
 _CONVERSATION = re.compile(r"^## Conversation[ \t]*$", re.MULTILINE)
@@ -58,12 +65,14 @@ _TICK = re.compile(r"^- \[[ xX]\] ", re.MULTILINE)
 _LAST_MESSAGE = 100
 
 
-# -- one way to sum up ------------------------------------------------------------------------------------
+# -- one way to sum up -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came of a question: a model's answer, or why there is none; `ask` where it is still to be asked."""
+    """What came of a question: a model's answer, or why there is none; `ask` where it
+    is still to be asked.
+    """
 
     answer: Answer | None = None
     fault: str = ""
@@ -71,7 +80,9 @@ class ModelReply:
 
 
 def summarise(view: PassView, schema: str, material: str, why: str) -> ModelReply:
-    """What a model says of this window in this schema (design of the model §6); nothing of that where there is none."""
+    """What a model says of this window in this schema (design of the model §6); nothing
+    of that where there is none.
+    """
     ask = ModelQuestion(schema, material, why)
     if ask.key in view.answers:
         return ModelReply(view.answers[ask.key])
@@ -80,55 +91,84 @@ def summarise(view: PassView, schema: str, material: str, why: str) -> ModelRepl
     return ModelReply(ask=ask)
 
 
-# -- passes -----------------------------------------------------------------------------------------------
+# -- passes ----------------------------------------------------------------------------
 
 
 def rolling(view: PassView, now: datetime) -> list[Step]:
-    """The rolling summary of a talk that goes on, every 4 turns, in its file and in the state (`E9`).
+    """The rolling summary of a talk that goes on, every 4 turns, in its file and in the
+    state (`E9`).
 
-    It rests on the turns up to the last multiple of 4, so that it is the same whenever it is made.
+    It rests on the turns up to the last multiple of 4, so that it is the same whenever
+    it is made.
     """
     policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
     for talk in _of(view, now, "rolling"):
         mark = len(talk.turns) - len(talk.turns) % policy.rolling_turns
         some = either(talk.turns[:mark], policy.rolling_each)
-        said = summarise(view, "rolling", window(some, policy), f"{mark} turns of {talk.stem}")
+        said = summarise(
+            view, "rolling", window(some, policy), f"{mark} turns of {talk.stem}"
+        )
         state.tried(talk, now, said.fault)
         if said.ask and view.model:
             found.append(said.ask)
             continue
-        text = said.answer["summary"] if said.answer else _lines(telling(some, policy, policy.rolling_chars, mark))
+        text = (
+            said.answer["summary"]
+            if said.answer
+            else _lines(telling(some, policy, policy.rolling_chars, mark))
+        )
         state.person(talk)["rollingSummary"] = text
         if talk.sha:
             keys, body = _told(state, talk, "rolling", text, {})
-            found.append(Edit(talk.path, talk.sha, {**keys, "rolled": mark}, f"{mark} turns", body))
+            found.append(
+                Edit(
+                    talk.path, talk.sha, {**keys, "rolled": mark}, f"{mark} turns", body
+                )
+            )
         else:
             state.talk(talk)["rolled"] = mark
     return found + state.marks()
 
 
 def summary(view: PassView, now: datetime) -> list[Step]:
-    """The summary of a talk that fell silent (`E11`). A reply without the form leaves a stub that says so."""
+    """The summary of a talk that fell silent (`E11`). A reply without the form leaves a
+    stub that says so.
+    """
     policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
     for talk in _of(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
             continue  # its last turns are still on their way into the file
         some = either(talk.turns, policy.session_each)
-        material = window(some, policy, day=f"{talk.started.astimezone(view.zone):%Y-%m-%d}")
+        material = window(
+            some, policy, day=f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
+        )
         said = summarise(view, "session", material, f"{talk.stem} is over")
         if said.ask and view.model:
             found.append(said.ask)
             continue
         answer = dict(said.answer or _extracted(view, talk, some))
-        answer["people"] = [line for line in answer["people"] if not _is_self(line, talk)]
-        keys = {name: answer.get(name) or None for name in KEYS} | {"parse_error": said.fault or None}
+        answer["people"] = [
+            line for line in answer["people"] if not _is_self(line, talk)
+        ]
+        keys = {name: answer.get(name) or None for name in KEYS} | {
+            "parse_error": said.fault or None
+        }
         changed, body = _told(state, talk, "summary", _prose(answer), keys)
-        found.append(Edit(talk.path, talk.sha, {**changed, "summarised": talk.filed}, "it fell silent", body))
+        found.append(
+            Edit(
+                talk.path,
+                talk.sha,
+                {**changed, "summarised": talk.filed},
+                "it fell silent",
+                body,
+            )
+        )
     return found + state.marks()
 
 
 def episodes(view: PassView, _now: datetime) -> list[Step]:
-    """A note of what happened, for every 5 turns of the user and at least 4 turns, from the latest 10 (`A27`).
+    """A note of what happened, for every 5 turns of the user and at least 4 turns, from
+    the latest 10 (`A27`).
 
     Only a model can tell that; it makes no belief, and `NONE` makes nothing.
     """
@@ -136,29 +176,44 @@ def episodes(view: PassView, _now: datetime) -> list[Step]:
     for talk in view.talks:
         if not talk.sha:
             continue
-        users = [place for place, filed in enumerate(talk.turns[: talk.filed]) if filed.turn.role == "user"]
+        users = [
+            place
+            for place, filed in enumerate(talk.turns[: talk.filed])
+            if filed.turn.role == "user"
+        ]
         before = talk.stand.episodes
         done = before
         for number in range(before + 1, len(users) // policy.episode_users + 1):
             end = users[number * policy.episode_users - 1] + 1
             if end >= policy.episode_least:
                 some = talk.turns[max(0, end - policy.episode_turns) : end]
-                said = summarise(view, "episode", window(some, policy), f"{end} turns of {talk.stem}")
+                said = summarise(
+                    view, "episode", window(some, policy), f"{end} turns of {talk.stem}"
+                )
                 if said.ask:
                     found.append(said.ask)
                     break
                 if said.answer and said.answer["summary"]:
-                    found.append(_episode(talk, some, number, said.answer["summary"], view))
+                    found.append(
+                        _episode(talk, some, number, said.answer["summary"], view)
+                    )
             done = number
         if done > before:
             found.append(
-                Edit(talk.path, talk.sha, {"episodes": done}, f"{done * policy.episode_users} turns of the user")
+                Edit(
+                    talk.path,
+                    talk.sha,
+                    {"episodes": done},
+                    f"{done * policy.episode_users} turns of the user",
+                )
             )
     return found
 
 
 def spine(view: PassView, now: datetime) -> list[Step]:
-    """The page on who somebody is, every 20 turns (`E12`): turns are counted where they are kept, never beside them."""
+    """The page on who somebody is, every 20 turns (`E12`): turns are counted where they
+    are kept, never beside them.
+    """
     policy, state = view.policy.talks, _SessionState(view)
     raw = view.read(SPINE).decode(errors="replace")
     version, before = (_number(raw, name) for name in ("version", "messages"))
@@ -167,21 +222,44 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         return []
     lists = _known(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
-    earlier = {name: _kept(view, _plain_lines(inside(raw, name) or "")) for name in SECTIONS}
+    earlier = {
+        name: _kept(view, _plain_lines(inside(raw, name) or "")) for name in SECTIONS
+    }
     told = partial(view.forgotten.shown, said=Spoken())
     talks = [
-        {name: _fewer(keys[name], told) for name in ("one_liner", *LISTS) if keys.get(name)} for keys in view.summaries
+        {
+            name: _fewer(keys[name], told)
+            for name in ("one_liner", *LISTS)
+            if keys.get(name)
+        }
+        for keys in view.summaries
     ]
-    material = json.dumps({"before": earlier, "facts": facts, "talks": talks}, ensure_ascii=False, sort_keys=True)
+    material = json.dumps(
+        {"before": earlier, "facts": facts, "talks": talks},
+        ensure_ascii=False,
+        sort_keys=True,
+    )
     said = summarise(view, "spine", material, f"{messages - before} turns")
     if said.ask and view.model:
         return [said.ask]
     open_loops = "\n".join(_task(fact) for fact in lists["open_loops"])
     text = raw or _blank_spine()
     for name in SECTIONS:
-        items = said.answer[name] if said.answer else [inert(cut(line, policy.spine_chars)) for line in facts[name]]
-        lines = "\n".join(f"- {item}" for item in items if name != "open_loops" or not _among(item, facts[name]))
-        whole = "\n".join(filter(None, [open_loops, lines])) if name == "open_loops" else lines
+        items = (
+            said.answer[name]
+            if said.answer
+            else [inert(cut(line, policy.spine_chars)) for line in facts[name]]
+        )
+        lines = "\n".join(
+            f"- {item}"
+            for item in items
+            if name != "open_loops" or not _among(item, facts[name])
+        )
+        whole = (
+            "\n".join(filter(None, [open_loops, lines]))
+            if name == "open_loops"
+            else lines
+        )
         if state.ours("spine", name, inside(text, name)):
             text = between(text, name, whole)
             state.wrote("spine", name, whole)
@@ -191,15 +269,24 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         "updated": now.astimezone(view.zone).strftime("%Y-%m-%dT%H:%M:%S"),
     }
     for name, value in head.items():
-        text = re.sub(rf"^{name}: .*$", f"{name}: {value}", text, count=1, flags=re.MULTILINE)
-    return [FileWrite(SPINE, text.encode(), f"{messages - before} turns since version {version}"), *state.marks()]
+        text = re.sub(
+            rf"^{name}: .*$", f"{name}: {value}", text, count=1, flags=re.MULTILINE
+        )
+    return [
+        FileWrite(
+            SPINE, text.encode(), f"{messages - before} turns since version {version}"
+        ),
+        *state.marks(),
+    ]
 
 
-# -- what was ours ----------------------------------------------------------------------------------------
+# -- what was ours ---------------------------------------------------------------------
 
 
 class _SessionState:
-    """`state/sessions.json` in the making: what is told of each persona, and what was ours in each file."""
+    """`state/sessions.json` in the making: what is told of each persona, and what was
+    ours in each file.
+    """
 
     def __init__(self, view: PassView) -> None:
         self.view = view
@@ -213,7 +300,15 @@ class _SessionState:
         if str(row.get("lastInteraction", "")) <= last:
             said = [filed.turn for filed in talk.turns if filed.turn.role == "user"]
             row |= {"lastInteraction": last}
-            row |= {"lastUserMessage": cut(shown(said[-1], self.view.policy.talks), _LAST_MESSAGE)} if said else {}
+            row |= (
+                {
+                    "lastUserMessage": cut(
+                        shown(said[-1], self.view.policy.talks), _LAST_MESSAGE
+                    )
+                }
+                if said
+                else {}
+            )
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
@@ -228,7 +323,9 @@ class _SessionState:
         return self.files.setdefault(talk.stem, {})
 
     def ours(self, stem: str, block: str, text: str | None, more: object = "") -> bool:
-        """Whether this block may be written: nothing stands there and never did, or it says what we wrote."""
+        """Whether this block may be written: nothing stands there and never did, or it
+        says what we wrote.
+        """
         known = self.files.get(stem, {}).get(block)
         if known is None:
             return not text and not more
@@ -244,42 +341,66 @@ class _SessionState:
         kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
         if (rows(self.before, "personas"), rows(self.before)) == (self.people, kept):
             return []
-        text = json.dumps({"personas": self.people, "talks": kept}, ensure_ascii=False, indent=1)
+        text = json.dumps(
+            {"personas": self.people, "talks": kept}, ensure_ascii=False, indent=1
+        )
         return [FileWrite(STATE, f"{text}\n".encode(), "what conversations were told")]
 
 
 def _print(text: str, more: object) -> str:
     """What a block says, in 16 digits; a ticked box does not count."""
     plain = _TICK.sub("- [ ] ", text.strip())
-    return hashlib.sha256(f"{plain}\n{json.dumps(more, sort_keys=True)}".encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        f"{plain}\n{json.dumps(more, sort_keys=True)}".encode()
+    ).hexdigest()[:16]
 
 
 def _told(
-    state: _SessionState, talk: SessionView, block: str, text: str, keys: Mapping[str, object]
+    state: _SessionState,
+    talk: SessionView,
+    block: str,
+    text: str,
+    keys: Mapping[str, object],
 ) -> tuple[Mapping[str, object], str | None]:
-    """The keys and the body by which a talk's file says `text`; nothing of both where a person wrote there."""
+    """The keys and the body by which a talk's file says `text`; nothing of both where a
+    person wrote there.
+    """
     stands = {name: talk.keys[name] for name in keys if talk.keys.get(name)}
     if not state.ours(talk.stem, block, inside(talk.body, block), stands):
         return {}, None
-    state.wrote(talk.stem, block, text, {name: value for name, value in keys.items() if value})
+    state.wrote(
+        talk.stem, block, text, {name: value for name, value in keys.items() if value}
+    )
     return keys, _placed(talk.body, block, text)
 
 
 def _placed(body: str, block: str, text: str) -> str:
-    """`body` with the block as it should be: in its place, or before what comes behind it in a new file."""
+    """`body` with the block as it should be: in its place, or before what comes behind
+    it in a new file.
+    """
     if inside(body, block) is not None:
         return between(body, block, text)
-    before = (block == "summary" and _ROLLING.search(body)) or _CONVERSATION.search(body)
+    before = (block == "summary" and _ROLLING.search(body)) or _CONVERSATION.search(
+        body
+    )
     at = before.start() if before else 0
-    return body[:at] + between(f"## {block.title()}\n\n", block, text) + "\n" + body[at:]
+    return (
+        body[:at] + between(f"## {block.title()}\n\n", block, text) + "\n" + body[at:]
+    )
 
 
 def without(
-    stem: str, keys: Mapping[str, object], body: str, told: bytes, cut: Callable[[str], str]
+    stem: str,
+    keys: Mapping[str, object],
+    body: str,
+    told: bytes,
+    cut: Callable[[str], str],
 ) -> tuple[dict[str, object], str, bytes]:
-    """What changes where a talk's own summaries are cut (`X8`): keys, the body, and `state/sessions.json`.
+    """What changes where a talk's own summaries are cut (`X8`): keys, the body, and
+    `state/sessions.json`.
 
-    `cut` gives a text without what may not be told. What a person wrote in a summary is theirs and stays.
+    `cut` gives a text without what may not be told. What a person wrote in a summary is
+    theirs and stays.
     """
     people, files = rows(told, "personas"), rows(told)
     row, changed = files.get(stem, {}), dict[str, object]()
@@ -291,46 +412,85 @@ def without(
         fewer = {name: _fewer(value, cut) for name, value in more.items()}
         changed |= {name: value for name, value in fewer.items() if value != more[name]}
         lines = [line if not line.strip() else cut(line) for line in text.split("\n")]
-        new = "\n".join(one for one, had in zip(lines, text.split("\n"), strict=True) if one or not had)
+        new = "\n".join(
+            one
+            for one, had in zip(lines, text.split("\n"), strict=True)
+            if one or not had
+        )
         body = between(body, block, new) if new != text else body
-        row[block] = _print(new, {name: value for name, value in fewer.items() if value})
+        row[block] = _print(
+            new, {name: value for name, value in fewer.items() if value}
+        )
     for person in people.values():
-        person |= {name: cut(str(person[name])) for name in ("rollingSummary", "lastUserMessage") if person.get(name)}
-    text = json.dumps({"personas": people, "talks": files}, ensure_ascii=False, indent=1)
+        person |= {
+            name: cut(str(person[name]))
+            for name in ("rollingSummary", "lastUserMessage")
+            if person.get(name)
+        }
+    text = json.dumps(
+        {"personas": people, "talks": files}, ensure_ascii=False, indent=1
+    )
     return changed, body, f"{text}\n".encode()
 
 
 def _fewer(value: object, cut: Callable[[str], str]) -> object:
-    """A line, or a list of lines, of a summary without what is cut; a line that is gone leaves a mark."""
+    """A line, or a list of lines, of a summary without what is cut; a line that is gone
+    leaves a mark.
+    """
     if isinstance(value, list):
         return [kept for one in value if (kept := cut(str(one)))] or None
     return (cut(value) or CUT) if isinstance(value, str) else value
 
 
-# -- texts ------------------------------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------
 
 
 def _of(view: PassView, now: datetime, what: str) -> list[SessionView]:
     minutes = view.policy.buffer.session_gap_minutes
-    return [t for t in view.talks if what in due(t.stand, now, minutes, view.policy.talks, model=view.model)]
+    return [
+        t
+        for t in view.talks
+        if what in due(t.stand, now, minutes, view.policy.talks, model=view.model)
+    ]
 
 
 def _lines(told: Iterable[tuple[Any, str]]) -> str:
     return inert(" ".join(f"{who(turn)}: {said}" for turn, said in told))
 
 
-def _extracted(view: PassView, talk: SessionView, some: Sequence[FiledTurn]) -> dict[str, Any]:
-    """A session summary in the talk's own words, and in those of the memories that came from it (`E11`)."""
+def _extracted(
+    view: PassView, talk: SessionView, some: Sequence[FiledTurn]
+) -> dict[str, Any]:
+    """A session summary in the talk's own words, and in those of the memories that came
+    from it (`E11`).
+    """
     policy = view.policy.talks
-    told = telling(some, policy, policy.line_chars + policy.items * policy.item_chars, policy.items + 1)
-    best = [f"{who(turn)}: {said}" for turn, said in told] or [shown(some[0].turn, policy)]
+    told = telling(
+        some,
+        policy,
+        policy.line_chars + policy.items * policy.item_chars,
+        policy.items + 1,
+    )
+    best = [f"{who(turn)}: {said}" for turn, said in told] or [
+        shown(some[0].turn, policy)
+    ]
     keys = {filed.key for filed in talk.turns}
-    facts = [one.fact for one in view.active() if {one.fact.source, *one.fact.also} & keys]
+    facts = [
+        one.fact for one in view.active() if {one.fact.source, *one.fact.also} & keys
+    ]
     promised = [fact.text for fact in facts if fact.category == "commitment"]
-    people = [name for fact in facts if fact.category == "relationship" for name in fact.about]
-    lists = {"what_mattered": best[1:], "open_loops": (), "commitments": promised, "people": dict.fromkeys(people)}
+    people = [
+        name for fact in facts if fact.category == "relationship" for name in fact.about
+    ]
+    lists = {
+        "what_mattered": best[1:],
+        "open_loops": (),
+        "commitments": promised,
+        "people": dict.fromkeys(people),
+    }
     short = {
-        name: [inert(cut(item, policy.item_chars)) for item in items][: policy.items] for name, items in lists.items()
+        name: [inert(cut(item, policy.item_chars)) for item in items][: policy.items]
+        for name, items in lists.items()
     }
     return {"one_liner": inert(cut(best[0], policy.line_chars)), "tone": "", **short}
 
@@ -338,17 +498,25 @@ def _extracted(view: PassView, talk: SessionView, some: Sequence[FiledTurn]) -> 
 def _is_self(line: str, talk: SessionView) -> bool:
     """Whether a line about somebody names the persona itself, or the owner (`E11`)."""
     name = line.partition(",")[0]
-    return is_owner(name) or (talk.persona is not None and key(name) == key(talk.persona))
+    return is_owner(name) or (
+        talk.persona is not None and key(name) == key(talk.persona)
+    )
 
 
 def _prose(answer: Mapping[str, Any]) -> str:
     """A session summary for people to read."""
-    marks = (("", "what_mattered"), ("Open: ", "open_loops"), ("Promised: ", "commitments"))
+    marks = (
+        ("", "what_mattered"),
+        ("Open: ", "open_loops"),
+        ("Promised: ", "commitments"),
+    )
     lines = [f"- {mark}{item}" for mark, name in marks for item in answer[name]]
     return "\n".join([answer["one_liner"], *(["", *lines] if lines else [])])
 
 
-def _episode(talk: SessionView, some: Sequence[FiledTurn], number: int, text: str, view: PassView) -> Create:
+def _episode(
+    talk: SessionView, some: Sequence[FiledTurn], number: int, text: str, view: PassView
+) -> Create:
     last = some[-1].turn.occurred_at.astimezone(view.zone)
     keys = {
         "id": ulid(last, f"episode:{talk.stem}:{number}"),
@@ -359,20 +527,36 @@ def _episode(talk: SessionView, some: Sequence[FiledTurn], number: int, text: st
         "origin": "consolidation",
     }
     path = f"{EPISODES}{last:%Y-%m-%d}/{talk.stem}-episode-{number}.md"
-    return Create(path, keys, f"{text}\n", f"{number * view.policy.talks.episode_users} turns of the user")
+    return Create(
+        path,
+        keys,
+        f"{text}\n",
+        f"{number * view.policy.talks.episode_users} turns of the user",
+    )
 
 
 def _known(view: PassView, policy: TalkPolicy, now: datetime) -> dict[str, list[Fact]]:
-    """The weightiest memories of each part of the spine; nothing that is a persona's own (`E14`), or long past."""
+    """The weightiest memories of each part of the spine; nothing that is a persona's
+    own (`E14`), or long past.
+    """
     past = view.policy.todos.past_days
     parts: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
-    heard = [one for one in view.active() if one.fact.persona is None and one.fact.origin not in MADE]
+    heard = [
+        one
+        for one in view.active()
+        if one.fact.persona is None and one.fact.origin not in MADE
+    ]
 
     def weight(one: MemoryState) -> float:
         again = len(one.fact.also) + one.usage.confirmations
         return mentioned(one.fact.importance, again, view.policy.ladder)
 
-    for fact in (one.fact for one in sorted(heard, key=lambda one: (not one.fact.pinned, -weight(one), one.fact.id))):
+    for fact in (
+        one.fact
+        for one in sorted(
+            heard, key=lambda one: (not one.fact.pinned, -weight(one), one.fact.id)
+        )
+    ):
         match fact.category:
             case "preference" | "correction" | "principle" | "skill":
                 part = "profile"
@@ -381,7 +565,11 @@ def _known(view: PassView, policy: TalkPolicy, now: datetime) -> dict[str, list[
             case "relationship":
                 part = "people"
             case "commitment":
-                part = "open_loops" if is_open(fact) and not is_past(fact, now, past) else ""
+                part = (
+                    "open_loops"
+                    if is_open(fact) and not is_past(fact, now, past)
+                    else ""
+                )
             case _:
                 part = "profile" if fact.about and is_owner(fact.about[0]) else ""
         if part and len(parts[part]) < policy.spine_items:
@@ -394,7 +582,11 @@ def _plain(fact: Fact) -> str:
 
 
 def _plain_lines(text: str) -> list[str]:
-    return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ") and "[[" not in line]
+    return [
+        line.removeprefix("- ")
+        for line in text.splitlines()
+        if line.startswith("- ") and "[[" not in line
+    ]
 
 
 def _kept(view: PassView, lines: Iterable[str]) -> list[str]:
@@ -403,7 +595,9 @@ def _kept(view: PassView, lines: Iterable[str]) -> list[str]:
 
 
 def _task(fact: Fact) -> str:
-    """An open promise as a task of Obsidian's; a tick is a person's word that it was kept (`E16`)."""
+    """An open promise as a task of Obsidian's; a tick is a person's word that it was
+    kept (`E16`).
+    """
     return f"- [ ] {inert(cut(_plain(fact), 120))} [[{fact.path.rpartition('/')[2].removesuffix('.md')}]]"
 
 
@@ -413,7 +607,9 @@ def _among(item: str, texts: Iterable[str]) -> bool:
 
 def _blank_spine() -> str:
     head = "---\nkind: spine\nversion: 0\nmessages: 0\nupdated: never\n---\n# Spine\n"
-    return head + "".join(f"\n## {title}\n\n" + between("", name, "") for name, title in SECTIONS.items())
+    return head + "".join(
+        f"\n## {title}\n\n" + between("", name, "") for name, title in SECTIONS.items()
+    )
 
 
 def _number(raw: str, name: str) -> int:

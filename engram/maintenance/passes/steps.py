@@ -1,4 +1,6 @@
-"""What a pass may plan: a change of a note or of what stands beside the notes, a question, a word on a memory."""
+"""What a pass may plan: a change of a note or of what stands beside the notes, a
+question, a word on a memory.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,9 @@ class NewEdge:
 class ModelQuestion:
     """Plan to ask a model: the prompt file `task`, what it is about as JSON, and why.
 
-    A pass that finds no answer in its view asks; the runner has the question answered and plans again. The same
-    question has one answer, so that a second run asks nothing and changes nothing.
+    A pass that finds no answer in its view asks; the runner has the question answered
+    and plans again. The same question has one answer, so that a second run asks nothing
+    and changes nothing.
     """
 
     task: str
@@ -61,7 +64,8 @@ class ModelQuestion:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """Plan a note for a memory that was concluded from others; `fact` without path. `by` is the pass, for its limit.
+    """Plan a note for a memory that was concluded from others; `fact` without path.
+    `by` is the pass, for its limit.
 
     `usage` is what its use starts with.
     """
@@ -69,12 +73,14 @@ class NewMemory:
     fact: Fact
     why: str
     by: str
-    usage: Usage = Usage()  # noqa: RUF009  frozen
+    usage: Usage = Usage()  # noqa: RUF009
 
 
 @dataclass(frozen=True, slots=True)
 class NewCase:
-    """Plan a note that asks a person which of two memories is true (`X9`); a pair is asked about once."""
+    """Plan a note that asks a person which of two memories is true (`X9`); a pair is
+    asked about once.
+    """
 
     new: Fact
     old: Fact
@@ -83,7 +89,9 @@ class NewCase:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Plan to say something of a memory, and to change nothing; `refused` is what was proposed and is not to be."""
+    """Plan to say something of a memory, and to change nothing; `refused` is what was
+    proposed and is not to be.
+    """
 
     memory: str
     path: str
@@ -93,13 +101,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """Plan steps that are done together or not at all, what is kept first: no memory goes before its words stand."""
+    """Plan steps that are done together or not at all, what is kept first: no memory
+    goes before its words stand.
+    """
 
     steps: tuple[Edit | Move | NewMemory, ...]
 
 
 Answer = Mapping[str, Any]
-"""What a model said to an `ModelQuestion`, read and checked; empty where it said nothing of use."""
+"""What a model said to an `ModelQuestion`, read and checked; empty where it said
+nothing of use.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Storylines and macros: how something went on over days, and over months (row B1).
 
-A storyline has an anchor, somebody or something that memories are about, and the days from one long silence to the
-next. So an anchor may have several, and a macro holds them together.
+A storyline has an anchor, somebody or something that memories are about, and the days
+from one long silence to the next. So an anchor may have several, and a macro holds them
+together.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import BlockEdit, Line
 from engram.core.text import slug
-from engram.maintenance.passes.generated_text import GeneratedText, about, asked, day, line, numbered, stem
+from engram.maintenance.passes.generated_text import (
+    GeneratedText,
+    about,
+    asked,
+    day,
+    line,
+    numbered,
+    stem,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,11 +37,13 @@ _SLUG_BYTES = 60
 
 
 def storylines(view: PassView, now: datetime) -> list[Step]:
-    """A note for each stretch in which an anchor that somebody asked about came up again and again (`B1`).
+    """A note for each stretch in which an anchor that somebody asked about came up
+    again and again (`B1`).
 
-    5 conversations on 3 days, more than 3 days apart, no silence over 30 days; 100 of them at most. It lists the 10
-    latest memories and tells them in a model's two or three sentences. When too few of them are left, for they were
-    put away, what was told stays: it is how it was.
+    5 conversations on 3 days, more than 3 days apart, no silence over 30 days; 100 of
+    them at most. It lists the 10 latest memories and tells them in a model's two or
+    three sentences. When too few of them are left, for they were put away, what was
+    told stays: it is how it was.
     """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
     there = _there(view)
@@ -58,54 +69,94 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
             if asks > 0:
                 ask = asked("story", material, f"{entity.name} came up again and again")
                 told = BlockEdit(change.path, f"told from {len(latest)} memories")
-                asks -= telling.tell(told, "story", ask, [(stem(fact),) for fact in latest])
+                asks -= telling.tell(
+                    told, "story", ask, [(stem(fact),) for fact in latest]
+                )
     return telling.done()
 
 
 def macros(view: PassView, now: datetime) -> list[Step]:
-    """A note for each anchor with 2 storylines or more over 30 days or more, told in two to four sentences (`B1`)."""
+    """A note for each anchor with 2 storylines or more over 30 days or more, told in
+    two to four sentences (`B1`).
+    """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
     asks = policy.entities - telling.made_now("story")
     for name, known in sorted(_there(view).items()):
         spans = sorted((*span, path) for path, span in known.items())
-        if len(spans) < policy.macro_stories or _days(spans[0][0], spans[-1][1]) < policy.macro_days:
+        if (
+            len(spans) < policy.macro_stories
+            or _days(spans[0][0], spans[-1][1]) < policy.macro_days
+        ):
             continue
         path = f"macros/{slug(name, _SLUG_BYTES)}-macro.md"
-        lines = tuple(Line(f"{opened} to {seen}", (_stem(story),)) for opened, seen, story in spans)
-        keys = {"kind": "macro", "anchor": f"[[{name}]]", "opened": spans[0][0], "seen": spans[-1][1]}
+        lines = tuple(
+            Line(f"{opened} to {seen}", (_stem(story),))
+            for opened, seen, story in spans
+        )
+        keys = {
+            "kind": "macro",
+            "anchor": f"[[{name}]]",
+            "opened": spans[0][0],
+            "seen": spans[-1][1],
+        }
         page = view.page(path)
         if page is not None and page.keys.get("kind") != "macro":
             continue
-        telling.show(BlockEdit(path, f"{len(spans)} storylines", keys, {"stories": lines}, title=name), page)
+        telling.show(
+            BlockEdit(
+                path, f"{len(spans)} storylines", keys, {"stories": lines}, title=name
+            ),
+            page,
+        )
         told = [(seen, _text(view, story), _stem(story)) for _, seen, story in spans]
-        facts = [{"n": n, "date": seen, "text": text} for n, (seen, text, _) in enumerate(told, 1)]
+        facts = [
+            {"n": n, "date": seen, "text": text}
+            for n, (seen, text, _) in enumerate(told, 1)
+        ]
         if asks > 0 and all(text for _, text, _ in told):
-            ask = asked("macro", {"name": name, "facts": facts}, f"{name} has {len(spans)} storylines")
+            ask = asked(
+                "macro",
+                {"name": name, "facts": facts},
+                f"{name} has {len(spans)} storylines",
+            )
             change = BlockEdit(path, f"told from {len(spans)} storylines")
             asks -= telling.tell(change, "story", ask, [(name,) for _, _, name in told])
     return telling.done()
 
 
 def _there(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
-    """The storylines that have a note: by anchor their paths, with the first and the last day."""
+    """The storylines that have a note: by anchor their paths, with the first and the
+    last day.
+    """
     found: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     for path in view.pages("traces"):
         page = view.page(path) if path.endswith(SUFFIX) else None
         if page and page.keys.get("kind") == "storyline":
-            anchor, opened, seen = (str(page.keys.get(name) or "") for name in ("anchor", "opened", "seen"))
-            found[anchor.removeprefix("[[").partition("]]")[0]][path] = (opened[:10], seen[:10])
+            anchor, opened, seen = (
+                str(page.keys.get(name) or "") for name in ("anchor", "opened", "seen")
+            )
+            found[anchor.removeprefix("[[").partition("]]")[0]][path] = (
+                opened[:10],
+                seen[:10],
+            )
     return dict(found)
 
 
-def _stretches(memories: Sequence[MemoryState], policy: PortraitPolicy) -> list[list[MemoryState]]:
+def _stretches(
+    memories: Sequence[MemoryState], policy: PortraitPolicy
+) -> list[list[MemoryState]]:
     """The memories from one long silence to the next."""
-    dated = sorted((one for one in memories if one.fact.created), key=lambda one: (one.fact.created, one.fact.id))
+    dated = sorted(
+        (one for one in memories if one.fact.created),
+        key=lambda one: (one.fact.created, one.fact.id),
+    )
     found: list[list[MemoryState]] = [dated[:1]] if dated else []
     for one, then in pairwise(dated):
         if (
             one.fact.created
             and then.fact.created
-            and then.fact.created - one.fact.created > timedelta(days=policy.story_gap_days)
+            and then.fact.created - one.fact.created
+            > timedelta(days=policy.story_gap_days)
         ):
             found.append([])
         found[-1].append(then)
@@ -121,30 +172,60 @@ def _carries(view: PassView, some: Sequence[MemoryState]) -> bool:
     return enough and _days(min(days), max(days)) > policy.story_span_days
 
 
-def _known(view: PassView, there: Mapping[str, tuple[str, str]], some: Sequence[MemoryState]) -> str | None:
+def _known(
+    view: PassView, there: Mapping[str, tuple[str, str]], some: Sequence[MemoryState]
+) -> str | None:
     """The path of the storyline that covers these days."""
     first, last = day(view, some[0].fact.created), day(view, some[-1].fact.created)
-    return next((path for path, (opened, seen) in sorted(there.items()) if opened <= last and first <= seen), None)
+    return next(
+        (
+            path
+            for path, (opened, seen) in sorted(there.items())
+            if opened <= last and first <= seen
+        ),
+        None,
+    )
 
 
 def _storyline(
-    view: PassView, entity: Entity, some: Sequence[MemoryState], known: str | None, span: tuple[str, str] | None
+    view: PassView,
+    entity: Entity,
+    some: Sequence[MemoryState],
+    known: str | None,
+    span: tuple[str, str] | None,
 ) -> tuple[BlockEdit, list[MemoryState]]:
     first, last = some[0].fact.created, some[-1].fact.created
     opened = min(day(view, first), span[0]) if span else day(view, first)
-    path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{day(view, first)}{SUFFIX}"
+    path = (
+        known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{day(view, first)}{SUFFIX}"
+    )
     latest = list(some[-view.policy.portraits.together :])
     moments = tuple(
-        Line(f"{day(view, one.fact.created)}: {line(view, one.fact).text}", (stem(one.fact),)) for one in latest
+        Line(
+            f"{day(view, one.fact.created)}: {line(view, one.fact).text}",
+            (stem(one.fact),),
+        )
+        for one in latest
     )
-    keys = {"kind": "storyline", "anchor": f"[[{entity.name}]]", "opened": opened, "seen": day(view, last)}
-    title = f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
-    return BlockEdit(path, f"{len(some)} memories", keys, {"moments": moments}, title=title), latest
+    keys = {
+        "kind": "storyline",
+        "anchor": f"[[{entity.name}]]",
+        "opened": opened,
+        "seen": day(view, last),
+    }
+    title = (
+        f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
+    )
+    return BlockEdit(
+        path, f"{len(some)} memories", keys, {"moments": moments}, title=title
+    ), latest
 
 
 def _text(view: PassView, path: str) -> str:
     page = view.page(path)
-    lines = (page.blocks.get("story") or page.blocks.get("moments") or ()) if page else ()
+    lines = (
+        (page.blocks.get("story") or page.blocks.get("moments") or ()) if page else ()
+    )
     return " ".join(one.text for one in lines)
 
 

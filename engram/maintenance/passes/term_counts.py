@@ -1,4 +1,6 @@
-"""The terms that memories hold, read once and kept as long as the process lives (rows C20, D9)."""
+"""The terms that memories hold, read once and kept as long as the process lives (rows
+C20, D9).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _LETTERS = 2
 
 
 class TermCounts:
-    """How often each term is said, and in how many active memories. What was counted once is not read again."""
+    """How often each term is said, and in how many active memories. What was counted
+    once is not read again.
+    """
 
     def __init__(self) -> None:
         self.counts = Counter[str]()
@@ -32,10 +36,13 @@ class TermCounts:
         return len(self._counted)
 
     def follow(self, facts: Iterable[Fact]) -> None:
-        """Count those of `facts`, which are all there are, that are active, and no others."""
+        """Count those of `facts`, which are all there are, that are active, and no
+        others.
+        """
         told = {hash((fact.id, fact.text)): fact for fact in facts}
         active = {key for key, fact in told.items() if fact.status == "active"}
-        if not self._counted <= told.keys():  # somebody took words away that nobody knows any more
+        # somebody took words away that nobody knows any more
+        if not self._counted <= told.keys():
             self.counts.clear()
             self.spread.clear()
             self._counted.clear()
@@ -51,7 +58,9 @@ class TermCounts:
 
 
 class TermCache:
-    """The terms of three letters and more of each memory, as hashes, for what has to be compared and not shown."""
+    """The terms of three letters and more of each memory, as hashes, for what has to be
+    compared and not shown.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, array[int]] = {}
@@ -59,7 +68,10 @@ class TermCache:
     def of(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
         """The terms of each of `facts` by id; those of others are forgotten."""
         keys = {hash((fact.id, fact.text)): fact for fact in facts}
-        self._known = {key: self._known.get(key) or _hashes(fact.text) for key, fact in keys.items()}
+        self._known = {
+            key: self._known.get(key) or _hashes(fact.text)
+            for key, fact in keys.items()
+        }
         return {fact.id: self._known[key] for key, fact in keys.items()}
 
 

@@ -1,4 +1,6 @@
-"""The passes about promises: kept, given up, or become a habit (row E16). Nothing is thrown away here."""
+"""The passes about promises: kept, given up, or become a habit (row E16). Nothing is
+thrown away here.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _TICKED = re.compile(r"^- \[[xX]\] .*\[\[([^\[\]|#]+)\]\][ \t]*$", re.MULTILINE)
 
 
 def ticked(view: PassView, now: datetime) -> list[Step]:
-    """A promise whose box somebody ticked in the spine is kept: that is a person's word."""
+    """A promise whose box somebody ticked in the spine is kept: that is a person's
+    word.
+    """
     page = inside(view.read(SPINE).decode(errors="replace"), "open_loops") or ""
     names = {found[1].strip() for found in _TICKED.finditer(page)}
     return [
@@ -36,10 +40,12 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
 
 
 def promises(view: PassView, now: datetime) -> list[Step]:
-    """What the user says of promises: kept, or done again and again; what has an end that is past is given up.
+    """What the user says of promises: kept, or done again and again; what has an end
+    that is past is given up.
 
-    Only the words of a user in a chat count, and only for what was promised before them in a conversation that the
-    persona knows. What they may mean is what was open when they were said, so that hearing them again changes nothing.
+    Only the words of a user in a chat count, and only for what was promised before them
+    in a conversation that the persona knows. What they may mean is what was open when
+    they were said, so that hearing them again changes nothing.
     """
     held = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
     found: dict[str, Step] = {
@@ -49,7 +55,11 @@ def promises(view: PassView, now: datetime) -> list[Step]:
     }
     for talk, filed in _heard(view):
         known = [fact for fact in held.values() if fact.persona in {None, talk.persona}]
-        promised = (fact for fact in known if fact.category == "commitment" and todos.is_open(fact))
+        promised = (
+            fact
+            for fact in known
+            if fact.category == "commitment" and todos.is_open(fact)
+        )
         habit = next((fact for fact in promised if _habitual(fact, filed, view)), None)
         if habit and habit.id not in found:
             keys = {"category": "fact", "tags": [*habit.tags, todos.HABIT]}
@@ -57,10 +67,14 @@ def promises(view: PassView, now: datetime) -> list[Step]:
             found[habit.id] = Edit(habit.path, habit.sha, keys, why)
             continue
         when = filed.turn.occurred_at
-        then = [fact for fact in known if _was_open(fact, filed) and fact.id not in found]
+        then = [
+            fact for fact in known if _was_open(fact, filed) and fact.id not in found
+        ]
         kept = todos.kept(filed.turn.text, then, view.policy.todos.overlap)
         if kept and todos.is_open(kept):
-            found[kept.id] = _settled(kept, todos.FULFILLED, when, f"kept, as said in {filed.key}", view)
+            found[kept.id] = _settled(
+                kept, todos.FULFILLED, when, f"kept, as said in {filed.key}", view
+            )
             held[kept.id] = replace(kept, done=when, tags=(*kept.tags, todos.FULFILLED))
     return list(found.values())
 
@@ -70,10 +84,18 @@ def _counts(fact: Fact) -> bool:
 
 
 def _was_open(fact: Fact, filed: FiledTurn) -> bool:
-    """Whether a promise had been made when a turn was said, in other words, and was not settled before it."""
+    """Whether a promise had been made when a turn was said, in other words, and was not
+    settled before it.
+    """
     said = filed.turn.occurred_at
-    made = fact.created is not None and fact.created < said and filed.key not in {fact.source, *fact.also}
-    return made and (todos.is_open(fact) or (fact.done is not None and fact.done >= said))
+    made = (
+        fact.created is not None
+        and fact.created < said
+        and filed.key not in {fact.source, *fact.also}
+    )
+    return made and (
+        todos.is_open(fact) or (fact.done is not None and fact.done >= said)
+    )
 
 
 def _heard(view: PassView) -> Iterator[tuple[SessionView, FiledTurn]]:
@@ -90,10 +112,17 @@ def _heard(view: PassView) -> Iterator[tuple[SessionView, FiledTurn]]:
 def _habitual(fact: Fact, filed: FiledTurn, view: PassView) -> bool:
     """Whether a turn, near in time to a promise, says that it is done again and again."""
     policy = view.policy.todos
-    near = fact.created and abs(filed.turn.occurred_at - fact.created) <= timedelta(hours=policy.recurring_hours)
+    near = fact.created and abs(filed.turn.occurred_at - fact.created) <= timedelta(
+        hours=policy.recurring_hours
+    )
     return bool(near) and todos.recurs(filed.turn.text, fact, policy.overlap)
 
 
 def _settled(fact: Fact, tag: str, when: datetime, why: str, view: PassView) -> Edit:
     done = f"{when.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
-    return Edit(fact.path, fact.sha, {"tags": [*fact.tags, tag], "done": done, "end_reason": why}, why)
+    return Edit(
+        fact.path,
+        fact.sha,
+        {"tags": [*fact.tags, tag], "done": done, "end_reason": why},
+        why,
+    )

@@ -1,6 +1,8 @@
-"""How exactly the vectors of memories are kept: by tier and by what is retained of them (rows C29, D12).
+"""How exactly the vectors of memories are kept: by tier and by what is retained of them
+(rows C29, D12).
 
-Neither is in a note, and neither hides anything: a vector in fewer bits is found and compared as any other.
+Neither is in a note, and neither hides anything: a vector in fewer bits is found and
+compared as any other.
 """
 
 from __future__ import annotations
@@ -21,28 +23,48 @@ if TYPE_CHECKING:
 
 
 def tier(view: PassView, now: datetime) -> list[Step]:
-    """What has rested for long and is worth little turns cold, and hot again when it is worth much (`C29`)."""
+    """What has rested for long and is worth little turns cold, and hot again when it is
+    worth much (`C29`).
+    """
     found: dict[str, Stored] = {}
     for one, stored in _with_vectors(view):
         inputs = decay.inputs(one.fact, one.usage, now, view.policy)
-        if turn := lifecycle.tiered(one.fact, one.usage, stored.tier, inputs, now, view.policy):
+        if turn := lifecycle.tiered(
+            one.fact, one.usage, stored.tier, inputs, now, view.policy
+        ):
             found[one.fact.id] = replace(stored, tier=turn[0])
     return _kept(found, Counter(f"turn {stored.tier}" for stored in found.values()))
 
 
 def precision(view: PassView, now: datetime) -> list[Step]:
-    """Each vector has the bits that retention leaves its memory, and 8 at most if it is cold (rows C29, D12)."""
+    """Each vector has the bits that retention leaves its memory, and 8 at most if it is
+    cold (rows C29, D12).
+    """
     found: dict[str, Stored] = {}
     for one, stored in _with_vectors(view):
-        bits = lifecycle.precision(view.vitals(one, now).retention, stored.tier, view.policy)
+        bits = lifecycle.precision(
+            view.vitals(one, now).retention, stored.tier, view.policy
+        )
         if bits != stored.bits:
             found[one.fact.id] = replace(stored, bits=bits)
     return _kept(found, Counter(f"in {stored.bits} bits" for stored in found.values()))
 
 
 def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, Stored]]:
-    return ((view.memories[name], stored) for name, stored in view.stored.items() if name in view.memories)
+    return (
+        (view.memories[name], stored)
+        for name, stored in view.stored.items()
+        if name in view.memories
+    )
 
 
 def _kept(found: Mapping[str, Stored], counts: Mapping[str, int]) -> list[Step]:
-    return [VectorPrecision(found, ", ".join(f"{counts[what]} {what}" for what in sorted(counts)))] if found else []
+    return (
+        [
+            VectorPrecision(
+                found, ", ".join(f"{counts[what]} {what}" for what in sorted(counts))
+            )
+        ]
+        if found
+        else []
+    )

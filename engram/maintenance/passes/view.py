@@ -1,4 +1,6 @@
-"""What a pass sees of the vault, and how that looks once the steps of those before it are done."""
+"""What a pass sees of the vault, and how that looks once the steps of those before it
+are done.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay, dedup, lifecycle
 from engram.core.forgetting import Forgotten
-from engram.core.records import BlockEdit, Edge, Edit, Entity, Fact, Move, Page, Stored, Usage
+from engram.core.records import (
+    BlockEdit,
+    Edge,
+    Edit,
+    Entity,
+    Fact,
+    Move,
+    Page,
+    Stored,
+    Usage,
+)
 from engram.maintenance.passes import outcome
 from engram.maintenance.passes.steps import (
     TRASH,
@@ -37,20 +49,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FOREIGN = "engram did not write it"
-"""Why no run touches a note without a birth in the action log: written by hand, synced, of another tool."""
+"""Why no run touches a note without a birth in the action log: written by hand, synced,
+of another tool.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
-    """A memory and what is known of it: its use, how far its source is believed (0–1), what holds it, who says it.
+    """A memory and what is known of it: its use, how far its source is believed (0–1),
+    what holds it, who says it.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule contradicts; or None. `said_by` is its
-    source class (`trust.fact_class`). `foreign`: engram did not write the note, so no run changes, moves or ends it
-    whatever its keys say; such a one is `kept` too.
+    `barred` is why it may not be core, `kept` why it is a person's, whom no rule
+    contradicts; or None. `said_by` is its source class (`trust.fact_class`). `foreign`:
+    engram did not write the note, so no run changes, moves or ends it whatever its keys
+    say; such a one is `kept` too.
     """
 
     fact: Fact
-    usage: Usage = Usage()  # noqa: RUF009  frozen
+    usage: Usage = Usage()  # noqa: RUF009
     trust: float = 1.0
     barred: str | None = None
     kept: str | None = None
@@ -59,82 +75,97 @@ class MemoryState:
 
     @property
     def proposable(self) -> bool:
-        """Whether a run may propose to a person that this memory ends: engram did not write it, and no person holds it.
+        """Whether a run may propose to a person that this memory ends: engram did not
+        write it, and no person holds it.
 
-        Notes that a person edited, confirmed, brought back, pinned or wrote with engram are not (laws 1 and 6).
+        Notes that a person edited, confirmed, brought back, pinned or wrote with engram
+        are not (laws 1 and 6).
         """
         return self.kept == FOREIGN and not dedup.is_held(self.fact)
 
 
 class VaultReader:
-    """How a pass looks into the vault beyond the memories it is shown; as it stands here, into an empty one.
+    """How a pass looks into the vault beyond the memories it is shown; as it stands
+    here, into an empty one.
 
-    `tally` counts the terms of memories and `terms` gives those of each; kept from one view to the next, they tell what
-    they would tell anew.
+    `tally` counts the terms of memories and `terms` gives those of each; kept from one
+    view to the next, they tell what they would tell anew.
     """
 
     def __init__(self) -> None:
         self.tally = TermCounts()
         self.terms = TermCache()
 
-    def read(self, path: str) -> bytes:  # noqa: ARG002  the form
+    def read(self, path: str) -> bytes:  # noqa: ARG002
         """What stands in a file of the vault, b'' where there is none."""
         return b""
 
-    def page(self, path: str) -> Page | None:  # noqa: ARG002  the form
-        """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+    def page(self, path: str) -> Page | None:  # noqa: ARG002
+        """The note at `path` that is no memory; None where there is none, or one that
+        cannot be read.
+        """
         return None
 
-    def pages(self, folder: str) -> Sequence[str]:  # noqa: ARG002  the form
+    def pages(self, folder: str) -> Sequence[str]:  # noqa: ARG002
         """The paths of the notes in a folder of the vault."""
         return ()
 
-    def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002  the form
-        """The paths of the notes that a person wrote with a link to the note of this name."""
+    def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002
+        """The paths of the notes that a person wrote with a link to the note of this
+        name.
+        """
         return ()
 
-    def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002  the form
+    def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002
         """The active memories near one, the nearest first, on the nominal scale."""
         return ()
 
     def statements(self) -> Mapping[str, str]:
-        """The content hashes of memories by id, as far as they are known without working them out."""
+        """The content hashes of memories by id, as far as they are known without
+        working them out.
+        """
         return {}
 
-    def believed(self, fact: Fact) -> float:  # noqa: ARG002  the form
+    def believed(self, fact: Fact) -> float:  # noqa: ARG002
         """How far the source of a memory is believed, 0–1 (`D6`)."""
         return 1.0
 
-    def said_by(self, fact: Fact) -> str:  # noqa: ARG002  the form
+    def said_by(self, fact: Fact) -> str:  # noqa: ARG002
         """The source class of a memory (`D6`)."""
         return "user"
 
-    def outside(self, fact: Fact) -> bool:  # noqa: ARG002  the form
+    def outside(self, fact: Fact) -> bool:  # noqa: ARG002
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
         return False
 
-    def disk(self, path: str) -> bytes | None:  # noqa: ARG002  the form
-        """What stands at a path below one of the roots that the user named; None where nothing does (`D10`)."""
+    def disk(self, path: str) -> bytes | None:  # noqa: ARG002
+        """What stands at a path below one of the roots that the user named; None where
+        nothing does (`D10`).
+        """
         return b""
 
 
 @dataclass(frozen=True)
 class PassView:
-    """What passes see: the memories, the ties, and by `look` whatever else is in the vault.
+    """What passes see: the memories, the ties, and by `look` whatever else is in the
+    vault.
 
-    `logs` are the paths of the logs that lose old rows; `answers` are a model's, by
-    the key of the question, where there is a `model`, and `failed` says which it could not answer, and why; `stored`
-    says how the vectors of memories are kept that have one of their own. `buried` are the hashes of statements that
-    must not come back, `forgotten` knows what else says so, `feedback` what became of the memories of a category
-    lately, −1…1 (`C30`); `roots` are the folders outside that a user named (`D10`). Where it is not `whole`, nothing
-    dear is to be done. `made` counts by pass the notes that were made in this run so far, `ended` by status the
-    memories that gave way to others. `talks` are the conversations of which something is to be told, `messages` counts
-    the turns by persona, and `summaries` are those of the latest conversations that are nobody's in particular.
-    `entities` are the notes of these by path.
-    `written` and `amended` are the files and the notes that are to be otherwise than `look` finds them, `reads` the
-    files that were asked for. `closed` are by the name of a pass the memories that it leaves alone: a person
-    is asked about them, or said no. `approved` are the memories of a held run that a person approved: no other is
-    touched in the run that carries it out; None in every other run.
+    `logs` are the paths of the logs that lose old rows; `answers` are a model's, by the
+    key of the question, where there is a `model`, and `failed` says which it could not
+    answer, and why; `stored` says how the vectors of memories are kept that have one of
+    their own. `buried` are the hashes of statements that must not come back,
+    `forgotten` knows what else says so, `feedback` what became of the memories of a
+    category lately, −1…1 (`C30`); `roots` are the folders outside that a user named
+    (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by pass
+    the notes that were made in this run so far, `ended` by status the memories that
+    gave way to others. `talks` are the conversations of which something is to be told,
+    `messages` counts the turns by persona, and `summaries` are those of the latest
+    conversations that are nobody's in particular. `entities` are the notes of these by
+    path. `written` and `amended` are the files and the notes that are to be otherwise
+    than `look` finds them, `reads` the files that were asked for. `closed` are by the
+    name of a pass the memories that it leaves alone: a person is asked about them, or
+    said no. `approved` are the memories of a held run that a person approved: no other
+    is touched in the run that carries it out; None in every other run.
     """
 
     policy: Policy
@@ -164,15 +195,23 @@ class PassView:
     amended: Mapping[str, Page] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set, repr=False, compare=False)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
-    _worked_out: dict[object, tuple[tuple[object, ...], Any]] = field(default_factory=dict, repr=False, compare=False)
+    _worked_out: dict[object, tuple[tuple[object, ...], Any]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def read(self, path: str) -> bytes:
         """What stands in a file of the vault, b'' where there is none."""
         self.reads.add(path)
-        return (self.written[path] or b"") if path in self.written else self.look.read(path)
+        return (
+            (self.written[path] or b"")
+            if path in self.written
+            else self.look.read(path)
+        )
 
     def page(self, path: str) -> Page | None:
-        """The note at `path` that is no memory; None where there is none, or one that cannot be read."""
+        """The note at `path` that is no memory; None where there is none, or one that
+        cannot be read.
+        """
         self.reads.add(path)
         return self.amended.get(path) or self.look.page(path)
 
@@ -187,30 +226,44 @@ class PassView:
     def active(self) -> Sequence[MemoryState]:
         """The memories that may be recalled."""
         return self.once(
-            "active", lambda: [one for one in self.memories.values() if one.fact.status == "active"], self.memories
+            "active",
+            lambda: [
+                one for one in self.memories.values() if one.fact.status == "active"
+            ],
+            self.memories,
         )
 
     def vitals(self, one: MemoryState, now: datetime) -> Vitals:
-        """What a memory is worth at `now`; all passes of one run look at the same moment."""
+        """What a memory is worth at `now`; all passes of one run look at the same
+        moment.
+        """
         known = self._vitals.get(one.fact.id)
         if known is None:
             feedback = self.feedback.get(one.fact.category, 0.0)
-            known = decay.vitals(one.fact, one.usage, now, one.trust, self.policy, feedback)
+            known = decay.vitals(
+                one.fact, one.usage, now, one.trust, self.policy, feedback
+            )
             self._vitals[one.fact.id] = known
         return known
 
     def stage(self, one: MemoryState, now: datetime) -> str:
-        """How far a memory is trusted at `now` (`C24`); where the view is not `whole`, its source is asked for."""
+        """How far a memory is trusted at `now` (`C24`); where the view is not `whole`,
+        its source is asked for.
+        """
         if self.whole:
             vitals = self.vitals(one, now)
         else:
-            vitals = decay.vitals(one.fact, one.usage, now, self.look.believed(one.fact), self.policy)
+            vitals = decay.vitals(
+                one.fact, one.usage, now, self.look.believed(one.fact), self.policy
+            )
         return lifecycle.stage(one.fact, one.usage, vitals, self.policy, one.barred)[0]
 
     def once(self, what: object, work: Callable[[], T], *rests_on: object) -> T:
-        """What `work` gives, worked out once for all passes that ask for it under the name `what`.
+        """What `work` gives, worked out once for all passes that ask for it under the
+        name `what`.
 
-        It is worked out anew in a later view of the run where anything that it `rests_on` is another there.
+        It is worked out anew in a later view of the run where anything that it
+        `rests_on` is another there.
         """
         known = self._worked_out.get(what)
         if known is None or known[0] != rests_on:
@@ -224,47 +277,86 @@ class PassView:
         return {one.fact.path: name for name, one in self.memories.items()}
 
     def is_like(self, other: PassView, reads: Iterable[str]) -> bool:
-        """Whether a pass that reads these files, notes and folders sees here what it saw in the `other` view."""
-        fixed = (item.name for item in fields(self) if item.compare and item.name not in {"written", "amended"})
-        return all(getattr(self, name) is getattr(other, name) for name in fixed) and all(
+        """Whether a pass that reads these files, notes and folders sees here what it
+        saw in the `other` view.
+        """
+        fixed = (
+            item.name
+            for item in fields(self)
+            if item.compare and item.name not in {"written", "amended"}
+        )
+        return all(
+            getattr(self, name) is getattr(other, name) for name in fixed
+        ) and all(
             self.written.get(path, path) == other.written.get(path, path)
             and self.amended.get(path) == other.amended.get(path)
-            and self._added(path.removesuffix("/")) == other._added(path.removesuffix("/"))
+            and self._added(path.removesuffix("/"))
+            == other._added(path.removesuffix("/"))
             for path in reads
         )
 
     def after(self, steps: Iterable[Step]) -> PassView:
-        """The view once these steps are done; the hash of a note stays that of the bytes on the disk."""
+        """The view once these steps are done; the hash of a note stays that of the
+        bytes on the disk.
+        """
         steps = list(steps)
-        told = self._notes_after([step for step in steps if isinstance(step, BlockEdit | Move)])
-        told |= self._memories_after([step for step in steps if isinstance(step, NewMemory | Edit | Move)])
+        told = self._notes_after(
+            [step for step in steps if isinstance(step, BlockEdit | Move)]
+        )
+        told |= self._memories_after(
+            [step for step in steps if isinstance(step, NewMemory | Edit | Move)]
+        )
         for step in steps:
             if isinstance(step, VectorPrecision):
                 told["stored"] = {**told.get("stored", self.stored), **step.stored}
             elif isinstance(step, EdgeUpdate | NewEdge):
                 told["edges"] = outcome.tied(told.get("edges", self.edges), step)
             elif isinstance(step, FileWrite):
-                told["written"] = {**told.get("written", self.written), step.path: step.content}
+                told["written"] = {
+                    **told.get("written", self.written),
+                    step.path: step.content,
+                }
         return replace(self, **told)
 
-    def _memories_after(self, steps: Sequence[NewMemory | Edit | Move]) -> dict[str, Any]:
+    def _memories_after(
+        self, steps: Sequence[NewMemory | Edit | Move]
+    ) -> dict[str, Any]:
         """What becomes of the fields about memories and talks."""
-        memories, at, vitals, talks = dict(self.memories), self.at, dict(self._vitals), list(self.talks)
+        memories, at, vitals, talks = (
+            dict(self.memories),
+            self.at,
+            dict(self._vitals),
+            list(self.talks),
+        )
         made, ended = Counter(self.made), Counter(self.ended)
         for step in steps:
             if isinstance(step, NewMemory):
-                memories[step.fact.id] = MemoryState(step.fact, step.usage, self.policy.trust.dream, said_by="dream")
+                memories[step.fact.id] = MemoryState(
+                    step.fact, step.usage, self.policy.trust.dream, said_by="dream"
+                )
                 made[step.by] += 1
             elif (name := at.get(step.path)) is None:
                 talks = [outcome.retold(talk, step) for talk in talks]
             elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
                 del memories[name]
             else:
-                if memories[name].fact.status == "active" and "superseded_by" in step.keys:
+                if (
+                    memories[name].fact.status == "active"
+                    and "superseded_by" in step.keys
+                ):
                     ended[str(step.keys.get("status", ""))] += 1
-                memories[name] = replace(memories[name], fact=outcome.changed(memories[name].fact, step, self.zone))
+                memories[name] = replace(
+                    memories[name],
+                    fact=outcome.changed(memories[name].fact, step, self.zone),
+                )
                 vitals.pop(name, None)
-        told = {"memories": memories, "talks": talks, "made": made, "ended": ended, "_vitals": vitals}
+        told = {
+            "memories": memories,
+            "talks": talks,
+            "made": made,
+            "ended": ended,
+            "_vitals": vitals,
+        }
         return told if steps else {}
 
     def _notes_after(self, steps: Sequence[BlockEdit | Move]) -> dict[str, Any]:
@@ -272,13 +364,17 @@ class PassView:
         entities, amended = dict(self.entities), dict(self.amended)
         for step in steps:
             if isinstance(step, BlockEdit):
-                amended[step.path] = outcome.amended(amended.get(step.path) or self.look.page(step.path), step)
+                amended[step.path] = outcome.amended(
+                    amended.get(step.path) or self.look.page(step.path), step
+                )
                 if step.path in entities:
                     entities[step.path] = outcome.reentered(entities[step.path], step)
             else:
                 entities.pop(step.path, None)
         here = {path: one for path, one in entities.items() if not one.superseded}
-        return ({"amended": amended} if steps else {}) | ({"entities": here} if here != self.entities else {})
+        return ({"amended": amended} if steps else {}) | (
+            {"entities": here} if here != self.entities else {}
+        )
 
 
 def _folder(path: str) -> str:
