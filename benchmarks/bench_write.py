@@ -115,7 +115,7 @@ def played(folder: Path, model: str | None = None) -> Played:
             _distil(memory)
         memory.flush(background=True)
         _distil(memory)
-    assert not memory.faults, memory.faults
+    assert not memory.health.problems(), memory.health.problems()
     counts = memory.call("stats", {})
     assert not counts["waiting_turns"] + counts["parked_turns"], counts
     facts = tuple(_filed(memory, unit_of))

@@ -94,7 +94,10 @@ def played(
         found = [json.dumps(finding) for finding in year.call("doctor")["findings"]]
         found += [
             f"{name}: {fault}"
-            for name, fault in {**year.memory.faults, **year.daemon.faults()}.items()
+            for name, fault in {
+                **year.memory.health.problems(),
+                **year.daemon.faults(),
+            }.items()
         ]
     months = tuple(year.months)
     heard = sum(one.at < first + length for one in said)

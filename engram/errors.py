@@ -1,10 +1,40 @@
-"""The faults a request can meet. Each class knows its exit code and its HTTP status.
+"""The errors a request can raise, and `Health`, which records errors that last.
 
-A message says what happened, where, and what to do. Faults in a user's text are values
-(`records.Problem`), not exceptions.
+Each error class knows its exit code and its HTTP status. A message says what happened,
+where, and what to do. Problems in a user's text are values (`records.Problem`), not
+exceptions.
 """
 
 from __future__ import annotations
+
+
+class Health:
+    """The parts of a process that do not work now, each with the reason.
+
+    Safe to use from any thread: each method does one dictionary operation.
+    """
+
+    def __init__(self) -> None:
+        self._problems: dict[str, str] = {}
+
+    def report(self, part: str, problem: str) -> None:
+        """Record why `part` does not work; an empty `problem` says that it works."""
+        if problem:
+            self._problems[part] = problem
+        else:
+            self._problems.pop(part, None)
+
+    def clear(self, part: str) -> None:
+        """Record that `part` works."""
+        self._problems.pop(part, None)
+
+    def problem(self, part: str) -> str:
+        """Return why `part` does not work, or ''."""
+        return self._problems.get(part, "")
+
+    def problems(self) -> dict[str, str]:
+        """Return the reason for each part that does not work now."""
+        return dict(self._problems)
 
 
 class EngramError(Exception):

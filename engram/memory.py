@@ -26,6 +26,7 @@ from engram.errors import (
     ConflictError,
     EngramError,
     ForbiddenError,
+    Health,
     LockedError,
     NotFoundError,
 )
@@ -105,7 +106,7 @@ class Memory(TurnPipeline):
         self.steady = steady
         self._monotonic = monotonic
         self.on_turns: Callable[[], None] | None = None
-        self.faults: dict[str, str] = {}
+        self.health = Health()
         self._warm = self._reading = self._as_git_left = False
         self._read = threading.Condition()
         self._began = self._look_due = time.monotonic()
@@ -128,12 +129,12 @@ class Memory(TurnPipeline):
             disk.make_folders(folder)
         self._lock = disk.lock(settings.state / "lock", settings.vault)
         if self._lock.unlocked:
-            self.faults["lock"] = UNLOCKED.format(why=self._lock.unlocked)
+            self.health.report("lock", UNLOCKED.format(why=self._lock.unlocked))
         try:
             self._settle_in()
             self._open()
             for fault in self.intake.recover(self.clock()):
-                self.faults["journal"] = fault
+                self.health.report("journal", fault)
             self.between()
             self._reading = True  # the caller warms up next
         except BaseException:
@@ -171,9 +172,9 @@ class Memory(TurnPipeline):
         settings = self.settings
         self.vault = Vault(settings.vault)
         self.commits = CommitLog(
-            self.vault, settings, self.faults, lambda: self.on_turns is None
+            self.vault, settings, self.health, lambda: self.on_turns is None
         )
-        self.clock_guard = ClockGuard(settings, self.faults, self.clock, self.steady)
+        self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
         self.index = Index(
             settings,
             gone=lambda facts: self.memory_operations.gone(facts),  # noqa: PLW0108
@@ -182,9 +183,9 @@ class Memory(TurnPipeline):
             git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
-        self.intake = intake.Intake(self.journal, self.index, settings, self.faults)
+        self.intake = intake.Intake(self.journal, self.index, settings, self.health)
         self.queue = self.intake.queue
-        self.note_writer = NoteWriter(self.vault, self.index, settings, self.faults)
+        self.note_writer = NoteWriter(self.vault, self.index, settings, self.health)
         usage_log = UsageLog(
             self.vault, device_of(settings.state), settings.policy.usage
         )
@@ -404,7 +405,7 @@ class Memory(TurnPipeline):
         """Why nothing may be believed gone or grown old just now, or ''."""
         return (
             self.clock_guard.doubt()
-            or self.faults.get("frozen", "")
+            or self.health.problem("frozen")
             or self.commits.away()
         )
 
@@ -440,8 +441,8 @@ class Memory(TurnPipeline):
         self._as_git_left = diff.checked_out
         if diff.checked_out:
             self.reconciler.box_writer.reload()
-        self._tell("leftover", "; ".join(self.vault.stuck.values()))
-        self._tell("frozen", FROZEN if diff.frozen else "")
+        self.health.report("leftover", "; ".join(self.vault.stuck.values()))
+        self.health.report("frozen", FROZEN if diff.frozen else "")
         # git and sync tools bring tombstones of another time or machine
         if paths is None:
             self.index.take_tombstones(self.vault)
@@ -474,7 +475,9 @@ class Memory(TurnPipeline):
         """Carry out what a person ticked in review, everywhere or only below `paths`
         (`X9`).
         """
-        self._tell("review", "; ".join(self.review_queue.obey(paths, now).values()))
+        self.health.report(
+            "review", "; ".join(self.review_queue.obey(paths, now).values())
+        )
 
     @contextmanager
     def _reader(self) -> Iterator[None]:
@@ -495,7 +498,7 @@ class Memory(TurnPipeline):
         """
         began = time.monotonic()
         self._look_again(self.rescan(None))
-        if "frozen" in self.faults:
+        if self.health.problem("frozen"):
             raise ConflictError(FROZEN, fix="Then reindex.")
         with self._reader():
             self.index.rebuild()
@@ -560,7 +563,9 @@ class Memory(TurnPipeline):
             self.rescan(None, accept_deletions=True)
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.problems(), *self.reconciler.entity_writer.faults()]
-        findings = health.findings(self.settings, problems, self.queue, self.faults)
+        findings = health.findings(
+            self.settings, problems, self.queue, self.health.problems()
+        )
         healthy = all(finding["level"] == health.NOTICE for finding in findings)
         return {"healthy": healthy, "findings": findings, **scale}
 
@@ -581,7 +586,7 @@ class Memory(TurnPipeline):
             "ready": self.ready,
             "uptime_seconds": round(time.monotonic() - self._began, 1),
             "extractor": self.extractor.name,
-            "faults": dict(self.faults),
+            "faults": self.health.problems(),
             "model_faults": self._model_faults,
             "held": self.maintenance_loop.order.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(

@@ -24,7 +24,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import EngramError
+from engram.errors import EngramError, Health
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ class Simulation:
             steady=self._seconds,
             monotonic=self._seconds,
         )
-        self._background = Background(self._memory, self._runner, self._runner.faults)
+        self._background = Background(self._memory, self._runner, self._runner.health)
         self._touched = False
         self._pause = timedelta()
         self._tended = self.now - FIRST_PAUSE
@@ -122,7 +122,7 @@ class Simulation:
         finally:
             self._settle()
         if name == "status":
-            answer["faults"] = {**answer["faults"], **self._runner.faults}
+            answer["faults"] = {**answer["faults"], **self._runner.health.problems()}
         return answer
 
     def advance(self, until: datetime) -> None:
@@ -211,7 +211,7 @@ class _Runner:
 
     def __init__(self, began: datetime, *, log_content: bool) -> None:
         self.time = began
-        self.faults: dict[str, str] = {}
+        self.health = Health()
         self._began = began
         self._log_content = log_content
         self._jobs: deque[tuple[str, Job]] = deque()
@@ -324,7 +324,7 @@ class _Runner:
     def _attempt(self, name: str, job: Job) -> None:
         from engram.daemon.background import attempt
 
-        attempt(name, job, self.faults, log_content=self._log_content)
+        attempt(name, job, self.health, log_content=self._log_content)
 
 
 def _instant(time: datetime) -> datetime:

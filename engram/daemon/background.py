@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.core.records import Extraction
+    from engram.errors import Health
     from engram.ingest.queue import Batch
     from engram.memory import Memory
 
@@ -64,34 +65,30 @@ class Runner(Protocol):
         """
 
 
-def attempt(
-    name: str, job: Job, faults: dict[str, str], *, log_content: bool = False
-) -> None:
-    """Do a job of the program's own; a fault is logged and stands in `faults` until the
-    job succeeds again.
-    """
+def attempt(name: str, job: Job, health: Health, *, log_content: bool = False) -> None:
+    """Do a job of the daemon's own; log its error and report it until the job succeeds."""
     try:
         job()
     except Exception as fault:  # noqa: BLE001
         known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
-        faults[name] = str(known)
+        health.report(name, str(known))
         log.warning("%s failed: %s", name, known if log_content else known.code)
     else:
-        faults.pop(name, None)
+        health.clear(name)
 
 
 class Background:
-    """What a memory does by itself. `memory` is started; `faults` is what cannot be
-    done now, by the name of the work.
+    """What a memory does by itself. `memory` is started; `health` records the work
+    that fails, by its name.
 
     `look`, `changed` and `heard` may be called from any thread, `distil` and `embed`
     from a worker's, `tend` from one that is not the writer's.
     """
 
-    def __init__(self, memory: Memory, runner: Runner, faults: dict[str, str]) -> None:
+    def __init__(self, memory: Memory, runner: Runner, health: Health) -> None:
         self.memory = memory
         self.runner = runner
-        self.faults = faults
+        self.health = health
         self.stopping = False
         self._policy = memory.settings.policy
         self._lock = threading.Lock()
@@ -184,7 +181,7 @@ class Background:
             while not self.stopping and self.memory.embed():
                 pass
         except Exception as fault:  # noqa: BLE001
-            self.faults["embeddings"] = _words(fault)
+            self.health.report("embeddings", _words(fault))
             wait = min(
                 policy.retry_seconds * 2**self._embedding_tries,
                 policy.retry_most_seconds,
@@ -192,7 +189,7 @@ class Background:
             self._embedding_tries = min(self._embedding_tries + 1, policy.attempts)
             self.runner.later(wait, self.runner.embed)
         else:
-            self.faults.pop("embeddings", None)
+            self.health.clear("embeddings")
             self._embedding_tries = 0
 
     def tend(self) -> None:
@@ -204,9 +201,9 @@ class Background:
             # a memory that is in use again wants its whole vector back
             self.runner.embed()
         except Exception as fault:  # noqa: BLE001
-            self.faults["consolidate"] = _words(fault)
+            self.health.report("consolidate", _words(fault))
         else:
-            self.faults.pop("consolidate", None)
+            self.health.clear("consolidate")
 
     # -- files change ------------------------------------------------------------------
 

@@ -26,7 +26,14 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from engram.daemon import sockets
 from engram.daemon.background import Background, attempt
-from engram.errors import BusyError, ConfigError, EngramError, LockedError, unexpected
+from engram.errors import (
+    BusyError,
+    ConfigError,
+    EngramError,
+    Health,
+    LockedError,
+    unexpected,
+)
 from engram.memory import Memory
 from engram.operations.table import BY_NAME
 from engram.vault.watcher import Watcher
@@ -70,7 +77,7 @@ class WriterThread:
     `between`.
 
     A fault of a request goes to whoever asked; a fault of the daemon's own work is
-    logged and stands in `faults` under the work's name until that work succeeds again.
+    logged and reported to `health` under the work's name until that work succeeds.
     """
 
     def __init__(
@@ -82,7 +89,7 @@ class WriterThread:
     ) -> None:
         self.policy = policy
         self._between = between
-        self.faults: dict[str, str] = {}
+        self.health = Health()
         self._log_content = log_content
         self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = (
             queue.SimpleQueue()
@@ -141,7 +148,7 @@ class WriterThread:
         if asked is not None:
             fulfil(name, job, asked)
             return
-        attempt(name, job, self.faults, log_content=self._log_content)
+        attempt(name, job, self.health, log_content=self._log_content)
 
 
 def fulfil(name: str, job: Job, asked: Future[Any]) -> None:
@@ -181,7 +188,7 @@ class Daemon:
             self.policy, between=memory.between, log_content=settings.log_content
         )
         self._server = serve(self, settings, listeners)
-        self.background = Background(memory, self, self.writer.faults)
+        self.background = Background(memory, self, self.writer.health)
         self._watch = Watcher(
             settings.vault, self.background.changed, settings.policy.files
         )
@@ -233,7 +240,7 @@ class Daemon:
         """
         gone = not self.memory.vault.stands_here
         return {
-            **self.writer.faults,
+            **self.writer.health.problems(),
             **({"vault": "the vault is gone"} if gone else {}),
         }
 

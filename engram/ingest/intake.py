@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from engram.config import Settings
+    from engram.errors import Health
     from engram.index.search import Index
     from engram.vault.journal import Journal
 
@@ -187,12 +188,12 @@ class Intake:
     """
 
     def __init__(
-        self, journal: Journal, index: Index, settings: Settings, faults: dict[str, str]
+        self, journal: Journal, index: Index, settings: Settings, health: Health
     ) -> None:
         self.journal = journal
         self.index = index
         self.settings = settings
-        self.faults = faults
+        self.health = health
         self.patterns = table(settings.patterns)
         self.queue = TurnQueue(settings.policy)
         self._lock = threading.Lock()

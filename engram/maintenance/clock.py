@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.errors import Health
 
 READINGS = "clock.jsonl"
 UNBELIEVED = "nothing is believed to have aged until it has kept step for {:g} minutes"
@@ -38,20 +39,20 @@ class ClockGuard:
     """Readings of the two clocks, the last day of them, in a file of the state folder.
     Belongs to the one writer.
 
-    A doubt stands in `faults`. The file may be lost: then a jump from before is not
+    A doubt is reported to `health`. The file may be lost: then a jump from before is not
     known.
     """
 
     def __init__(
         self,
         settings: Settings,
-        faults: dict[str, str],
+        health: Health,
         clock: Callable[[], datetime],
         steady: Callable[[], float],
     ) -> None:
         self.path = settings.state / READINGS
         self.policy = settings.policy
-        self.faults = faults
+        self.health = health
         self.clock = clock
         self.steady = steady
         self._readings = deque(_known(self.path), self.policy.lifecycle.clock_readings)
@@ -71,7 +72,7 @@ class ClockGuard:
         try:
             self._keep(now)
         except EngramError as fault:
-            self.faults["clock"] = str(fault)
+            self.health.report("clock", str(fault))
         else:
             self.doubt()
 
@@ -79,9 +80,9 @@ class ClockGuard:
         """Why nothing may be believed to have aged just now, or None."""
         if jump := clock_doubt([*self._readings, self._now()], self.policy):
             agree = UNBELIEVED.format(self.policy.lifecycle.clock_agree_minutes)
-            self.faults["clock"] = f"{jump}; {agree}"
-            return self.faults["clock"]
-        self.faults.pop("clock", None)
+            self.health.report("clock", f"{jump}; {agree}")
+            return self.health.problem("clock")
+        self.health.clear("clock")
         return None
 
     def _now(self) -> Reading:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from engram.config import Settings
+    from engram.errors import Health
     from engram.vault.store import Vault
 
 log = logging.getLogger("engram.git")
@@ -31,7 +32,7 @@ LATE = ("late", "what had to wait")
 
 class CommitLog:
     """What the operations of one process did. Belongs to the one writer; what is
-    degraded stands in `faults`.
+    degraded is reported to `health`.
 
     `alone` says whether nobody calls `settle` between operations. Without a repository
     nothing is done; `repository` is there also where commits are switched off.
@@ -41,13 +42,13 @@ class CommitLog:
         self,
         vault: Vault,
         settings: Settings,
-        faults: dict[str, str],
+        health: Health,
         alone: Callable[[], bool],
     ) -> None:
         self.policy = settings.policy.files
         self.repository = Git.of(vault.root, settings.state / WAITING, self.policy)
         self.git = self.repository if settings.git else None
-        self.faults = faults
+        self.health = health
         self.alone = alone
         self._unnoted: set[str] = set()
         self._touched = False
@@ -76,7 +77,7 @@ class CommitLog:
             self.git.note([path])
         except EngramError as fault:
             self._unnoted.add(path)
-            self.faults["git"] = str(fault)
+            self.health.report("git", str(fault))
 
     def called(self, name: str, result: Mapping[str, Any]) -> None:
         """An operation was called and has ended."""
@@ -124,7 +125,7 @@ class CommitLog:
             self.git.commit(self._unnoted, subject, op)
             self._unnoted.clear()
         except EngramError as fault:
-            self.faults["git"] = str(fault)
+            self.health.report("git", str(fault))
             self._again = self._refused = (
                 time.monotonic() + self.policy.git_rest_refused_seconds
             )
@@ -135,10 +136,13 @@ class CommitLog:
         self._again = now + self.policy.git_rest_seconds
         self._waits = self.git.waits()
         if self._waits and (why := self.git.busy()):
-            self.faults["git"] = (
-                f"commits wait, for the repository is in the middle of something: {why}"
+            self.health.report(
+                "git",
+                (
+                    f"commits wait, for the repository is in the middle of something: {why}"
+                ),
             )
         elif self.git.filtered:
-            self.faults["git"] = self.git.filtered
+            self.health.report("git", self.git.filtered)
         else:
-            self.faults.pop("git", None)
+            self.health.clear("git")

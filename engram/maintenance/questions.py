@@ -80,7 +80,7 @@ class MaintenanceLoop:
 
     def tend(self, *, busy: bool) -> list[Report]:
         """Make the runs that are due; a light one waits while there are turns to
-        distil. What failed is in `faults`.
+        distil. What failed is in `health`.
 
         Talks wait a while after a model could not tell of them.
         """
@@ -202,21 +202,15 @@ class MaintenanceLoop:
         )
 
     def _told(self, report: Report, fault: str) -> None:
-        """What is degraded after a run stands in the faults until one succeeds."""
+        """Report what failed in a run until a run succeeds."""
         words = "; ".join(
             [
                 *(f"{name}: {what}" for name, what in report.failures.items()),
                 *filter(None, [fault]),
             ]
         )
-        faults, name = (
-            self.order.note_writer.faults,
-            "talks" if report.cadence == "talk" else "consolidation",
-        )
-        if words:
-            faults[name] = words
-        else:
-            faults.pop(name, None)
+        part = "talks" if report.cadence == "talk" else "consolidation"
+        self.order.note_writer.health.report(part, words)
 
     def retell(self) -> None:
         """What is told of a memory that a person took back goes with it, and not only
@@ -230,8 +224,8 @@ class MaintenanceLoop:
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:
-            self.order.note_writer.faults["consolidation"] = "; ".join(
-                failures.values()
+            self.order.note_writer.health.report(
+                "consolidation", "; ".join(failures.values())
             )
 
     def runs(self, last: int) -> dict[str, Any]:

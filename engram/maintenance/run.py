@@ -609,7 +609,7 @@ class Maintenance:
                     vault_undo.settled(self.vault, self.history.load(run).steps)
                 )
             except EngramError as fault:
-                self.note_writer.faults["history"] = str(fault)
+                self.note_writer.health.report("history", str(fault))
             self._record(run, "", self.clock(), (), {"run": "it was cut short"})
             self.history.finished(run)
 

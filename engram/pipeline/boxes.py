@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Box, Fact, Trace
+    from engram.errors import Health
     from engram.index.search import Index
     from engram.vault.store import Vault
 
@@ -43,17 +44,17 @@ FAULT = "boxes"
 
 class BoxWriter:
     """Keeps the boxes. Belongs to the one writer and wants a catalogue that is up to
-    date; see also `faults`.
+    date; see also `health`.
     """
 
     def __init__(
-        self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]
+        self, vault: Vault, index: Index, settings: Settings, health: Health
     ) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
         self.policy = settings.policy.boxes
-        self.faults = faults
+        self.health = health
         self._again: datetime | None = None
         # whether state is gone, and with it some of the latest boxes of the traces
         self._lost = False
@@ -204,23 +205,20 @@ class BoxWriter:
         """Write the notes of sealed boxes; one that a person edits, or the disk
         refuses, is put off.
         """
-        filed, faults = [], []
+        filed, problems = [], []
         rest = self.settings.policy.files.quiet_seconds
         for held in self._owed():
             try:
                 if self._write(held, now):
                     filed.append(held)
             except EngramError as fault:
-                faults.append(str(fault))
+                problems.append(str(fault))
         if filed:
             try:
                 self._settle(filed)
             except EngramError as fault:
-                faults.append(str(fault))
-        if faults:
-            self.faults[FAULT] = "; ".join(faults)
-        else:
-            self.faults.pop(FAULT, None)
+                problems.append(str(fault))
+        self.health.report(FAULT, "; ".join(problems))
         pause = timedelta(seconds=max(rest, self.settings.policy.model.retry_seconds))
         self._again = now + pause if self._owed() else None
 
@@ -296,8 +294,8 @@ class BoxWriter:
         else:
             if not sound:
                 fix = "What it said is left out; the notes stand."
-                self.faults[FAULT] = str(
-                    StorageError("a line is damaged", where=OPEN, fix=fix)
+                self.health.report(
+                    FAULT, str(StorageError("a line is damaged", where=OPEN, fix=fix))
                 )
         self._lost = not sound
         return list(held)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Extraction
+    from engram.errors import Health
     from engram.extraction.extract import Extractor
     from engram.index.search import Index
     from engram.ingest.queue import Batch, TurnQueue
@@ -41,7 +42,7 @@ class TurnPipeline:
     settings: Settings
     clock: Callable[[], datetime]
     on_turns: Callable[[], None] | None
-    faults: dict[str, str]
+    health: Health
     index: Index
     intake: ingest_intake.Intake
     queue: TurnQueue
@@ -63,13 +64,6 @@ class TurnPipeline:
 
     def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
         raise NotImplementedError
-
-    def _tell(self, name: str, words: str) -> None:
-        """What is degraded now; '' when it is over."""
-        if words:
-            self.faults[name] = words
-        else:
-            self.faults.pop(name, None)
 
     # -- turns -------------------------------------------------------------------------
 
@@ -182,9 +176,9 @@ class TurnPipeline:
             if not self.commits.away():
                 self.reconciler.box_writer.seal_due(now)
         except EngramError as fault:
-            self._tell("boxes", str(fault))
+            self.health.report("boxes", str(fault))
         else:
-            self._tell("boxes", "")
+            self.health.report("boxes", "")
 
     def _filed(self, batch: Batch, now: datetime) -> list[Batch]:
         """The batch as its session file says from now on; nothing if it is put off, or
@@ -219,14 +213,14 @@ class TurnPipeline:
         except EngramError as fault:
             self._put_off(batch, "session file", fault)
             return []
-        self.faults.pop("session file", None)
+        self.health.clear("session file")
         return said
 
     def _put_off(self, batch: Batch, what: str, fault: EngramError) -> None:
         """Try the batch again soon: its turns are stored, only the disk or an editor
         refuses.
         """
-        self.faults[what] = str(fault)
+        self.health.report(what, str(fault))
         self.intake.parked(batch, self._soon(), fault.what, durable=False)
 
     def _soon(self) -> datetime:
@@ -262,7 +256,7 @@ class TurnPipeline:
     ) -> BatchResult:
         if isinstance(outcome, ModelError):
             self._model_faults += 1
-            self.faults["model"] = str(outcome)
+            self.health.report("model", str(outcome))
             again = self.extractor.again(batch, outcome, now)
             if again is not None:
                 self.intake.parked(*again, outcome.what)
@@ -271,7 +265,7 @@ class TurnPipeline:
             self.intake.buried(batch, outcome.what)
             return filed
         if outcome.extractor != engine.EXTRACTOR:
-            self.faults.pop("model", None)
+            self.health.clear("model")
         filed = self._climbed(batch, outcome, now)
         self.intake.settled(batch)
         self._seal(now)
@@ -310,4 +304,4 @@ class TurnPipeline:
             except EngramError as fault:
                 self._put_off(batch.tried(), "filing", fault)
             else:
-                self.faults.pop("filing", None)
+                self.health.clear("filing")

@@ -85,7 +85,7 @@ class Reconciler:
         )
         self.entity_writer = EntityWriter(self.vault, self.settings)
         self.box_writer = BoxWriter(
-            self.vault, self.index, self.settings, note_writer.faults
+            self.vault, self.index, self.settings, note_writer.health
         )
         self.ladder = Comparison(
             self.index,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.policy import FilePolicy
     from engram.core.records import Change, FiledTurn
+    from engram.errors import Health
     from engram.index.search import Index
     from engram.ingest.queue import Batch
     from engram.vault.paths import Stat
@@ -45,16 +46,16 @@ KNOWN = "the same statement is already known"
 
 class NoteWriter:
     """Writes notes and what goes with them. Belongs to the one writer; what is degraded
-    stands in `faults`.
+    is reported to `health`.
     """
 
     def __init__(
-        self, vault: Vault, index: Index, settings: Settings, faults: dict[str, str]
+        self, vault: Vault, index: Index, settings: Settings, health: Health
     ) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
-        self.faults = faults
+        self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
         self._told: set[tuple[str, str]] | None = None
         self._births: dict[str, str] = {}
@@ -153,7 +154,7 @@ class NoteWriter:
             for change in changes
             if _is_new_fact(change)
         ]
-        if new and HASHES not in self.faults:
+        if new and not self.health.problem(HASHES):
             self._besides(HASHES, partial(self.vault.add_hashes, new))
         elif new:
             self.seed()
@@ -205,7 +206,7 @@ class NoteWriter:
                 self._births_stat is not None and self._births_stat == self._log_stat()
             )
             self._besides(ACTIONS, partial(self.vault.log, rows))
-            if known and ACTIONS not in self.faults:
+            if known and not self.health.problem(ACTIONS):
                 born = [row for row in rows if row["action"] in BIRTHS]
                 self._births = {
                     str(row["memory"]): str(row["at"]) for row in born
@@ -262,9 +263,9 @@ class NoteWriter:
         try:
             write()
         except EngramError as fault:
-            self.faults[path] = str(fault)
+            self.health.report(path, str(fault))
         else:
-            self.faults.pop(path, None)
+            self.health.clear(path)
 
     def path_of(self, fact: Fact, taken: Collection[str]) -> str:
         """Where the note of a new fact will stand; `taken` are paths that are planned

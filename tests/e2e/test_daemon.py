@@ -381,13 +381,13 @@ def test_one_jobs_fault_does_not_end_the_writer(caplog):
     with pytest.raises(EngramError) as caught:
         writer.ask("update", breaks).result(5)
     assert "Anna" not in str(caught.value)
-    assert writer.faults == {}
+    assert writer.health.problems() == {}
     writer.post("rescan", breaks)
     assert writer.ask("x", lambda: 7).result(5) == 7
-    assert list(writer.faults) == ["rescan"]
+    assert list(writer.health.problems()) == ["rescan"]
     writer.post("rescan", lambda: None)
     writer.stop()
-    assert writer.faults == {}
+    assert writer.health.problems() == {}
     assert "Anna" not in caplog.text
 
 

@@ -111,7 +111,10 @@ class SteppedDaemon:
             )
             if not busy and self._bell.asleep:
                 return
-            assert time.monotonic() < last, (self.daemon.state(), self.memory.faults)
+            assert time.monotonic() < last, (
+                self.daemon.state(),
+                self.memory.health.problems(),
+            )
             time.sleep(0.003)
 
 

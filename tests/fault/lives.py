@@ -260,7 +260,7 @@ class Life:
             for name, number in self.memory.queue.counts().items()
             if number
         }
-        assert not left, f"still there: {left}; {self.memory.faults}"
+        assert not left, f"still there: {left}; {self.memory.health.problems()}"
 
     def end(self) -> None:
         self.memory.close()

@@ -258,7 +258,7 @@ def put_in_order(root, server):
         reports = [
             memory.call("consolidate", {"cadence": cadence}) for cadence in CADENCES
         ]
-        return before, held(memory), reports, dict(memory.faults)
+        return before, held(memory), reports, memory.health.problems()
     finally:
         memory.close()
 

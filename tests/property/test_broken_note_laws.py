@@ -161,4 +161,4 @@ def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
         json.dumps(memory.call("doctor", {}), ensure_ascii=False).encode()
         memory.rescan(None)
     assert target.read_bytes() == raw
-    assert set(memory.faults) <= {"frozen"}
+    assert set(memory.health.problems()) <= {"frozen"}

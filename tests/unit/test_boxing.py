@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from engram.core.records import Create, Fact
 from engram.core.text import content_hash, ulid
-from engram.errors import StorageError
+from engram.errors import Health, StorageError
 from engram.index.search import Index
 from engram.pipeline.boxes import BoxWriter
 from engram.vault import boxes as forms
@@ -40,9 +40,9 @@ class Bench:
         self.again()
 
     def again(self) -> None:
-        self.faults: dict[str, str] = {}
+        self.health = Health()
         self.box_writer = BoxWriter(
-            Vault(self.settings.vault), self.index, self.settings, self.faults
+            Vault(self.settings.vault), self.index, self.settings, self.health
         )
 
     def facts(self, names, about=(), minutes=0.0):
@@ -164,7 +164,7 @@ def test_a_conversation_becomes_boxes_and_its_subjects_traces(bench):
         assert path.stem in links(stems[box.keys["trace"][2:-2]].body)
     porto = next(trace for trace in traces if "sea" in trace.keys["topics"])
     assert len(links(porto.body)) == 2
-    assert bench.faults == {}
+    assert bench.health.problems() == {}
 
 
 # row: C31
@@ -326,7 +326,7 @@ def test_damaged_open_boxes_are_reported_and_begun_anew(bench):
     bench.add("a", ["Porto"])
     (bench.settings.vault / "state" / "open-boxes.jsonl").write_text("{")
     bench.again()
-    assert "open-boxes.jsonl" in bench.faults["boxes"]
+    assert "open-boxes.jsonl" in bench.health.problems()["boxes"]
     bench.add("b", ["Porto"], 1)
     assert [len(held.box.memories) for held in bench.held()] == [1]
 
@@ -413,10 +413,10 @@ def test_a_trace_note_that_cannot_be_read_waits_and_holds_nothing_up(bench):
     bench.add("c", ["tea"], 2)
     bench.box_writer.flush(NOON + timedelta(minutes=3))
     assert len(bench.notes("boxes")) == 3
-    assert "boxes" in bench.faults
+    assert "boxes" in bench.health.problems()
     trace.write_text(sound)
     bench.box_writer.seal_due(NOON + timedelta(minutes=5))
-    assert bench.faults == {}
+    assert bench.health.problems() == {}
     assert len(links(trace.read_text())) == 2
 
 
@@ -519,15 +519,15 @@ def test_what_the_disk_refuses_is_done_later(bench, monkeypatch):
             except StorageError:
                 refused += 1
             else:
-                told += bool(bench.faults)
+                told += bool(bench.health.problems())
                 assert (
-                    bench.faults
+                    bench.health.problems()
                     or disk.left > 0
                     or len(bench.notes("boxes")) == before + 1
                 )
         bench.add("ab", ["Porto", str(left)], left * 60)
         bench.box_writer.flush(NOON + timedelta(minutes=left * 60))
-        assert bench.faults == {}
+        assert bench.health.problems() == {}
         assert bench.box_writer.next_due() is None
         assert len(bench.notes("boxes")) == before + 1
         if disk.left > 0:

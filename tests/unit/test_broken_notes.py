@@ -364,7 +364,7 @@ def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note)
         memory.call("observe", {"turns": [{"text": text, "session": f"s{number}"}]})
         memory.call("flush", {})
     assert memory.call("status", {})["parked_turns"] == 0
-    assert memory.faults == {}
+    assert memory.health.problems() == {}
     assert all(
         one["code"] == "bad-yaml" for one in memory.call("doctor", {})["findings"]
     )

@@ -11,6 +11,7 @@ import pytest
 
 from engram.core.policy import Policy
 from engram.daemon.daemon import WriterThread
+from engram.errors import Health
 from engram.maintenance.clock import READINGS, ClockGuard, boottime
 from tests.fakes.keeping import Keeping
 
@@ -24,7 +25,7 @@ def watch(settings, clock):
     settings.state.mkdir(parents=True)
 
     def begin(steady=clock.steady, policy=settings.policy):
-        return ClockGuard(replace(settings, policy=policy), {}, clock, steady)
+        return ClockGuard(replace(settings, policy=policy), Health(), clock, steady)
 
     return begin
 
@@ -155,7 +156,7 @@ def test_a_disk_that_refuses_is_told_and_the_doubt_is_known(watch, clock, settin
     clock.jump(days=1)
     clock.advance(minutes=1)
     one.look()
-    assert READINGS in one.faults["clock"]
+    assert READINGS in one.health.problems()["clock"]
     assert one.doubt()
 
 

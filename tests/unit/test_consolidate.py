@@ -579,7 +579,7 @@ def test_a_damaged_history_stops_no_start(keeping):
     (keeping.order.history.folder / "finished").unlink()
     (keeping.order.history.folder / f"{report.run}.run").write_bytes(b"")
     keeping.order.recover()
-    assert "cannot be read" in keeping.memory.faults["history"]
+    assert "cannot be read" in keeping.memory.health.problems()["history"]
     assert keeping.order.history.unfinished() == ""
 
 

@@ -87,7 +87,8 @@ def test_an_outcome_that_cannot_be_filed_is_kept_whatever_the_fault(begin):
     daemon.memory.call("observe", {"turns": SAID})
     until(
         lambda: (
-            daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults
+            daemon.memory.call("stats", {})["facts"] == 1
+            and not daemon.writer.health.problems()
         )
     )
 
@@ -110,7 +111,7 @@ def test_a_warm_up_that_failed_is_done_again_soon(begin):
         memory.warm = failing_once(memory.warm, StorageError("the disk is full"))
 
     daemon = begin(prepare)
-    until(lambda: not daemon.writer.faults)
+    until(lambda: not daemon.writer.health.problems())
     assert daemon.unready() == ""
 
 
@@ -350,7 +351,7 @@ def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
 
     def seen(due):
         def watched(now):
-            told.append(dict(begun[0].writer.faults) if begun else {})
+            told.append(begun[0].writer.health.problems() if begun else {})
             return due(now)
 
         return watched
@@ -361,7 +362,8 @@ def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
     daemon.memory.call("observe", {"turns": SAID})
     until(
         lambda: (
-            daemon.memory.call("stats", {})["facts"] == 1 and not daemon.writer.faults
+            daemon.memory.call("stats", {})["facts"] == 1
+            and not daemon.writer.health.problems()
         )
     )
     assert any("look" in faults for faults in told)

@@ -42,7 +42,7 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(
     assert what.startswith("2 turns: ")
     assert "500" in what
     memory = opened()
-    assert memory.faults == {}
+    assert memory.health.problems() == {}
     assert found(memory, "parked") == [(where, what)]
     first, second = (batch for _, batch, _ in memory.queue.held_up)
     memory.queue.put(first, "stuck", reason="the disk is full.")

@@ -708,11 +708,11 @@ def test_a_refused_filing_does_not_undo_an_answer(memory, monkeypatch, clock):
     with monkeypatch.context() as patch:
         patch.setattr(memory.reconciler, "file", refused)
         assert observe(memory, turn(1, "My name is Mira."))["stored"] == 1
-    assert "disk is full" in memory.faults["filing"]
+    assert "disk is full" in memory.health.problems()["filing"]
     clock.advance(minutes=1)
     observe(memory, turn(2, "Good."))
     assert len(notes(memory)) == 1
-    assert "filing" not in memory.faults
+    assert not memory.health.problem("filing")
 
 
 def test_a_turn_asks_the_model_for_no_dead_letter(memory, monkeypatch):

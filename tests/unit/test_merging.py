@@ -435,7 +435,7 @@ def test_without_tokens_left_nothing_is_asked(asking, fake):
     compared(keeping, PORTO, LISBON)
     light(keeping, only="compare")
     assert tasks(fake) == []
-    assert keeping.memory.faults["consolidation"] == "no tokens are left"
+    assert keeping.memory.health.problems()["consolidation"] == "no tokens are left"
 
 
 def refusals(keeping, name):

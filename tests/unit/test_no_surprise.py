@@ -489,7 +489,7 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     )
     tick(memory, "Do it")
     assert held(memory).exists()
-    assert "nothing is done to memories now" in memory.faults["review"]
+    assert "nothing is done to memories now" in memory.health.problems()["review"]
     memory.maintenance_loop.order.frozen = real
     memory.rescan(None)
     assert not held(memory).exists()

@@ -150,7 +150,7 @@ def test_odd_names_elsewhere_in_the_vault_hold_no_night_up(memory, settings):
     assert not result["failures"]
     for name in ("doctor", "status", "stats", "review", "context", "forecast"):
         json.dumps(memory.call(name, {}), ensure_ascii=False).encode()
-    assert memory.faults == {}
+    assert memory.health.problems() == {}
 
 
 def test_a_question_about_two_files_names_them_on_one_line(memory, settings):

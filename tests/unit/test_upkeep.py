@@ -105,7 +105,7 @@ def test_what_is_due_outlives_the_process(opened, clock):
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
     """What is due stays due."""
     keeping.fact("Anna saw a red car.", days=100, **FADING)
-    keeping.memory.faults["frozen"] = "many notes vanished at once"
+    keeping.memory.health.report("frozen", "many notes vanished at once")
     assert (
         keeping.memory.call("consolidate", {})["frozen"]
         == "many notes vanished at once"
@@ -113,7 +113,7 @@ def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
     assert [
         report.frozen for report in keeping.memory.maintenance_loop.tend(busy=False)
     ] == ["many notes vanished at once"] * 2
-    del keeping.memory.faults["frozen"]
+    keeping.memory.health.clear("frozen")
     assert [
         report.cadence for report in keeping.memory.maintenance_loop.tend(busy=False)
     ] == ["nightly", "weekly"]
@@ -203,7 +203,7 @@ def test_what_was_forgotten_is_forgotten_though_what_is_told_of_it_cannot_be_wri
         patch.setattr(syscalls, "SYS", Refusing(b"engram:begin card"))
         assert keeping.memory.call("forget", {"id": first})["status"] == "forgotten"
     assert keeping.seen(first).status == "forgotten"
-    assert "disk" in keeping.memory.faults["consolidation"]
+    assert "disk" in keeping.memory.health.problems()["consolidation"]
     keeping.memory.call("consolidate", {"cadence": "light"})
     assert "nurse" not in path.read_text()
 
