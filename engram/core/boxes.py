@@ -14,8 +14,9 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from engram.core.categories import CATEGORIES
 from engram.core.language.standing import REMEMBER_TAG
-from engram.core.records import CATEGORIES, Box, Trace
+from engram.core.records import Box, Trace
 from engram.core.text import normalise, ulid
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.standing import standing
 
@@ -39,31 +40,11 @@ _TEMPORAL = re.compile(
     rf"\b(?:yesterday|today|last (?:week|month|year|{_DAYS})|on {_DAYS}|recently|earlier|this (?:morning|afternoon))\b",
     re.IGNORECASE,
 )
-_NOTE_CATEGORIES = frozenset(
-    {
-        "preference",
-        "constraint",
-        "goal",
-        "habit",
-        "policy",
-        "standard",
-        "belief",
-        "decision",
-        "principle",
-        "commitment",
-        "relationship",
-        "skill",
-        "correction",
-        "entity",
-    }
-)
-_HAPPENING = frozenset({"moment", "commitment"})
+_FOREIGN_NOTES = _words("constraint goal habit policy standard belief")
+_FOREIGN_EPISODES = _words("event action observation issue bug incident")
 _SINCE = re.compile(
     r"\b(?:since|seit|depuis|desde|sinds)\b|\bda(?:l|lla|ll')\b|\bс \w+ года\b|以来|从|から",
     re.IGNORECASE,
-)
-_EPISODE_CATEGORIES = frozenset(
-    {"event", "action", "observation", "issue", "bug", "incident", "moment"}
 )
 _NOTE_TAGS = frozenset(
     {"preference", "constraint", "goal", "habit", "policy", "belief"}
@@ -112,10 +93,8 @@ def kind_of(
         return "note", f"tells of {told}"
     if found := _TEMPORAL.search(text):
         return "episode", f"says {found.group().lower()!r}"
-    if category in _NOTE_CATEGORIES:
-        return "note", f"category {category}"
-    if category in _EPISODE_CATEGORIES:
-        return "episode", f"category {category}"
+    if kind := _kind_of_category(category):
+        return kind, f"category {category}"
     heads = [tag.partition("/")[0].casefold() for tag in tags]
     for kind, known in (("note", _NOTE_TAGS), ("episode", _EPISODE_TAGS)):
         if named := next((head for head in heads if head in known), None):
@@ -125,6 +104,15 @@ def kind_of(
     if dated := _dated(text, when):
         return "episode", f"says {dated!r}"
     return "note", "nothing in it says that it passes"
+
+
+def _kind_of_category(name: str) -> str:
+    """The kind that a category, ours or one of another system, decides; else ''."""
+    if name in _FOREIGN_NOTES:
+        return "note"
+    if name in _FOREIGN_EPISODES:
+        return "episode"
+    return category_of(name).kind
 
 
 def _dated(text: str, when: Interval | None) -> str:
@@ -204,7 +192,7 @@ def importance_of(
         ("hedge", policy.hedge, _HEDGE.search(text)),
         (
             f"category {category}",
-            getattr(policy, category, 0.0) if category in _GAINS else 0.0,
+            getattr(policy, category, 0.0) if category in CATEGORIES else 0.0,
             True,
         ),
         ("length", extra, extra),
@@ -218,22 +206,6 @@ def importance_of(
     counted = [(why, gain) for why, gain, present in parts if present and gain]
     score = policy.base + sum(gain for _, gain in counted)
     return round(min(1.0, max(0.0, score)), 4), tuple(why for why, _ in counted)
-
-
-_GAINS = frozenset(
-    {
-        "correction",
-        "principle",
-        "preference",
-        "commitment",
-        "decision",
-        "relationship",
-        "skill",
-        "moment",
-        "entity",
-        "fact",
-    }
-)
 
 
 def _heads(tags: Collection[str]) -> set[str]:
@@ -286,14 +258,6 @@ def is_trivial(text: str, policy: ImportancePolicy) -> bool:
     return all(word in _SOCIAL or _LAUGHTER.fullmatch(word) for word in found)
 
 
-_ARTIFACTS = {
-    "decision": "decision",
-    "correction": "correction",
-    "principle": "constraint",
-    "commitment": "commitment",
-}
-
-
 def event_end(
     text: str, category: str, kind: str, when: Interval | None
 ) -> datetime | None:
@@ -303,7 +267,9 @@ def event_end(
     "Anna was in Porto on 14 March" ends with that day, "Anna has lived in Porto since
     March" does not end with March.
     """
-    happens = category in _HAPPENING or (kind == "episode" and not _SINCE.search(text))
+    happens = category_of(category).dated or (
+        kind == "episode" and not _SINCE.search(text)
+    )
     return when.end if when and happens else None
 
 
@@ -311,11 +277,14 @@ def artifact_of(category: str) -> str:
     """The type of artifact that the words of a memory make: a principle a constraint,
     most others a fact (`C9`).
     """
-    return _ARTIFACTS.get(category, "fact")
+    return category_of(category).artifact or PLAIN
 
 
 def is_artifact(category: str, confidence: float, policy: LadderPolicy) -> bool:
     """Whether the very words are worth keeping: a decision, correction, principle or
     commitment, from .8 (`C9`).
     """
-    return category in _ARTIFACTS and confidence >= policy.artifact_confidence
+    return (
+        bool(category_of(category).artifact)
+        and confidence >= policy.artifact_confidence
+    )

@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core import trust
+from engram.core.categories import category_of
 from engram.core.language.injection import instruction
 from engram.core.language.quotations import is_title, quoted
 
 if TYPE_CHECKING:
     from engram.core.policy import TrustPolicy
     from engram.core.records import Fact, Turn
-
-OWN = frozenset(("preference", "principle", "decision", "commitment"))
-"""What only the user can say of themselves: wishes, rules, decisions, promises."""
 
 
 def contained(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) -> str:
@@ -39,7 +37,11 @@ def contained(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) -> str:
     )
     if shape := instruction(fact.text) or instruction(around):
         return f"reads like an instruction: {shape}"
-    if said_by == "user" and fact.category in OWN and not is_title(part):
+    if (
+        said_by == "user"
+        and category_of(fact.category).only_user
+        and not is_title(part)
+    ):
         return "somebody else's words about what the user wants"
     return ""
 

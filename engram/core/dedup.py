@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from engram.core.categories import category_of
 from engram.core.text import is_ulid
 
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ def is_event(fact: Fact) -> bool:
     episode with its time, a moment.
     """
     return fact.kind == "episode" and (
-        fact.valid_from is not None or fact.category == "moment"
+        fact.valid_from is not None or category_of(fact.category).momentary
     )
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.core.categories import category_of
 from engram.core.language.words import STOP, words
 from engram.core.records import ENTITY_TYPES
 from engram.core.text import normalise
@@ -69,11 +70,6 @@ _OWNERS = frozenset(
         "the_speaker",
     }
 )
-_TYPES = {
-    "relationship": "relationship",
-    "preference": "preference",
-    "correction": "fact",
-}
 _FACTS = ("friction", "habit")
 _AREAS = {"person": "people", "project": "project"}
 _NO_LABEL = re.compile(r"[^\w]+|_+")
@@ -216,7 +212,7 @@ def slot(
     >>> slot("preference", "person", "person:anna")
     'people|person|person:anna|preference'
     """
-    kind = next((tag for tag in _FACTS if tag in tags), _TYPES.get(category, category))
+    kind = next((tag for tag in _FACTS if tag in tags), category_of(category).slot)
     if not primary or primary == ref("person", OWNER):
         return f"profile|person|{ref('person', OWNER)}|{kind}"
     return f"{_AREAS.get(entity_type, 'people')}|{entity_type}|{primary}|{kind}".lower()

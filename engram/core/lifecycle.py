@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from engram.core.categories import category_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.standing import REMEMBER_TAG, standing
 from engram.core.trust import MADE, OUTSIDE
@@ -33,21 +34,6 @@ written to a note.
 
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 """What kind of memory it is (row D1); only working and episodic ones pass."""
-
-PROTECTED = frozenset(
-    {
-        "decision",
-        "principle",
-        "commitment",
-        "preference",
-        "correction",
-        "relationship",
-        "skill",
-    }
-)
-"""Categories that never leave by themselves, save a settled commitment and a preference
-of the day (model §0.1).
-"""
 
 _ASKED_FOR = frozenset({"user", "edited"})
 _SAID_BY_OTHERS = frozenset({"assistant", "interaction", *OUTSIDE})
@@ -224,12 +210,9 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
         return "the user asked to keep it"
     if not fact.source and fact.origin not in MADE:
         return "written by hand"
-    if fact.category in PROTECTED and not _of_the_day(fact):
-        return (
-            f"an open {fact.category}"
-            if fact.category == "commitment"
-            else f"a {fact.category}"
-        )
+    category = category_of(fact.category)
+    if category.protected and not _of_the_day(fact):
+        return f"an open {category.name}" if category.promise else f"a {category.name}"
     told = standing(fact.text)
     return f"tells of {told}" if told else None
 
@@ -248,7 +231,7 @@ def fades(
         if fact.event_end and fact.event_end < now:
             ahead = fact.created is None or fact.created < fact.event_end
             return "a plan whose day has passed" if ahead else "a moment"
-        if fact.category == "moment" or fact.kind == "episode":
+        if category_of(fact.category).momentary or fact.kind == "episode":
             return "a moment"
         if fact.layer:
             return (
@@ -256,7 +239,7 @@ def fades(
                 if fact.layer == "episodic"
                 else "not distilled yet"
             )
-    if fact.category == "preference" and _of_the_day(fact):
+    if _of_the_day(fact):
         return "a preference of the day"
     if (
         fact.confidence < policy.extraction.inferred
@@ -276,7 +259,7 @@ def _of_the_day(fact: Fact) -> bool:
     """Whether a preference names a time of the day or the week: "today", "this week",
     "on 3 May 2026".
     """
-    if fact.category != "preference" or not has_time_expression(fact.text):
+    if not category_of(fact.category).taste or not has_time_expression(fact.text):
         return False
     near = resolve(fact.text, fact.created or _SOME_DAY)
     return any(one.granularity in _SHORT for one in near)
@@ -288,7 +271,7 @@ def settled(fact: Fact) -> str:
     """
     marks = (
         {part for tag in fact.tags for part in tag.casefold().split("/")}
-        if fact.category == "commitment"
+        if category_of(fact.category).promise
         else set()
     )
     return min(marks & _RESOLVED, default="")
@@ -477,10 +460,11 @@ def layer_of(fact: Fact) -> str:
     """
     if fact.layer in LAYERS:
         return fact.layer
-    if fact.category == "skill" or (
-        fact.category == "principle" and len(_STEP.findall(fact.text)) > 1
+    category = category_of(fact.category)
+    if category.layer and (
+        not category.needs_steps or len(_STEP.findall(fact.text)) > 1
     ):
-        return "procedural"
+        return category.layer
     return "episodic" if fact.kind == "episode" else "semantic"
 
 
@@ -573,7 +557,7 @@ def value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
         limits.tier_feedback,
     )
     worth = sum(weight * part for weight, part in zip(weights, inputs, strict=True))
-    worth += limits.tier_correction if fact.category == "correction" else 0.0
+    worth += limits.tier_correction if category_of(fact.category).corrects else 0.0
     worth += {
         "user_confirmed": limits.tier_confirmed,
         "disputed": -limits.tier_disputed,

@@ -14,20 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-CATEGORIES = (
-    "fact",
-    "preference",
-    "correction",
-    "entity",
-    "decision",
-    "relationship",
-    "principle",
-    "commitment",
-    "moment",
-    "skill",
-)
-"""The ten categories (row C3)."""
-
 STATUSES = (
     "active",
     "archived",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.language.echo import own_words
 from engram.core.language.sentences import sentences
 from engram.core.language.words import content, fold, language, words
@@ -34,7 +35,10 @@ LOOPS = (HABIT, THREAD, FRICTION)
 open, going wrong (row E15).
 """
 
-PROMISING = tuple(f'"{word}"' for word in ("commitment", *LOOPS))
+PROMISING = tuple(
+    f'"{word}"'
+    for word in (*(row.name for row in CATEGORIES.values() if row.promise), *LOOPS)
+)
 """One of these stands in the record of whatever has a stage."""
 
 _DONE = re.compile(
@@ -96,7 +100,7 @@ def is_open(fact: Fact) -> bool:
     """Whether it is a promise that nobody has kept or given up, or something left open
     or going wrong that still is.
     """
-    counts = fact.category == "commitment" or not _OPEN_LOOPS.isdisjoint(fact.tags)
+    counts = category_of(fact.category).promise or not _OPEN_LOOPS.isdisjoint(fact.tags)
     return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
 
 
@@ -114,7 +118,7 @@ def stage(fact: Fact) -> str:
     if HABIT in fact.tags:
         return HABIT
     loop = next((tag for tag in (FRICTION, THREAD) if tag in fact.tags), "")
-    if fact.category != "commitment" and not loop:
+    if not category_of(fact.category).promise and not loop:
         return ""
     return next(
         (tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), loop or "open"
@@ -129,13 +133,13 @@ def looped(candidate: Candidate) -> Candidate:
     """
     said = fold(candidate.quote)
     if (
-        candidate.category == "commitment"
+        category_of(candidate.category).promise
         and candidate.when is None
         and _HEDGED.search(said)
     ):
-        return replace(candidate, category="fact", tags=_with(candidate.tags, THREAD))
+        return replace(candidate, category=PLAIN, tags=_with(candidate.tags, THREAD))
     going_wrong = (
-        candidate.category in {"fact", "moment"}
+        category_of(candidate.category).troubles
         and _FRICTION.search(said)
         and not _NO_LONGER.search(said)
     )
@@ -174,7 +178,7 @@ def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
         best = [one for one in shares if one[0] >= overlap]
         if best and (len(best) == 1 or best[0][0] > best[1][0]):
             return best[0][2]
-        single = [promise for promise in promises if promise.category == "commitment"]
+        single = [one for one in promises if category_of(one.category).promise]
         if done and len(single) == 1:
             return single[0]
     return None

@@ -18,11 +18,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
+from engram.core.categories import CATEGORIES, PLAIN
 from engram.core.entities import LIFETIMES, OWNER, is_owner, key, label
 from engram.core.language.dates import resolve
 from engram.core.policy import ImportancePolicy
 from engram.core.records import (
-    CATEGORIES,
     ENTITY_TYPES,
     Candidate,
     Extraction,
@@ -237,7 +237,7 @@ def _candidate(
     confidence = _share(item.get("confidence"))
     return Candidate(
         text=text,
-        category=_one_of(CATEGORIES, item.get("category")) or "fact",
+        category=_one_of(tuple(CATEGORIES), item.get("category")) or PLAIN,
         confidence=policy.default_confidence if confidence is None else confidence,
         turn_id=turn.id,
         quote=quote,

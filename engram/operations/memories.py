@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, classify, decay, dedup, graph, lifecycle, todos, trust
 from engram.core import importance as core_importance
+from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.forgetting import Spoken
 from engram.core.language.secrets import redact
 from engram.core.language.standing import REMEMBER_TAG
-from engram.core.records import CATEGORIES, REMEMBERED, Edit, Fact, FiledTurn, Move
+from engram.core.records import REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.text import ulid
 from engram.errors import (
     BadRequestError,
@@ -126,7 +127,7 @@ class MemoryOperations:
             )
             return self._again(known.id, KNOWN, turn, pinned=pinned)
         guess = self._guess(turn)
-        category = category or (guess.category if guess else "fact")
+        category = category or (guess.category if guess else PLAIN)
         named = _written(about) or (guess.about if guess else ())
         tags = _written(tags)
         policy = self.settings.policy.importance
@@ -706,8 +707,8 @@ def _allowed(turn: Turn, category: str | None, *, pinned: bool) -> None:
     (`X27`).
     """
     said_by = trust.source_class(turn)
-    why = (trust.bars("pin", said_by) if pinned else None) or (
-        trust.bars("principle", said_by) if category == "principle" else None
-    )
+    why = trust.bars("pin", said_by) if pinned else None
+    if why is None and category and category_of(category).not_from_outside:
+        why = trust.bars(category, said_by)
     if why:
         raise ForbiddenError(why, fix="Let the user say it.")

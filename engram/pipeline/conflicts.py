@@ -8,6 +8,7 @@ from difflib import unified_diff
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from engram.core.categories import PLAIN
 from engram.core.records import Create
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
@@ -59,7 +60,7 @@ class ConflictNotes:
             if not self.vault.exists(path) and self.vault.exists(conflict.path):
                 keys = {
                     "id": ulid(now, path),
-                    "category": "fact",
+                    "category": PLAIN,
                     "kind": "note",
                     "created": time_text(now, self.settings.zone),
                     "status": "review",

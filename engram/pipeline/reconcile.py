@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
+from engram.core.categories import PLAIN, category_of
 from engram.core.classify import event_end, importance_of, is_trivial, kind_of, tier_of
 from engram.core.containment import contained
 from engram.core.dedup import Decision, Evidence, Judgement
@@ -21,7 +22,7 @@ from engram.core.entities import expiry
 from engram.core.language.quotations import parts
 from engram.core.language.standing import REMEMBER_TAG, asked_to_keep
 from engram.core.lifecycle import protected
-from engram.core.records import CATEGORIES, Extraction, Fact, FiledTurn
+from engram.core.records import Extraction, Fact, FiledTurn
 from engram.core.text import content_hash, ulid
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.compare import Comparison, pair_of
@@ -536,7 +537,7 @@ class Reconciler:
         return Evidence(
             source=fact.source,
             own=turn.role == "user" and own != "tool",
-            correction=fact.category == "correction",
+            correction=category_of(fact.category).corrects,
             barred={old: why for old, why in bars.items() if why},
             older=frozenset(older),
             left=policy.ladder.supersessions - plan.retired,
@@ -591,11 +592,11 @@ class Reconciler:
     ) -> Fact:
         """The record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14)."""
         policy, turn = self.settings.policy, evidence.turn
-        category = candidate.category if candidate.category in CATEGORIES else "fact"
-        if category == "principle" and trust.bars(
-            "principle", trust.source_class(turn)
+        category = category_of(candidate.category).name
+        if category_of(category).not_from_outside and trust.bars(
+            category, trust.source_class(turn)
         ):
-            category = "fact"
+            category = PLAIN
         importance = candidate.importance
         if importance is None:
             importance, _ = importance_of(

@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.records import CATEGORIES, STATUSES, Fact, Problem
+from engram.core.categories import CATEGORIES, PLAIN
+from engram.core.records import STATUSES, Fact, Problem
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
 from engram.vault.formats import (
@@ -54,17 +55,10 @@ _KEYS = {
     for key, names in _NAMES.items()
     for rank, name in enumerate(names)
 }
-# Types of the other seeds; with True the word also becomes a tag.
-_CATEGORIES = {
-    "factual": ("fact", False),
-    "architectural": ("decision", False),
-    "procedural": ("skill", False),
-    "procedure": ("skill", False),
-    "meta": ("principle", False),
-    "rule": ("principle", False),
-    "insight": ("fact", True),
-    "friction": ("fact", True),
-    "habit": ("fact", True),
+# Names of other systems; with True the name also becomes a tag.
+_ALIASES = {
+    **{name: (row.name, False) for row in CATEGORIES.values() for name in row.aliases},
+    **{name: (row.name, True) for row in CATEGORIES.values() for name in row.tagged},
 }
 _STATUSES = {
     "pending_review": "review",
@@ -378,11 +372,11 @@ class _Reader:
         category, tagged = (
             (word, False)
             if word in CATEGORIES
-            else _CATEGORIES.get(word, ("fact", bool(word)))
+            else _ALIASES.get(word, (PLAIN, bool(word)))
         )
         if tagged and word not in tags:
             tags.append("-".join(word.split()))
-        if tagged and word not in _CATEGORIES:
+        if tagged and word not in _ALIASES:
             self.problems.append(
                 Problem(
                     "unknown-category",

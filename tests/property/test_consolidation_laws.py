@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from engram import config
 from engram.config import ModelSettings
+from engram.core.categories import CATEGORIES
 from engram.core.dedup import COMPARED
-from engram.core.records import CATEGORIES
 from engram.maintenance.passes import entities
 from engram.memory import Memory
 from engram.vault import frontmatter
@@ -30,7 +30,7 @@ LIVES = st.lists(
         {
             "days": st.sampled_from((0, 1, 29, 31, 91, 100, 120, 400)),
             "kind": st.sampled_from(("episode", "note")),
-            "category": st.sampled_from(CATEGORIES),
+            "category": st.sampled_from(sorted(CATEGORIES)),
             "confidence": st.sampled_from((0.1, 0.35, 0.6, 0.9, 1.0)),
             "importance": st.sampled_from((0.1, 0.29, 0.5, 0.7, 1.0)),
             "status": st.sampled_from(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engram.core.categories import CATEGORIES
 from engram.core.lifecycle import (
     LAYERS,
     STAGES,
@@ -27,7 +28,7 @@ from engram.core.lifecycle import (
     when,
 )
 from engram.core.policy import Policy
-from engram.core.records import CATEGORIES, STATUSES, Fact, Usage, Vitals
+from engram.core.records import STATUSES, Fact, Usage, Vitals
 
 POLICY = Policy()
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -56,7 +57,7 @@ facts = st.builds(
             "Anna moved to Porto.",
         )
     ),
-    category=st.sampled_from(CATEGORIES),
+    category=st.sampled_from(sorted(CATEGORIES)),
     kind=st.sampled_from(("episode", "episode", "note")),
     created=maybe,
     status=st.sampled_from(("active", "active", "active", *STATUSES)),

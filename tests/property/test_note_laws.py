@@ -12,8 +12,9 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from engram.core.categories import CATEGORIES
 from engram.core.policy import FilePolicy
-from engram.core.records import CATEGORIES, ROLES, STATUSES, Fact, FiledTurn, Turn
+from engram.core.records import ROLES, STATUSES, Fact, FiledTurn, Turn
 from engram.errors import ConflictError
 from engram.vault import facts, formats, frontmatter, sessions
 
@@ -403,7 +404,7 @@ memories = st.builds(
     Fact,
     id=st.just("01KBH2Q0M6T4W2Y0B7C5D9E1FX"),
     text=statements,
-    category=st.sampled_from(CATEGORIES),
+    category=st.sampled_from(sorted(CATEGORIES)),
     kind=st.sampled_from(facts.KINDS),
     created=instants,
     status=st.sampled_from(STATUSES),

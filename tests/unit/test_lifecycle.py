@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from engram.core import decay
+from engram.core.categories import CATEGORIES
 from engram.core.clock import Reading, clock_doubt
 from engram.core.lifecycle import (
     Forecast,
@@ -32,7 +33,7 @@ from engram.core.lifecycle import (
     when,
 )
 from engram.core.policy import LifecyclePolicy, Policy
-from engram.core.records import CATEGORIES, STATUSES, Fact, Usage, Vitals
+from engram.core.records import STATUSES, Fact, Usage, Vitals
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engram.core.categories import CATEGORIES
 from engram.core.policy import ExtractionPolicy
-from engram.core.records import CATEGORIES, Candidate, Turn
+from engram.core.records import Candidate, Turn
 from engram.extraction.rules.engine import EXTRACTOR, extract, is_person
 
 POLICY = ExtractionPolicy()

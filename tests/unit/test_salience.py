@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.core import lifecycle
+from engram.core.categories import CATEGORIES
 from engram.core.classify import artifact_of, is_artifact
 from engram.core.importance import (
     ImportanceInputs,
@@ -19,7 +20,6 @@ from engram.core.importance import (
     surprised,
 )
 from engram.core.policy import LadderPolicy, SimilarityPolicy
-from engram.core.records import CATEGORIES
 
 POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
 MOST = ImportanceInputs(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.config import ModelSettings
+from engram.core.categories import CATEGORIES
 from engram.core.entities import LIFETIMES, OWNER, label
 from engram.core.policy import ExtractionPolicy, ModelPolicy
-from engram.core.records import CATEGORIES, ENTITY_TYPES, Extraction, Relation, Turn
+from engram.core.records import ENTITY_TYPES, Extraction, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
 from engram.llm.budget import Budget

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engram.core.categories import category_of
 from engram.core.entities import OWNER, key, label
 from engram.core.language.dates import day_in_words, spans
 from engram.core.language.role_play import played
@@ -266,7 +267,7 @@ def _from_turn(
             one
             for clause in clauses_of(sentence)
             for one in _from_clause(clause, policy)
-            if not (is_mocking and one.candidate.category == "preference")
+            if not (is_mocking and category_of(one.candidate.category).taste)
         ]
     yield from said
 
@@ -491,13 +492,13 @@ def _built(
     )
     named = (
         names(clause.words)
-        if rule.category == "relationship" and rule is not _KINSHIP
+        if category_of(rule.category).relates_people and rule is not _KINSHIP
         else ()
     )
     one = Candidate(
         text=tidy(text),
         category="correction"
-        if clause.corrects and rule.category in _CORRECTABLE
+        if clause.corrects and category_of(rule.category).correctable
         else rule.category,
         confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
         turn_id=clause.turn.id,
@@ -515,9 +516,6 @@ def _built(
         *ends, one.turn_id, one.quote, confidence=one.confidence, ended=tied.ended
     )
     return _Said(one, relation, dict(tied.kinds))
-
-
-_CORRECTABLE = frozenset({"fact", "preference", "relationship", "skill"})
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:

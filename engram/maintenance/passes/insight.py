@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from engram.core import actions, entities, lifecycle, todos, trust
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
+from engram.core.categories import category_of
 from engram.core.forgetting import Spoken
 from engram.core.records import Edit, Fact, Usage
 from engram.core.sessions import curated
@@ -304,7 +305,7 @@ def _may_go(one: MemoryState) -> bool:
     """
     lasts = (
         lifecycle.protected(one.fact, one.kept)
-        or one.fact.category in lifecycle.PROTECTED
+        or category_of(one.fact.category).protected
     )
     lasts = lasts or todos.HABIT in one.fact.tags
     return not is_theirs(one) and not lasts and not one.fact.expires

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, get_args
 
 from engram.core import actions, decay, dedup
 from engram.core.actions import Eligibility
+from engram.core.categories import category_of
 from engram.core.dedup import Evidence, Judgement, Neighbour, RelationKind, Verdict
 from engram.core.records import Edit
 from engram.core.text import content_hash
@@ -464,7 +465,7 @@ def _contradicted(
     claim = Evidence(
         new.source,
         own=not lower,
-        correction=new.category == "correction",
+        correction=category_of(new.category).corrects,
         barred=barred,
         left=left,
     )

@@ -13,6 +13,7 @@ from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from engram.core.categories import category_of
 from engram.core.entities import is_owner
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 
-_ABOUT_USER = frozenset({"fact", "entity", "preference", "skill", "relationship"})
-_FOR_ASSISTANT = frozenset({"principle", "correction"})
 _LINK_CHARS = 8
 
 
@@ -55,7 +54,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     limit = view.policy.portraits.profile_lines - len(
         page.own.split("\n") if page else ()
     )
-    memories = _of_the_user(view, now, _ABOUT_USER)
+    memories = _of_the_user(view, now, "profile")
     short, fresh = _told(telling, page, PROFILE, "portrait", memories)
     lines = _apart([line(view, one.fact) for one in fresh], view.policy.portraits)
     if len(short) + len(lines) > limit:
@@ -98,7 +97,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
         view.page(IDENTITY),
         GeneratedText(view, now),
     )
-    memories = _of_the_user(view, now, _FOR_ASSISTANT)
+    memories = _of_the_user(view, now, "identity")
     short, fresh = _told(telling, page, IDENTITY, "patterns", memories)
     lines = [
         Line(
@@ -142,18 +141,16 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     return telling.done()
 
 
-def _of_the_user(
-    view: PassView, now: datetime, categories: frozenset[str]
-) -> list[MemoryState]:
+def _of_the_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
     """What lasts about the user, said by themselves or in a conversation with them,
-    oldest first.
+    oldest first; of the categories that `page` lists.
     """
     owner = cache(is_owner)
     return [
         one
         for one in evidence(view, now)
         if one.fact.kind == "note"
-        and one.fact.category in categories
+        and category_of(one.fact.category).page == page
         and all(map(owner, one.fact.about))
         and not view.look.outside(one.fact)
     ]

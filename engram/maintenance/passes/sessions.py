@@ -17,6 +17,7 @@ from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engram.core.categories import category_of
 from engram.core.entities import is_owner, key
 from engram.core.forgetting import CUT, Spoken
 from engram.core.importance import mentioned
@@ -478,9 +479,12 @@ def _extracted(
     facts = [
         one.fact for one in view.active() if {one.fact.source, *one.fact.also} & keys
     ]
-    promised = [fact.text for fact in facts if fact.category == "commitment"]
+    promised = [fact.text for fact in facts if category_of(fact.category).promise]
     people = [
-        name for fact in facts if fact.category == "relationship" for name in fact.about
+        name
+        for fact in facts
+        if category_of(fact.category).relates_people
+        for name in fact.about
     ]
     lists = {
         "what_mattered": best[1:],
@@ -557,21 +561,12 @@ def _known(view: PassView, policy: TalkPolicy, now: datetime) -> dict[str, list[
             heard, key=lambda one: (not one.fact.pinned, -weight(one), one.fact.id)
         )
     ):
-        match fact.category:
-            case "preference" | "correction" | "principle" | "skill":
-                part = "profile"
-            case "decision":
-                part = "projects"
-            case "relationship":
-                part = "people"
-            case "commitment":
-                part = (
-                    "open_loops"
-                    if is_open(fact) and not is_past(fact, now, past)
-                    else ""
-                )
-            case _:
-                part = "profile" if fact.about and is_owner(fact.about[0]) else ""
+        category = category_of(fact.category)
+        part = category.spine
+        if category.promise and (not is_open(fact) or is_past(fact, now, past)):
+            continue
+        if not part and fact.about and is_owner(fact.about[0]):
+            part = "profile"
         if part and len(parts[part]) < policy.spine_items:
             parts[part].append(fact)
     return parts

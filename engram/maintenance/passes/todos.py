@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import todos
+from engram.core.categories import PLAIN, category_of
 from engram.core.markdown import inside
 from engram.core.records import Edit
 from engram.core.sessions import SPINE
@@ -58,11 +59,11 @@ def promises(view: PassView, now: datetime) -> list[Step]:
         promised = (
             fact
             for fact in known
-            if fact.category == "commitment" and todos.is_open(fact)
+            if category_of(fact.category).promise and todos.is_open(fact)
         )
         habit = next((fact for fact in promised if _habitual(fact, filed, view)), None)
         if habit and habit.id not in found:
-            keys = {"category": "fact", "tags": [*habit.tags, todos.HABIT]}
+            keys = {"category": PLAIN, "tags": [*habit.tags, todos.HABIT]}
             why = f"done again and again, as said in {filed.key}"
             found[habit.id] = Edit(habit.path, habit.sha, keys, why)
             continue
@@ -80,7 +81,11 @@ def promises(view: PassView, now: datetime) -> list[Step]:
 
 
 def _counts(fact: Fact) -> bool:
-    return todos.is_open(fact) or fact.category == "commitment" or fact.done is not None
+    return (
+        todos.is_open(fact)
+        or category_of(fact.category).promise
+        or fact.done is not None
+    )
 
 
 def _was_open(fact: Fact, filed: FiledTurn) -> bool:
