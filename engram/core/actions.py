@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from engram.core import jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,19 +160,10 @@ def parsed(raw: bytes, most: int) -> list[Row]:
     what the next run reads.
     """
     found: list[Row] = []
-    for line in reversed(raw.splitlines()):
+    for row in jsonl.rows(raw, newest_first=True):
         if len(found) == most:
             break
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if (
-            isinstance(row, dict)
-            and "run" not in row
-            and isinstance(row.get("action"), str)
-            and _time(row)
-        ):
+        if "run" not in row and isinstance(row.get("action"), str) and _time(row):
             found.append(row)
     return found[::-1]
 

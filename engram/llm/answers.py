@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from engram.core import jsonl
 from engram.errors import ModelError, NotFoundError
 from engram.llm.prompt_files import sections
 from engram.vault import disk
@@ -94,15 +95,12 @@ class AnswerCache(dict[str, "Answer"]):
         self.path = path
         self.most = most
         try:
-            lines = disk.read(path).splitlines()
+            raw = disk.read(path)
         except NotFoundError:
             return
-        for line in lines:
-            try:
-                row = json.loads(line)
+        for row in jsonl.rows(raw):
+            if isinstance(row.get("key"), str) and "answer" in row:
                 self[row["key"]] = row["answer"]
-            except (ValueError, TypeError, KeyError):
-                continue
 
     def keep(self, key: str, said: Answer) -> None:
         """Add an answer, which is written down at once. Raises StorageError."""
@@ -110,12 +108,7 @@ class AnswerCache(dict[str, "Answer"]):
         if len(self) > self.most:
             for old in list(self)[: len(self) - self.most // 2]:
                 del self[old]
-            disk.write_derived(
-                self.path, b"".join(_line(*item) for item in self.items())
-            )
+            rows = [{"key": one, "answer": self[one]} for one in self]
+            disk.write_derived(self.path, jsonl.encode(rows))
         else:
-            disk.append(self.path, _line(key, said))
-
-
-def _line(key: str, said: Answer) -> bytes:
-    return json.dumps({"key": key, "answer": said}, ensure_ascii=False).encode() + b"\n"
+            disk.append(self.path, jsonl.encode([{"key": key, "answer": said}]))

@@ -8,13 +8,13 @@ set.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engram.core import jsonl
 from engram.core.clock import Reading, clock_doubt
 from engram.errors import EngramError
 from engram.vault import disk
@@ -93,15 +93,15 @@ class ClockGuard:
         as they are.
         """
         if self._lines >= 2 * self.policy.lifecycle.clock_readings:
-            disk.write_derived(self.path, b"".join(map(_line, self._readings)))
+            disk.write_derived(self.path, jsonl.encode(map(_row, self._readings)))
             self._lines = len(self._readings)
         else:
-            disk.append(self.path, _line(reading), set())
+            disk.append(self.path, jsonl.encode([_row(reading)]), set())
             self._lines += 1
 
 
-def _line(reading: Reading) -> bytes:
-    return json.dumps([reading.wall.isoformat(), reading.steady]).encode() + b"\n"
+def _row(reading: Reading) -> list[object]:
+    return [reading.wall.isoformat(), reading.steady]
 
 
 def _known(path: Path) -> Iterator[Reading]:
@@ -110,9 +110,9 @@ def _known(path: Path) -> Iterator[Reading]:
         raw = disk.read(path)
     except EngramError:
         return
-    for line in raw.decode(errors="replace").splitlines():
+    for line in jsonl.lines(raw):
         try:
-            wall, steady = json.loads(line)
+            wall, steady = line.value
             reading = Reading(datetime.fromisoformat(wall), float(steady))
         except (ValueError, TypeError, OverflowError):
             continue

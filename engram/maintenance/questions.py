@@ -7,13 +7,12 @@ whoever called, so that nothing else waits for them.
 
 from __future__ import annotations
 
-import json
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engram.core import actions
+from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.schedule import CADENCES
@@ -234,11 +233,7 @@ class MaintenanceLoop:
         """
         kept = set(self.order.history.runs())
         rows = []
-        for line in reversed(self.order.snapshot.read(RUNS).splitlines()):
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
+        for row in jsonl.rows(self.order.snapshot.read(RUNS), newest_first=True):
             rows.append(row | {"can_be_undone": row.get("id") in kept})
             if len(rows) == last:
                 break

@@ -9,13 +9,13 @@ point. A second run at the same instant changes no byte.
 from __future__ import annotations
 
 import gc
-import json
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engram.core import jsonl
 from engram.core.records import Create
 from engram.core.text import ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
@@ -561,22 +561,17 @@ class Maintenance:
     ) -> dict[str, str]:
         """One line about the run; what this met, if anything."""
         at, ended = (when.isoformat(timespec="seconds") for when in (now, self.clock()))
-        row = {
+        row: dict[str, object] = {
             "id": run,
             "at": at,
             "cadence": cadence,
             "ended": ended,
             "counts": counts(deeds),
         }
-        line = (
-            json.dumps(
-                row | ({"failures": dict(failures)} if failures else {}),
-                ensure_ascii=False,
-            )
-            + "\n"
-        )
+        if failures:
+            row["failures"] = dict(failures)
         try:
-            self.vault.append(RUNS, line.encode())
+            self.vault.append(RUNS, jsonl.encode([row]))
         except EngramError as fault:
             return {RUNS: str(fault)}
         return {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core import boxes
+from engram.core import boxes, jsonl
 from engram.core.policy import FilePolicy
 from engram.core.records import Box, Trace
 from engram.core.text import slug
@@ -251,7 +251,7 @@ def held_text(held: Iterable[OpenBox]) -> bytes:
     """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last
     one of a box holds.
     """
-    return "".join(f"{_json(_row(one))}\n" for one in held).encode("utf-8", "replace")
+    return jsonl.encode(map(_row, held))
 
 
 def held_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
@@ -261,11 +261,11 @@ def held_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
     A last line without its end was cut short behind others, and never decided anything.
     """
     found: dict[str, OpenBox] = {}
-    lines = raw.split(b"\n")[:-1]
-    sound = bool(lines) or not raw
-    for line in lines:
+    whole = raw[: raw.rfind(b"\n") + 1]
+    sound = bool(whole) or not raw
+    for line in jsonl.lines(whole):
         try:
-            held = _held(json.loads(line))
+            held = _held(line.value)
         except (ValueError, TypeError, KeyError):
             sound = False
             continue

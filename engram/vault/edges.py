@@ -8,12 +8,12 @@ stored, unless it was reinforced.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from engram.core import jsonl
 from engram.core.records import EDGE_TYPES, Edge
 from engram.vault import disk
 from engram.vault.paths import stat_of
@@ -154,14 +154,11 @@ def kin(edge: Edge) -> tuple[str, str, str]:
 
 
 def _lines(raw: bytes) -> dict[str, EdgeRow]:
-    return dict(filter(None, map(_line, raw.decode(errors="replace").split("\n"))))
+    return dict(filter(None, map(_edge_row, jsonl.rows(raw))))
 
 
 def _raw(lines: Mapping[str, EdgeRow]) -> bytes:
-    rows = (
-        json.dumps(_row(name, line), ensure_ascii=False) for name, line in lines.items()
-    )
-    return "".join(f"{row}\n" for row in rows).encode()
+    return jsonl.encode(_row(name, line) for name, line in lines.items())
 
 
 def _row(name: str, line: EdgeRow) -> dict[str, object]:
@@ -188,13 +185,9 @@ def _row(name: str, line: EdgeRow) -> dict[str, object]:
     }
 
 
-def _line(text: str) -> tuple[str, EdgeRow] | None:
-    """The edge in a line and its id, or None where the line is none of ours."""
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(row, dict) or row.get("type") not in EDGE_TYPES:
+def _edge_row(row: Mapping[str, Any]) -> tuple[str, EdgeRow] | None:
+    """The id and the edge of a row, or None where the row is no edge."""
+    if row.get("type") not in EDGE_TYPES:
         return None
     if not all(
         isinstance(row.get(key), str) and row[key] for key in ("id", "from", "to")

@@ -11,7 +11,6 @@ git itself changes in the vault, as with a checkout, is told from what people do
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -19,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram.core import jsonl
 from engram.core.policy.files import FilePolicy
 from engram.errors import EngramError, NotFoundError
 from engram.vault import disk, git_process
@@ -445,9 +445,9 @@ class Git:
         except NotFoundError:
             return set()
         found = set()
-        for line in raw.decode(errors="replace").splitlines():
+        for line in jsonl.lines(raw):
             with suppress(ValueError, TypeError):
-                what, path = json.loads(line)
+                what, path = line.value
                 if what == kind and isinstance(path, str):
                     found.add(path)
         return found
@@ -488,7 +488,7 @@ def _message(subject: str, op: str, run: str) -> list[str]:
 
 
 def _notes(kind: str, paths: Iterable[str]) -> bytes:
-    return b"".join(json.dumps([kind, path]).encode() + b"\n" for path in paths)
+    return jsonl.encode([kind, path] for path in paths)
 
 
 def _listed(paths: Iterable[str]) -> bytes:

@@ -6,7 +6,6 @@ their bytes stay and the plan is made again or laid aside in `review/`.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from contextlib import suppress
@@ -14,6 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from engram.core import jsonl
 from engram.core.actions import BIRTHS
 from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
@@ -442,9 +442,7 @@ class Vault:
     def _append(
         self, path: str, rows: Sequence[Mapping[str, object]], pending: set[Path] | None
     ) -> None:
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        target = self._target(path)
-        disk.append(target, lines.encode(), pending)
+        disk.append(self._target(path), jsonl.encode(rows), pending)
 
     def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:
         """The JSON rows of `path` whose line holds `needle`; lines that are no JSON
@@ -454,10 +452,7 @@ class Vault:
             raw = disk.read(disk.safe_join(self.root, path))
         except NotFoundError:
             return []
-        lines = (
-            line for line in raw.decode(errors="replace").splitlines() if needle in line
-        )
-        return [row for line in lines if (row := _row(line)) is not None]
+        return list(jsonl.rows(raw, needle))
 
 
 def _folder_at(path: Path) -> tuple[int, int] | None:
@@ -470,14 +465,6 @@ def _folder_at(path: Path) -> tuple[int, int] | None:
 
 def _untold(_path: str) -> None:
     """Nobody wants to know."""
-
-
-def _row(line: str) -> dict[str, object] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
 
 
 def _patched(

@@ -16,7 +16,6 @@ begun anew.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import secrets
@@ -27,10 +26,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from io import BytesIO, TextIOWrapper
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+from engram.core import jsonl
 from engram.core.records import Usage
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk
@@ -53,10 +52,8 @@ MET_TOGETHER = 1000
 UNUSED = Usage()
 _NAME = re.compile(r"[0-9a-f]{16}")
 _INITIAL = {one.name: one.default for one in fields(Usage) if one.name != "met"}
-_MET = '{"met": '
 _TIMES = {datetime, NoneType}
 _NUMBERS = {float, int}
-_DECODE = json.JSONDecoder().raw_decode
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -384,7 +381,7 @@ class _Log:
 
     held: dict[str, Usage] = field(default_factory=dict)
     met: dict[str, datetime] = field(default_factory=dict)
-    ahead: list[str] = field(default_factory=list)
+    ahead: list[dict[str, Any]] = field(default_factory=list)
     early: set[str] = field(default_factory=set)
 
 
@@ -393,27 +390,26 @@ def _folded(raw: bytes, until: datetime) -> _Log:
     log = _Log()
     held, ahead = log.held, log.ahead
     limit = _text(until)
-    for text in map(str.rstrip, TextIOWrapper(BytesIO(raw), "utf-8", "replace", "\n")):
-        if text.startswith(_MET):
-            if not _take_met(text, until, log):
-                ahead.append(text)
+    for row in jsonl.rows(raw):
+        if "met" in row:
+            if not _take_met(row, until, log):
+                ahead.append(row)
             continue
-        if (line := _line(text)) is None:
+        if (line := _line(row)) is None:
             continue
         memory, at, usage = line
         if at > limit:
-            ahead.append(text)
+            ahead.append(row)
         else:
             held[memory] = _joined(held[memory], usage) if memory in held else usage
     return log
 
 
-def _take_met(text: str, until: datetime, log: _Log) -> bool:
+def _take_met(row: Mapping[str, Any], until: datetime, log: _Log) -> bool:
     """Take in a line about notes that were first met; False for one from after `until`."""
     try:
-        row = json.loads(text)
         when, keys = _time(row["at"]), row["met"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return True
     names = [key for key in keys if type(key) is str] if isinstance(keys, list) else []
     if when > until:
@@ -449,24 +445,21 @@ def _raw_met(met: Mapping[str, datetime]) -> bytes:
     times: dict[datetime, list[str]] = {}
     for key, when in met.items():
         times.setdefault(when, []).append(key)
-    lines = [
-        json.dumps({"met": keys[start : start + MET_TOGETHER], "at": _text(when)})
+    return jsonl.encode(
+        {"met": keys[start : start + MET_TOGETHER], "at": _text(when)}
         for when, keys in sorted((when, sorted(some)) for when, some in times.items())
         for start in range(0, len(keys), MET_TOGETHER)
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
+    )
 
 
 def _compacted(raw: bytes, until: datetime) -> bytes:
     log = _folded(raw, until)
     told = _raw(dict(sorted(log.held.items()))) + _raw_met(log.met)
-    return told + "".join(f"{text}\n" for text in log.ahead).encode()
+    return told + jsonl.encode(log.ahead)
 
 
 def _raw(held: Mapping[str, Usage]) -> bytes:
-    return "".join(
-        f"{json.dumps(_row(memory, usage))}\n" for memory, usage in held.items()
-    ).encode()
+    return jsonl.encode(_row(memory, usage) for memory, usage in held.items())
 
 
 def _row(memory: str, usage: Usage) -> dict[str, object]:
@@ -482,23 +475,22 @@ def _row(memory: str, usage: Usage) -> dict[str, object]:
     return row
 
 
-def _line(text: str) -> tuple[str, str, Usage] | None:
-    """The memory in a line, its time and its use, or None where the line is none of
+def _line(row: Mapping[str, Any]) -> tuple[str, str, Usage] | None:
+    """The memory of a row, its time and its use, or None where the row is none of
     ours.
 
     This is what a start costs for each memory that was ever used, so it does nothing
     twice.
     """
     try:
-        row, end = _DECODE(text)
         memory, at = row["id"], row["at"]
         raw = map(row.get, _INITIAL, _INITIAL.values())
         values: list[Any] = [
             _time(value) if type(value) is str else value for value in raw
         ]
         usage = Usage(*values)
-        sound = end == len(text) and type(memory) is type(at) is str and _sound(usage)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        sound = type(memory) is type(at) is str and _sound(usage)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return (memory, at, usage) if sound else None
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from heapq import nsmallest
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from engram.core import graph, lifecycle
+from engram.core import graph, jsonl, lifecycle
 from engram.core.actions import BIRTHS
 from engram.core.records import BlockEdit, Edit, Move
 from engram.maintenance.passes import TRASH, EdgeUpdate, FileWrite
@@ -302,8 +302,8 @@ def logs(view: PassView, now: datetime) -> list[Step]:
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
     for path in view.logs:
-        lines = view.read(path).splitlines(keepends=True)
-        left = [line for line in lines if not _outlived(line, limit, view)]
+        lines = list(jsonl.lines(view.read(path)))
+        left = [line.raw for line in lines if not _outlived(line.value, limit, view)]
         gone = len(lines) - len(left)
         if gone and gone >= view.policy.consolidation.log_share * len(lines):
             why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
@@ -311,10 +311,9 @@ def logs(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def _outlived(line: bytes, limit: datetime, view: PassView) -> bool:
+def _outlived(row: Any, limit: datetime, view: PassView) -> bool:
     """Whether a row may go; one that cannot be read stays."""
     try:
-        row = json.loads(line)
         at = datetime.fromisoformat(row["at"])
         promise = row.get("by") == "user" or row.get("action") in PROMISES
         birth = row.get("action") in BIRTHS and row.get("memory") in view.memories

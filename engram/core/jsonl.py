@@ -1,0 +1,78 @@
+"""JSON lines: the format of every append-only file, one JSON value a line, in UTF-8.
+
+The journal, the action log, tombstones, usage, edges and the smaller logs are read and
+written here. Reading is tolerant: a crash tears the last line, git and sync tools merge
+lines of other devices, and people edit; a line that cannot be read never hides another.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_decode = json.JSONDecoder().decode
+
+
+class Line(NamedTuple):
+    """One line of a file: its number from 1, its bytes with the line end, its value.
+
+    `fault` says why the value cannot be read; the value is None then.
+    """
+
+    number: int
+    raw: bytes
+    value: Any
+    fault: str = ""
+
+
+def lines(raw: bytes) -> Iterator[Line]:
+    """Every line of `raw` that is not blank, in order.
+
+    Lines end at a newline only: U+2028 and U+0085 may stand in a JSON string. Bytes
+    that are not UTF-8 become U+FFFD.
+    """
+    for number, line in enumerate(raw.splitlines(keepends=True), start=1):
+        if not line.isspace():
+            value, fault = _value(line)
+            yield Line(number, line, value, fault)
+
+
+def rows(
+    raw: bytes, containing: str = "", *, newest_first: bool = False
+) -> Iterator[dict[str, Any]]:
+    """The JSON objects of `raw`, a line each; all other lines are skipped.
+
+    Only lines whose text contains `containing` are parsed, which makes the search for
+    one id in a long log cheap.
+    """
+    needle = containing.encode("utf-8", "replace")
+    found = raw.splitlines()
+    for line in reversed(found) if newest_first else found:
+        if needle in line:
+            value, _ = _value(line)
+            if isinstance(value, dict):
+                yield value
+
+
+def encode(values: Iterable[Mapping[str, Any] | Sequence[Any]]) -> bytes:
+    """`values` as lines. A file name that is not UTF-8 is written with escapes."""
+    return b"".join(map(_line, values))
+
+
+def _line(value: object) -> bytes:
+    try:
+        return _encode(value).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(value).encode() + b"\n"
+
+
+def _value(line: bytes) -> tuple[Any, str]:
+    """The value of a line and '', or None and why it has none."""
+    try:
+        return _decode(line.decode("utf-8", "replace")), ""
+    except (ValueError, RecursionError) as error:
+        return None, str(error)
