@@ -17,7 +17,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 _decode = json.JSONDecoder().decode
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """One line of a file: its number from 1, its bytes with the line end, its value.
 
     `fault` says why the value cannot be read; the value is None then.
@@ -29,7 +29,7 @@ class Line(NamedTuple):
     fault: str = ""
 
 
-def lines(raw: bytes) -> Iterator[Line]:
+def lines(raw: bytes) -> Iterator[JsonLine]:
     """Every line of `raw` that is not blank, in order.
 
     Lines end at a newline only: U+2028 and U+0085 may stand in a JSON string. Bytes
@@ -38,7 +38,7 @@ def lines(raw: bytes) -> Iterator[Line]:
     for number, line in enumerate(raw.splitlines(keepends=True), start=1):
         if not line.isspace():
             value, fault = _value(line)
-            yield Line(number, line, value, fault)
+            yield JsonLine(number, line, value, fault)
 
 
 def rows(

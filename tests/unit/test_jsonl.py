@@ -16,7 +16,7 @@ def test_each_line_has_its_number_its_bytes_and_its_value_or_fault() -> None:
         jsonl.lines(b" \n\n"),
         jsonl.lines(b"\n{"),
     )
-    assert list(good) == [jsonl.Line(1, b"[1]\r\n", [1])]
+    assert list(good) == [jsonl.JsonLine(1, b"[1]\r\n", [1])]
     assert not list(blank)
     (line,) = bad
     assert (line.number, line.raw, line.value) == (2, b"{", None)
