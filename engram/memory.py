@@ -170,10 +170,8 @@ class Memory(TurnPipeline):
 
     def _open(self) -> None:
         settings = self.settings
-        self.vault = Vault(settings.vault)
-        self.commits = CommitLog(
-            self.vault, settings, self.health, lambda: self.on_turns is None
-        )
+        self.commits = CommitLog(settings, self.health, lambda: self.on_turns is None)
+        self.vault = Vault(settings.vault, self.commits.before_write)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
         self.index = Index(
             settings,

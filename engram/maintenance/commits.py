@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.errors import Health
-    from engram.vault.store import Vault
 
 log = logging.getLogger("engram.git")
 
@@ -40,13 +39,12 @@ class CommitLog:
 
     def __init__(
         self,
-        vault: Vault,
         settings: Settings,
         health: Health,
         alone: Callable[[], bool],
     ) -> None:
         self.policy = settings.policy.files
-        self.repository = Git.of(vault.root, settings.state / WAITING, self.policy)
+        self.repository = Git.of(settings.vault, settings.state / WAITING, self.policy)
         self.git = self.repository if settings.git else None
         self.health = health
         self.alone = alone
@@ -55,8 +53,6 @@ class CommitLog:
         self._done: tuple[str, str] | None = None
         self._waits = False
         self._again = self._refused = 0.0
-        if self.git:
-            vault.before = self._before
 
     def away(self) -> str:
         """Why the files may be those of another time, as in a rebase or at an older
@@ -69,10 +65,11 @@ class CommitLog:
             else ""
         )
 
-    def _before(self, path: str) -> None:
-        """A file is about to change."""
+    def before_write(self, path: str) -> None:
+        """Note that the file at `path` is about to change. Raises nothing."""
+        if self.git is None:
+            return
         self._touched = True
-        assert self.git  # else nobody calls
         try:
             self.git.note([path])
         except EngramError as fault:

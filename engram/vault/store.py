@@ -49,15 +49,18 @@ _NONE: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Vault:
-    """A folder of Markdown; the only writer of it. `root` is resolved and exists.
+    """A folder of Markdown and the only writer of it.
 
-    `before` is told the path of each file before it changes. `own` has of the files
-    written last when that was (ns): what has another time was written by somebody else.
+    `root` is resolved and exists. `before_write` is called with the path of each file
+    before it changes. `own` maps the files that engram wrote last to the time of that
+    write (ns): a file with another time was written by another program.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self, root: Path, before_write: Callable[[str], None] | None = None
+    ) -> None:
         self.root = root
-        self.before: Callable[[str], object] = _untold
+        self.before_write = before_write or _ignore
         self.own: dict[str, int] = {}
         self.stuck: dict[str, str] = {}
         self._folder = _folder_at(root)
@@ -163,7 +166,7 @@ class Vault:
             new = patch(raw)
             if new == raw:
                 return raw
-            self.before(path)
+            self.before_write(path)
             try:
                 left = disk.replace(target, new, disk.sha256(raw), pending)
             except disk.ChangedError as fault:
@@ -199,7 +202,7 @@ class Vault:
         new = _edited(change, ready, raw)
         held |= {change.path: b"", change.to: new}
         if not arrived:
-            self.before(change.path)
+            self.before_write(change.path)
             self.move(change.path, change.to, pending, change.sha)
         if new == raw:
             return
@@ -248,7 +251,7 @@ class Vault:
         now; raises StorageError.
         """
         target = disk.safe_join(self.root, path)
-        self.before(path)
+        self.before_write(path)
         disk.remove(target)
         disk.drop_folder(target.parent)
 
@@ -427,14 +430,14 @@ class Vault:
         self.check_here()
         target = disk.safe_join(self.root, path)
         disk.make_folders(target.parent)
-        self.before(path)
+        self.before_write(path)
         return target
 
     def append(self, path: str, raw: bytes) -> None:
         """Add whole lines to a file, durably; one that is not there yet appears whole."""
         self.check_here()
         if self.exists(path):
-            self.before(path)
+            self.before_write(path)
             disk.append(disk.safe_join(self.root, path), raw)
         else:
             self.create(path, raw)
@@ -463,8 +466,8 @@ def _folder_at(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _untold(_path: str) -> None:
-    """Nobody wants to know."""
+def _ignore(_path: str) -> None:
+    """Do nothing before a write: no commits are made."""
 
 
 def _patched(

@@ -176,7 +176,7 @@ def put(
     where the file is not as planned, or the place is taken.
     """
     for path in filter(None, (step.before, step.after)):
-        vault.before(path)
+        vault.before_write(path)
     if not step.before:
         vault.create(step.after, content, pending)
         return {step.after: content}
