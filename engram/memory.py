@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import secrets
 import threading
 import time
 from collections import Counter
@@ -21,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
 from engram.core.language.echo import HandedOut
-from engram.core.records import WHOSE_IS_UNKNOWN, Fact
+from engram.core.records import Fact
 from engram.errors import (
     ConflictError,
     EngramError,
-    ForbiddenError,
     Health,
     LockedError,
     NotFoundError,
@@ -39,17 +36,16 @@ from engram.maintenance.commits import CommitLog
 from engram.maintenance.questions import MaintenanceLoop
 from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
-from engram.operations import health
+from engram.operations.health import HealthOperations
 from engram.operations.memories import MemoryOperations
+from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
-from engram.operations.table import BY_NAME, checked
+from engram.operations.table import checked, handlers, named
 from engram.pipeline.embed import EmbeddingWorker, embed_some
-from engram.pipeline.embed import calibrate as calibration
 from engram.pipeline.process import TurnPipeline
 from engram.pipeline.reconcile import Reconciler
-from engram.pipeline.usage import UsageTracker, uncounted
+from engram.pipeline.usage import UsageTracker
 from engram.pipeline.write import NoteWriter
-from engram.recall import formatting, search
 from engram.recall.context import ContextBuilder
 from engram.vault import disk, location, template
 from engram.vault.journal import Journal
@@ -63,6 +59,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Problem
+    from engram.operations.table import Operation
 
 log = logging.getLogger("engram.memory")
 LOGGED = 20
@@ -74,10 +71,6 @@ UNLOCKED = (
 )
 INJECTED = "injected.json"
 OWN = "own-writes.json"
-HANDING_IN = frozenset(("observe", "remember"))
-"""The operations whose words have a source."""
-UNSAYING = frozenset(("forget", "correct", "decide"))
-"""The operations after which something may be told that nobody says any more."""
 FROZEN = "many notes vanished at once; nothing is believed deleted until you say `engram doctor --accept-deletions`"
 
 
@@ -109,8 +102,7 @@ class Memory(TurnPipeline):
         self.health = Health()
         self._warm = self._reading = self._as_git_left = False
         self._read = threading.Condition()
-        self._began = self._look_due = time.monotonic()
-        self._model_faults = 0
+        self._look_due = time.monotonic()
         self._sealing: set[str | None] = set()
         self.handed_out = HandedOut(settings.policy.echo)
 
@@ -232,8 +224,39 @@ class Memory(TurnPipeline):
             order, schedule, self.extractor, settings, self.clock
         )
         talks = SessionReader(self.vault, self.index, settings)
+        self.retriever = Retriever(
+            self.index,
+            settings,
+            self.clock,
+            entity_writer,
+            self.usage_tracker,
+            self.handed_out,
+            self.embedding,
+        )
         self.context_builder = ContextBuilder(
-            talks, self.handed_out, self.clock, lambda **ask: self.call("recall", ask)
+            talks, self.handed_out, self.clock, self.retriever.recall
+        )
+        health_operations = HealthOperations(
+            self.index,
+            settings,
+            self.clock,
+            self.queue,
+            self.health,
+            entity_writer,
+            self.extractor,
+            self.maintenance_loop,
+            self.rescan,
+        )
+        self._handlers = handlers(
+            {
+                "turns": self,
+                "scanner": self,
+                "memories": self.memory_operations,
+                "retriever": self.retriever,
+                "context": self.context_builder,
+                "maintenance": self.maintenance_loop,
+                "health": health_operations,
+            }
         )
         self.index.take_tombstones(self.vault)
         with suppress(EngramError, ValueError, TypeError):
@@ -358,39 +381,40 @@ class Memory(TurnPipeline):
     ) -> dict[str, Any]:
         """Carry out the operation `name`; its result fits JSON. Raises EngramError.
 
-        `standing` is who calls, as the token told (`X17`): a chat, an importer or a
-        tool; or the owner's command line, which counts as a chat and is also shown
-        notes of which nobody knows whose they are.
+        `standing` is the kind of token that the caller showed (`X17`): chat, import or
+        tool; or `owner` for the owner's command line, which counts as a chat and also
+        gets notes whose persona is not known.
         """
-        arguments = checked(name, params)
-        if name == "recall" and standing == trust.OWNER and not arguments["persona"]:
-            arguments["unknown"] = True
-        standing = "chat" if standing == trust.OWNER else standing
-        if barred := trust.bars_call(name, standing):
-            raise ForbiddenError(barred, fix="Use the token of the chat.")
-        if name in HANDING_IN:
-            arguments["standing"] = standing
-        alone = self.on_turns is None  # without a daemon nobody watches the files
+        operation, arguments = named(name), checked(name, params)
+        operation.authorise(standing)
+        self._catch_up(operation)
+        owner = standing == trust.OWNER
+        facts = {
+            "standing": "chat" if owner else standing,
+            "owner": owner,
+            "ready": self.ready,
+        }
+        arguments |= {fact: facts[fact] for fact in operation.call_facts}
+        result = self._handlers[name](**arguments)
+        if operation.retracts:
+            self.maintenance_loop.retell()
+        if operation.writes:
+            self.commits.called(name, result)
+        return result
+
+    def _catch_up(self, operation: Operation) -> None:
+        """Compare the vault with the index where this operation needs it.
+
+        With a daemon the watcher reports changed files; without one they are looked for
+        after a while.
+        """
+        alone = self.on_turns is None
         if alone:
             self.between()
         stale = alone and time.monotonic() > self._look_due
-        if self._warm and (
-            stale or ((alone or BY_NAME[name].writes) and not self.index.known)
-        ):
+        unread = (alone or operation.writes) and not self.index.known
+        if self._warm and (stale or unread):
             self.rescan(None)
-        rooms = (
-            self,
-            self.memory_operations,
-            self.maintenance_loop,
-            self.context_builder,
-        )
-        verb = next(getattr(room, name) for room in rooms if hasattr(room, name))
-        result: dict[str, Any] = verb(**arguments)
-        if name in UNSAYING:
-            self.maintenance_loop.retell()
-        if BY_NAME[name].writes:
-            self.commits.called(name, result)
-        return result
 
     def between(self) -> None:
         """What is due whatever else is done: look at the clock, commit the operation
@@ -502,99 +526,3 @@ class Memory(TurnPipeline):
             self.index.rebuild()
         self.note_writer.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
-
-    # -- answers -----------------------------------------------------------------------
-
-    def recall(self, *, unknown: bool = False, **wishes: Any) -> dict[str, Any]:
-        """Find the few memories that matter (rows X1, X4, X5, X18, X19, X24).
-
-        With `unknown` also notes of which nobody knows whose they are, since their
-        front matter is broken.
-        """
-        now = self._time(wishes.pop("now")) or self.clock()
-        wishes |= {
-            name: intake.name_from(wishes[name], self.settings)
-            for name in ("session", "persona")
-            if wishes[name]
-        }
-        wishes |= {"persona": WHOSE_IS_UNKNOWN} if unknown else {}
-        explain, query = wishes.pop("explain"), wishes.pop("query")
-        until = time.monotonic() + search.seconds(
-            self.settings, wishes.pop("milliseconds")
-        )
-        ask = search.asked(
-            self.settings,
-            now,
-            query,
-            as_of=self._time(wishes.pop("as_of"), end=True),
-            **wishes,
-        )
-        embed = self.embedding.question if self.embedding else None
-        mark = secrets.token_hex(4)
-        entity_writer = self.reconciler.entity_writer
-        known = search.RecallSources(
-            entity_writer.names,
-            entity_writer.edges.at,
-            self.usage_tracker.usage_log.of,
-            lambda: until - time.monotonic(),
-        )
-        answer = search.recall(
-            self.index,
-            self.settings,
-            ask,
-            mark=mark,
-            complete=self.ready,
-            embed=embed,
-            known=known,
-        )
-        if ask.session:
-            self.handed_out.note(ask.session, answer.text)
-        if uncounted(ask.as_of, explain=explain) is None:
-            self.usage_tracker.recalled(answer.hits, self.clock())
-        return formatting.as_json(answer, now, explain=explain)
-
-    def doctor(
-        self, *, accept_deletions: bool = False, calibrate: bool = False
-    ) -> dict[str, Any]:
-        """What is wrong with vault, journal and index, and what to do about each."""
-        if accept_deletions:
-            self.rescan(None, accept_deletions=True)
-        scale = {"scale": calibration(self.index)} if calibrate else {}
-        problems = [*self.index.problems(), *self.reconciler.entity_writer.faults()]
-        findings = health.findings(
-            self.settings, problems, self.queue, self.health.problems()
-        )
-        healthy = all(finding["level"] == health.NOTICE for finding in findings)
-        return {"healthy": healthy, "findings": findings, **scale}
-
-    def stats(self) -> dict[str, Any]:
-        """Counts and sizes."""
-        return {
-            "vault": str(self.settings.vault),
-            **self.index.counts(),
-            **self.queue.counts(),
-        }
-
-    def status(self) -> dict[str, Any]:
-        """What this process is doing, and what is degraded."""
-        return {
-            "vault": str(self.settings.vault),
-            "place": self.settings.place.told() if self.settings.place else "",
-            "pid": os.getpid(),
-            "ready": self.ready,
-            "uptime_seconds": round(time.monotonic() - self._began, 1),
-            "extractor": self.extractor.name,
-            "faults": self.health.problems(),
-            "model_faults": self._model_faults,
-            "held": self.maintenance_loop.order.holds.status(),
-            "next_consolidation": self.maintenance_loop.schedule.next(
-                self.clock()
-            ).isoformat(),
-            **self.index.counts(),
-            **self.queue.counts(),
-        }
-
-    def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
-        return (
-            None if text is None else intake.moment(text, self.settings.zone, end=end)
-        )

@@ -49,25 +49,6 @@ DEEDS = {
 of the user.
 """
 
-ADDING = frozenset(
-    (
-        "observe",
-        "flush",
-        "recall",
-        "context",
-        "todos",
-        "remember",
-        "show",
-        "why",
-        "stats",
-        "status",
-    )
-)
-"""The operations that an importer or a tool may call: they read and add, and change
-nothing that is there.
-"""
-
-
 OWN_NOTE = "your note"
 """The label of what a person wrote into the vault by hand."""
 
@@ -313,13 +294,6 @@ def bars(deed: str, source: str) -> str | None:
         if source in OUTSIDE
         else None
     )
-
-
-def bars_call(operation: str, caller: str) -> str | None:
-    """Why a caller of this standing may not call an operation, or None (`X27`)."""
-    if caller in {"chat", OWNER} or operation in ADDING:
-        return None
-    return f"{_NAMES[caller]} may add and read, not {operation}"
 
 
 def independent(turns: Iterable[Turn]) -> int:

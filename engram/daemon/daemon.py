@@ -35,7 +35,7 @@ from engram.errors import (
     unexpected,
 )
 from engram.memory import Memory
-from engram.operations.table import BY_NAME
+from engram.operations.table import named
 from engram.vault.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "SocketServer"]
 
 log = logging.getLogger("engram.daemon.daemon")
-
-WAITING = frozenset(("flush", "consolidate"))
-"""Operations that wait for the writer or for a model themselves."""
 
 BLINDING = frozenset(("warm-up", "rescan", "vault"))
 """Faults under which the daemon does not know what is in the vault."""
@@ -217,14 +214,14 @@ class Daemon:
         """
         if not self.memory.ready:
             self.background.look()  # somebody has to read the vault again
-        operation = BY_NAME.get(name)
+        operation = named(name)
         job = partial(self.memory.call, name, params, standing)
-        if operation is not None and operation.writes:
+        if operation.writes:
             return self.writer.ask(name, job)
-        if name in WAITING:
+        if operation.waits:
             return aside(name, job)
         result = job()
-        if name == "recall" and self.unready():
+        if "complete" in result and self.unready():
             result["complete"] = False
         return result | {"daemon": self.state()} if name == "status" else result
 

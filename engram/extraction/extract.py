@@ -49,6 +49,7 @@ class Extractor:
         self.ladder = ladder
         self.embed: Callable[[Sequence[str]], list[bytes]] | None = None
         self.handed_out = handed_out
+        self.failures = 0  # of the model, since the start
         self._lock = threading.Lock()
         self._models: dict[str, Model] = {}
         self._spend: Budget | None = None
@@ -218,14 +219,15 @@ class Extractor:
     def again(
         self, batch: Batch, fault: ModelError, now: datetime
     ) -> tuple[Batch, datetime] | None:
-        """The batch with one more try counted and when to try it, or None after the
-        last.
+        """Count a failure; return the batch with one more try and when to try it, or
+        None after the last try.
 
         The wait is retry_seconds · 2^tries, or what the server asks for, at most
         retry_most_seconds. A spent budget is no try: the batch waits for the next local
         day.
         """
         policy = self.settings.policy.model
+        self.failures += 1
         if isinstance(fault, BudgetSpentError):
             local = now.astimezone(self.settings.zone)
             return batch, (local + timedelta(days=1)).replace(

@@ -1,21 +1,31 @@
-"""The doctor: what is wrong with a vault and with what is kept about it."""
+"""The operations `doctor`, `stats` and `status`: problems, counts, and the state of this
+process.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem
+from engram.pipeline.embed import calibrate as calibration
 from engram.vault import sessions
 from engram.vault.paths import shown, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from datetime import datetime
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.errors import Health
+    from engram.extraction.extract import Extractor
+    from engram.index.search import Index
     from engram.ingest.queue import State, TurnQueue
+    from engram.maintenance.questions import MaintenanceLoop
+    from engram.pipeline.entities import EntityWriter
 
 NOTICE = "notice"
 """The level of what is to be known and needs no mending."""
@@ -44,6 +54,83 @@ BATCHES: Mapping[State, tuple[str, str]] = {
     ),
 }
 """The code of a batch that is held up, and what to do."""
+
+
+class HealthOperations:
+    """The operations `doctor`, `stats` and `status`.
+
+    `rescan` compares the vault with the index; `accept_deletions` tells it to believe
+    that vanished notes were deleted.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        settings: Settings,
+        clock: Callable[[], datetime],
+        queue: TurnQueue,
+        health: Health,
+        entity_writer: EntityWriter,
+        extractor: Extractor,
+        maintenance_loop: MaintenanceLoop,
+        rescan: Callable[..., object],
+    ) -> None:
+        self.index = index
+        self.settings = settings
+        self.clock = clock
+        self.queue = queue
+        self.health = health
+        self.entity_writer = entity_writer
+        self.extractor = extractor
+        self.maintenance_loop = maintenance_loop
+        self.rescan = rescan
+        self._started = time.monotonic()
+
+    def doctor(
+        self, *, accept_deletions: bool = False, calibrate: bool = False
+    ) -> dict[str, Any]:
+        """Return the problems of vault, journal and index, and what to do about each.
+
+        With `calibrate` also what the numbers of the embedding model mean here.
+        """
+        if accept_deletions:
+            self.rescan(None, accept_deletions=True)
+        scale = {"scale": calibration(self.index)} if calibrate else {}
+        problems = [*self.index.problems(), *self.entity_writer.faults()]
+        found = findings(self.settings, problems, self.queue, self.health.problems())
+        healthy = all(finding["level"] == NOTICE for finding in found)
+        return {"healthy": healthy, "findings": found, **scale}
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts of notes, turns and files, and their sizes."""
+        return {
+            "vault": str(self.settings.vault),
+            **self.index.counts(),
+            **self.queue.counts(),
+        }
+
+    def status(self, *, ready: bool) -> dict[str, Any]:
+        """Return what this process does now, and which parts of it do not work.
+
+        `ready` says whether the index covers the whole vault.
+        """
+        place = self.settings.place
+        return {
+            "vault": str(self.settings.vault),
+            "place": place.told() if place else "",
+            "pid": os.getpid(),
+            "ready": ready,
+            "uptime_seconds": round(time.monotonic() - self._started, 1),
+            "extractor": self.extractor.name,
+            "faults": self.health.problems(),
+            "model_faults": self.extractor.failures,
+            "held": self.maintenance_loop.order.holds.status(),
+            "next_consolidation": self.maintenance_loop.schedule.next(
+                self.clock()
+            ).isoformat(),
+            **self.index.counts(),
+            **self.queue.counts(),
+        }
 
 
 def findings(

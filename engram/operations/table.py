@@ -1,24 +1,40 @@
-"""The one table of operations; command line, HTTP and Python only translate it.
+"""The table of operations: one row for each public verb of a vault.
 
-Light on purpose: the command line reads it before anything else is loaded.
+A row holds the arguments, the handler, the HTTP form and the rules of a verb. `Memory`,
+the HTTP routes, the command line and the daemon read it; nothing else lists operations.
+The module imports little, because the command line reads it before anything else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from engram.errors import BadRequestError
+from engram.errors import BadRequestError, ForbiddenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Handler = Callable[..., dict[str, Any]]
 
 Kind = Literal["text", "int", "float", "bool", "time", "list", "turns"]
+CallFact = Literal["standing", "owner", "ready"]
+
+CHATBOT = frozenset(("chat",))
+"""Callers of an operation that changes what is in the vault."""
+
+ANY_CALLER = frozenset(("chat", "import", "tool"))
+"""Callers of an operation that reads or adds, and changes nothing that is there."""
+
+_CALLERS = {"import": "an import", "tool": "a tool"}
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument. `positional` arguments come first on the command line; times are
-    ISO 8601.
+    """One argument of an operation.
 
-    A number is `least` to `most`.
+    `positional` arguments come first on the command line. Times are ISO 8601. A number
+    is between `least` and `most`, both included.
     """
 
     name: str
@@ -32,29 +48,60 @@ class Param:
 
     @property
     def is_number(self) -> bool:
-        """Whether it has a range."""
+        """Whether the argument is a number, which has a range."""
         return self.kind in {"int", "float"}
 
     @property
     def meaning(self) -> str:
-        """What it is for, with the range of a number."""
-        return (
-            f"{self.help}, {self.least} to {self.most}" if self.is_number else self.help
-        )
+        """The help text, with the range of a number."""
+        if self.is_number:
+            return f"{self.help}, {self.least} to {self.most}"
+        return self.help
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A verb with its HTTP form. `writes` sends it through the one writer; `{id}` in
-    the path is a param.
+    """One public verb.
+
+    `handler` is `part.method`: a method of one of the parts that `Memory` builds. It
+    takes the arguments of `params` by name, and what `call_facts` lists: `standing` (the
+    kind of token: chat, import or tool), `owner` (whether the owner's command line
+    calls), `ready` (whether the index covers the whole vault).
+
+    `{id}` in `path` is an argument; `status` is the HTTP status of an answer. `callers`
+    are the kinds of tokens that may call it. `writes` sends it through the writer
+    thread; `waits` gives it a thread of its own, because it waits for the writer or for
+    a model. After an operation that `retracts`, generated text that repeats a retracted
+    statement is rewritten at once. `own_command` means that `serve/commands.py` defines
+    its command by hand, if it has one.
     """
 
     name: str
+    handler: str
     method: str
     path: str
     help: str
     params: tuple[Param, ...] = ()
+    _: KW_ONLY
+    status: int = 200
+    callers: frozenset[str] = CHATBOT
+    call_facts: tuple[CallFact, ...] = ()
     writes: bool = False
+    waits: bool = False
+    retracts: bool = False
+    own_command: bool = False
+
+    def authorise(self, caller: str) -> None:
+        """Raise ForbiddenError where `caller` may not call this operation (`X27`).
+
+        `caller` is a kind of token, or `owner` for the owner's command line.
+        """
+        if caller == "owner" or caller in self.callers:
+            return
+        raise ForbiddenError(
+            f"{_CALLERS[caller]} may add and read, not {self.name}",
+            fix="Use the token of the chatbot.",
+        )
 
 
 _ID = Param(
@@ -75,6 +122,7 @@ _ANY_ID = Param(
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "observe",
+        "turns.observe",
         "POST",
         "/v1/turns",
         "take turns of a conversation; acknowledged when they are on disk",
@@ -86,9 +134,14 @@ OPERATIONS: tuple[Operation, ...] = (
                 required=True,
             ),
         ),
+        status=202,
+        callers=ANY_CALLER,
+        call_facts=("standing",),
+        own_command=True,
     ),
     Operation(
         "flush",
+        "turns.flush",
         "POST",
         "/v1/flush",
         "distil every waiting turn now and wait for it",
@@ -96,9 +149,12 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("session", "text", "only this conversation"),
             Param("background", "bool", "answer at once and go on", default=False),
         ),
+        callers=ANY_CALLER,
+        waits=True,
     ),
     Operation(
         "recall",
+        "retriever.recall",
         "POST",
         "/v1/recall",
         "find the few memories that matter, with their evidence",
@@ -138,9 +194,12 @@ OPERATIONS: tuple[Operation, ...] = (
                 default=False,
             ),
         ),
+        callers=ANY_CALLER,
+        call_facts=("owner", "ready"),
     ),
     Operation(
         "context",
+        "context.context",
         "POST",
         "/v1/context",
         "what to know before the next answer: foundation, last conversation, promises, what is relevant",
@@ -150,9 +209,11 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("persona", "text", "whose memories besides everybody's"),
             Param("budget", "int", "most tokens", least=50, most=100000),
         ),
+        callers=ANY_CALLER,
     ),
     Operation(
         "todos",
+        "context.todos",
         "GET",
         "/v1/todos",
         "what was promised: open, fulfilled, expired; habits, what was left open, what goes wrong",
@@ -165,9 +226,11 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             Param("persona", "text", "whose promises besides everybody's"),
         ),
+        callers=ANY_CALLER,
     ),
     Operation(
         "settle",
+        "memories.settle",
         "POST",
         "/v1/todos/{id}",
         "say what became of a promise",
@@ -185,6 +248,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "remember",
+        "memories.remember",
         "POST",
         "/v1/memories",
         "keep a statement",
@@ -199,23 +263,30 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("expires", "time", "when it stops being true"),
         ),
         writes=True,
+        callers=ANY_CALLER,
+        call_facts=("standing",),
     ),
     Operation(
         "show",
+        "memories.show",
         "GET",
         "/v1/memories/{id}",
         "one memory with everything known of it",
         (_ID,),
+        callers=ANY_CALLER,
     ),
     Operation(
         "why",
+        "memories.why",
         "GET",
         "/v1/memories/{id}/why",
         "the turns a memory came from, its stage and each decision on it",
         (_ID,),
+        callers=ANY_CALLER,
     ),
     Operation(
         "update",
+        "memories.update",
         "PATCH",
         "/v1/memories/{id}",
         "pin, unpin, restore, promote or demote a memory",
@@ -230,17 +301,21 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        own_command=True,
     ),
     Operation(
         "forget",
+        "memories.forget",
         "DELETE",
         "/v1/memories/{id}",
         "stop recalling a memory or a turn, and every sentence that says the same; files stay, notes marked forgotten",
         (_ANY_ID, Param("reason", "text", "why, for the record")),
         writes=True,
+        retracts=True,
     ),
     Operation(
         "correct",
+        "memories.correct",
         "POST",
         "/v1/memories/{id}/correct",
         "replace what a memory says; the old statement does not come back",
@@ -251,9 +326,11 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        retracts=True,
     ),
     Operation(
         "confirm",
+        "memories.confirm",
         "POST",
         "/v1/memories/{id}/confirm",
         "say that a memory is true",
@@ -262,6 +339,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "dispute",
+        "memories.dispute",
         "POST",
         "/v1/memories/{id}/dispute",
         "say that a memory is doubtful; it stays and ranks lower",
@@ -270,6 +348,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "review",
+        "memories.review",
         "GET",
         "/v1/review",
         "what waits for you: doubtful memories and conflicts, with their evidence and the answers they take",
@@ -280,9 +359,11 @@ OPERATIONS: tuple[Operation, ...] = (
                 "only this case: its id, an unambiguous prefix of it, or its path",
             ),
         ),
+        own_command=True,
     ),
     Operation(
         "decide",
+        "memories.decide",
         "POST",
         "/v1/review/{id}",
         "answer a case that waits for you",
@@ -303,9 +384,12 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        retracts=True,
+        own_command=True,
     ),
     Operation(
         "consolidate",
+        "maintenance.consolidate",
         "POST",
         "/v1/consolidate",
         "put the vault in order now: what has faded, ended or doubled",
@@ -318,9 +402,12 @@ OPERATIONS: tuple[Operation, ...] = (
                 "dry_run", "bool", "say what it would do, change nothing", default=False
             ),
         ),
+        waits=True,
+        own_command=True,
     ),
     Operation(
         "runs",
+        "maintenance.runs",
         "GET",
         "/v1/runs",
         "the latest runs of consolidation: what each did, and whether it can be taken back",
@@ -328,6 +415,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "undo",
+        "maintenance.undo",
         "POST",
         "/v1/runs/{id}/undo",
         "take a run of consolidation back, byte for byte; what was edited since stays",
@@ -347,6 +435,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "prune",
+        "maintenance.prune",
         "POST",
         "/v1/prune",
         "give up memories that nothing protects and hardly anybody could still believe; a run that can be undone",
@@ -366,6 +455,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "purge",
+        "maintenance.purge",
         "POST",
         "/v1/purge",
         "remove for good what was put aside in `.trash/`; no `undo` brings it back",
@@ -382,6 +472,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "forecast",
+        "maintenance.forecast",
         "GET",
         "/v1/forecast",
         "what will go stale, end or be archived if nobody touches it, and why",
@@ -395,9 +486,11 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
         ),
         writes=True,
+        own_command=True,
     ),
     Operation(
         "reindex",
+        "scanner.reindex",
         "POST",
         "/v1/reindex",
         "rebuild every derived store from the vault",
@@ -405,6 +498,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "doctor",
+        "health.doctor",
         "POST",
         "/v1/doctor",
         "check vault, journal and index, and say what to do",
@@ -424,10 +518,38 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         writes=True,
     ),
-    Operation("stats", "GET", "/v1/stats", "counts and sizes"),
-    Operation("status", "GET", "/v1/status", "what the daemon is doing"),
+    Operation(
+        "stats",
+        "health.stats",
+        "GET",
+        "/v1/stats",
+        "counts and sizes",
+        callers=ANY_CALLER,
+    ),
+    Operation(
+        "status",
+        "health.status",
+        "GET",
+        "/v1/status",
+        "what the daemon is doing",
+        callers=ANY_CALLER,
+        call_facts=("ready",),
+        own_command=True,
+    ),
 )
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
+
+
+def handlers(parts: Mapping[str, object]) -> dict[str, Handler]:
+    """The method that carries out each operation, by the operation's name.
+
+    `parts` are the objects that the handlers name, as `{"memories": …}`.
+    """
+    found: dict[str, Handler] = {}
+    for operation in OPERATIONS:
+        part, _, method = operation.handler.partition(".")
+        found[operation.name] = getattr(parts[part], method)
+    return found
 
 
 def named(name: str) -> Operation:

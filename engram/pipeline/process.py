@@ -54,7 +54,6 @@ class TurnPipeline:
     commits: CommitLog
     _read: threading.Condition
     _reading: bool
-    _model_faults: int
     _sealing: set[str | None]
 
     @property
@@ -255,7 +254,6 @@ class TurnPipeline:
         self, batch: Batch, outcome: Extraction | ModelError, now: datetime
     ) -> BatchResult:
         if isinstance(outcome, ModelError):
-            self._model_faults += 1
             self.health.report("model", str(outcome))
             again = self.extractor.again(batch, outcome, now)
             if again is not None:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from engram.config import Key, Settings
 
 TYPES: dict[str, Any] = {"int": int, "float": float}
-SPECIAL = {"observe", "update", "status", "review", "decide", "consolidate", "forecast"}
-"""Operations whose commands have a form of their own."""
 
 
 def run(argv: Sequence[str]) -> int:
@@ -125,7 +123,7 @@ def _sentence(words: str) -> str:
 
 
 for _each in OPERATIONS:
-    if _each.name not in SPECIAL:
+    if not _each.own_command:
         tree.add_command(_operation(_each))
 
 

@@ -17,12 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engram import __version__
-from engram.core.trust import bars_call
 from engram.errors import (
     BadRequestError,
     BusyError,
     EngramError,
-    ForbiddenError,
     NotFoundError,
     UnavailableError,
     unexpected,
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
     from engram.operations.table import Operation, Param
 
-ACCEPTED = 202
 LONGEST_NUMBER = 9
 """Characters of a number in a query; no range goes further."""
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -143,13 +140,11 @@ def _endpoint(
 
     A promised result is awaited without a thread.
     """
-    status = ACCEPTED if operation.name == "observe" else 200
 
     async def endpoint(request: Request) -> Response:
         body = await request.body() if operation.method in {"POST", "PATCH"} else b""
 
-        if reason := bars_call(operation.name, request.state.standing):
-            raise ForbiddenError(reason, fix="Use the token of a chatbot.")
+        operation.authorise(request.state.standing)
 
         def answer() -> Response | Future[dict[str, Any]]:
             given = (
@@ -160,13 +155,17 @@ def _endpoint(
             result = answers.call(
                 operation.name, {**given, **request.path_params}, request.state.standing
             )
-            return result if isinstance(result, Future) else _json(result, status)
+            return (
+                result
+                if isinstance(result, Future)
+                else _json(result, operation.status)
+            )
 
         async with places:
             answered = await run_in_threadpool(answer)
         if isinstance(answered, Future):
             result: dict[str, Any] = await asyncio.wrap_future(answered)
-            return _json(result, status)
+            return _json(result, operation.status)
         return answered
 
     return endpoint
@@ -298,9 +297,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "parameters": [_parameter(param, "path") for param in in_path]
         + [_parameter(param, "query") for param in others if not in_body],
         "responses": {
-            str(ACCEPTED if operation.name == "observe" else 200): _answered(
-                "the result", {"type": "object"}
-            ),
+            str(operation.status): _answered("the result", {"type": "object"}),
             "default": _answered(
                 "a fault: code, what, where, fix",
                 {"type": "object", "required": ["error"]},

@@ -663,8 +663,8 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
             memory,
             turn(1, "My name is Mira and I work as a marine biologist in Lisbon."),
         )
-        assert memory.status()["parked_turns"] == 1
-        assert "model" in memory.status()["faults"]
+        assert memory.call("status", {})["parked_turns"] == 1
+        assert "model" in memory.call("status", {})["faults"]
         assert recalled(memory, "marine biologist")["hits"]
         for _ in range(memory.settings.policy.model.attempts):
             clock.advance(hours=2)
@@ -675,7 +675,7 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
                 except Exception as fault:  # noqa: BLE001
                     outcome = fault
                 memory.file(batch, outcome)
-        assert memory.status()["dead_turns"] == 1
+        assert memory.call("status", {})["dead_turns"] == 1
         assert notes(memory)
         assert "dead-letter" in [
             finding["code"] for finding in memory.call("doctor", {})["findings"]

@@ -4,25 +4,51 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import BadRequestError
-from engram.maintenance.questions import MaintenanceLoop
-from engram.memory import Memory
-from engram.operations.memories import MemoryOperations
+from engram.errors import BadRequestError, ForbiddenError
 from engram.operations.table import BY_NAME, OPERATIONS, checked
-from engram.recall.context import ContextBuilder
 
 
-def test_every_operation_is_a_method_of_memory():
-    """The table promises nothing that nobody does."""
-    names = {operation.name for operation in OPERATIONS}
-    assert not {
-        name
-        for name in names
-        if not any(
-            callable(getattr(home, name, None))
-            for home in (Memory, MemoryOperations, MaintenanceLoop, ContextBuilder)
-        )
+# row: X27
+@pytest.mark.parametrize("caller", ["import", "tool"])
+def test_importers_and_tools_read_and_add_and_change_nothing(caller):
+    """An operation that is added later is closed to them unless its row opens it."""
+    opened = {one.name for one in OPERATIONS if caller in one.callers}
+    assert opened == {
+        "observe",
+        "flush",
+        "recall",
+        "context",
+        "todos",
+        "remember",
+        "show",
+        "why",
+        "stats",
+        "status",
     }
+    for operation in OPERATIONS:
+        if caller in operation.callers:
+            operation.authorise(caller)
+        else:
+            with pytest.raises(ForbiddenError, match="may add and read, not"):
+                operation.authorise(caller)
+
+
+# row: X27
+@pytest.mark.parametrize("caller", ["chat", "owner"])
+def test_chatbots_and_the_owner_may_call_every_operation(caller):
+    for operation in OPERATIONS:
+        operation.authorise(caller)
+
+
+def test_only_what_retracts_or_changes_goes_through_the_writer():
+    """Generated text is rewritten by the writer, and nothing both waits and writes."""
+    assert {one.name for one in OPERATIONS if one.retracts} == {
+        "forget",
+        "correct",
+        "decide",
+    }
+    assert all(one.writes for one in OPERATIONS if one.retracts)
+    assert not any(one.writes and one.waits for one in OPERATIONS)
 
 
 def test_no_name_and_no_way_in_stands_twice():

@@ -512,13 +512,13 @@ def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_
         1 if how == "refusal" else 1 + told.memory.settings.policy.model.re_asks
     )
     assert (
-        told.memory.status()["faults"]["consolidation"]
+        told.memory.call("status", {})["faults"]["consolidation"]
         == "some answers could not be read"
     )
     fake.script(scribe)
     assert consolidate(told, cadence="light")["unasked"] == {}
     assert len(fake.asked) == first + 1
-    assert "consolidation" not in told.memory.status()["faults"]
+    assert "consolidation" not in told.memory.call("status", {})["faults"]
 
 
 # row: B11

@@ -11,7 +11,6 @@ from engram.core import trust
 from engram.core.classify import tier_of
 from engram.core.policy import ExtractionPolicy, TrustPolicy
 from engram.core.records import ROLES, STANDINGS, Fact, Turn
-from engram.operations.table import OPERATIONS
 
 POLICY = TrustPolicy()
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -109,21 +108,6 @@ def test_nothing_from_outside_becomes_a_fixture(deed):
     barred = {source for source in trust.CLASSES if trust.bars(deed, source)}
     assert barred == {"import", "tool"}
     assert trust.bars("pin", "import") == "what an import says cannot be pinned"
-
-
-# row: X27
-def test_importers_and_tools_read_and_add_and_change_nothing():
-    """Whatever operation is added later is closed to them until somebody opens it."""
-    for caller in ("import", "tool"):
-        opened = {
-            operation.name
-            for operation in OPERATIONS
-            if not trust.bars_call(operation.name, caller)
-        }
-        assert opened == trust.ADDING & {operation.name for operation in OPERATIONS}
-        assert trust.bars_call("forget", caller)
-        assert trust.bars_call("update", caller)
-    assert not any(trust.bars_call(operation.name, "chat") for operation in OPERATIONS)
 
 
 # row: X27

@@ -1,0 +1,114 @@
+"""The operation `recall`: a request in words becomes a query, its hits are counted as
+used (rows X1, X4, X5, X18, X19, X24).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING, Any
+
+from engram.core.records import WHOSE_IS_UNKNOWN
+from engram.ingest import intake
+from engram.pipeline.usage import uncounted
+from engram.recall import formatting, search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from engram.config import Settings
+    from engram.core.language.echo import HandedOut
+    from engram.index.search import Index
+    from engram.pipeline.embed import EmbeddingWorker
+    from engram.pipeline.entities import EntityWriter
+    from engram.pipeline.usage import UsageTracker
+
+
+class Retriever:
+    """The operation `recall`. May be called from any thread."""
+
+    def __init__(
+        self,
+        index: Index,
+        settings: Settings,
+        clock: Callable[[], datetime],
+        entity_writer: EntityWriter,
+        usage_tracker: UsageTracker,
+        handed_out: HandedOut,
+        embedding: EmbeddingWorker | None,
+    ) -> None:
+        self.index = index
+        self.settings = settings
+        self.clock = clock
+        self.entity_writer = entity_writer
+        self.usage_tracker = usage_tracker
+        self.handed_out = handed_out
+        self.embedding = embedding
+
+    def recall(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        persona: str | None = None,
+        as_of: str | None = None,
+        now: str | None = None,
+        milliseconds: int | None = None,
+        explain: bool = False,
+        owner: bool = False,
+        ready: bool = True,
+        **limits: Any,
+    ) -> dict[str, Any]:
+        """Return the memories that match `query` best, with their evidence, as JSON.
+
+        `limits` are the other arguments of the operation (k, budget, preset, kinds,
+        archive). Without a persona the `owner` also gets notes whose persona is not
+        known, because their front matter is broken. `ready` says whether the index
+        covers the whole vault. Raises BadRequestError for a time or name that cannot be
+        read.
+        """
+        deadline = time.monotonic() + search.seconds(self.settings, milliseconds)
+        asked_at = self._time(now) or self.clock()
+        if persona:
+            persona = intake.name_from(persona, self.settings)
+        elif owner:
+            persona = WHOSE_IS_UNKNOWN
+        if session:
+            session = intake.name_from(session, self.settings)
+
+        request = search.asked(
+            self.settings,
+            asked_at,
+            query,
+            as_of=self._time(as_of, end=True),
+            session=session,
+            persona=persona,
+            **limits,
+        )
+        sources = search.RecallSources(
+            self.entity_writer.names,
+            self.entity_writer.edges.at,
+            self.usage_tracker.usage_log.of,
+            lambda: deadline - time.monotonic(),
+        )
+        answer = search.recall(
+            self.index,
+            self.settings,
+            request,
+            mark=secrets.token_hex(4),
+            complete=ready,
+            embed=self.embedding.question if self.embedding else None,
+            known=sources,
+        )
+        if request.session:
+            self.handed_out.note(request.session, answer.text)
+        if uncounted(request.as_of, explain=explain) is None:
+            self.usage_tracker.recalled(answer.hits, self.clock())
+        return formatting.as_json(answer, asked_at, explain=explain)
+
+    def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
+        """The moment that `text` names, with `end` the end of a day; None without text."""
+        if text is None:
+            return None
+        return intake.moment(text, self.settings.zone, end=end)
