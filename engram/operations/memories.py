@@ -505,14 +505,8 @@ class MemoryOperations:
         )
 
     def gone(self, gone: Collection[Fact]) -> None:
-        """A person deleted these notes: told before the catalogue forgets them, or a
-        crash would forget the deed.
-        """
-        now = self.clock()
-        self.forgetting.entomb(gone, now, "a person deleted the note", only="turns")
-        self.note_writer.explain(
-            [deed(now, "forget", fact.id, "a person deleted the note") for fact in gone]
-        )
+        """Record a deletion by a person before the catalogue forgets the notes."""
+        self.forgetting.entomb_deleted(gone, self.clock())
 
     def _said(self, fact: Fact) -> list[FiledTurn]:
         """The turns that a fact rests on, as far as they are in the vault, without what

@@ -19,6 +19,7 @@ from engram.core.language.secrets import redact
 from engram.core.records import Edit, Fact, FiledTurn, Move
 from engram.core.text import content_hash, ulid
 from engram.errors import BadRequestError, ConflictError, EngramError, NotFoundError
+from engram.pipeline.forgetting import DROPPED
 from engram.pipeline.write import KNOWN, deed
 from engram.recall import formatting
 from engram.vault import disk, facts, frontmatter, reviews
@@ -248,7 +249,7 @@ class ReviewQueue:
     def _drop(self, case: ReviewCase, now: datetime, by: str) -> None:
         """It does not come back; its turn is buried with it only if it says so (`X8`)."""
         (fact,) = case.memories
-        why = "dropped in review"
+        why = DROPPED
         self._bury([fact], now, why, turns=any(case.evidence))
         self.note_writer.write(
             [self._trashed(case, now, why)],
@@ -595,7 +596,7 @@ class ReviewQueue:
         if holder and holder.path != fact.path and self.vault.exists(holder.path):
             return False
         return reviews.asks(read.body) or not PurePosixPath(fact.path).name.startswith(
-            "conflict-"
+            reviews.CONFLICT_PREFIX
         )
 
     def _known(self, fact_id: str) -> Fact | None:

@@ -12,7 +12,7 @@ from engram.core.categories import PLAIN
 from engram.core.records import Create
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
-from engram.vault import frontmatter
+from engram.vault import frontmatter, reviews
 from engram.vault.formats import inert, plain_text, time_text
 from engram.vault.paths import shown
 
@@ -56,7 +56,7 @@ class ConflictNotes:
             digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[
                 :8
             ]
-            path = f"review/conflict-{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
+            path = f"{reviews.FOLDER}/{reviews.CONFLICT_PREFIX}{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
             if not self.vault.exists(path) and self.vault.exists(conflict.path):
                 keys = {
                     "id": ulid(now, path),

@@ -22,16 +22,18 @@ from engram.index import hiding
 from engram.index.filters import SearchFilter
 from engram.maintenance.passes import sessions as passes_sessions
 from engram.pipeline.write import deed
-from engram.vault import frontmatter, sessions
+from engram.vault import frontmatter, reviews, sessions
 from engram.vault.disk import sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.pipeline.write import NoteWriter
 
 FORGOTTEN = "the user had it forgotten"
+DELETED = "a person deleted the note"
+DROPPED = "dropped in review"
 ANEW = "the user said it again"
 POOL = 100
 """Facts, and turns, like a statement that are looked at to tell which of them a wish to
@@ -48,6 +50,14 @@ class Hidden:
 
     facts: tuple[Fact, ...] = ()
     turns: tuple[str, ...] = ()
+
+
+def is_question(fact: Fact) -> bool:
+    """Whether a note in `review/` asks about other notes and states nothing itself."""
+    if fact.status != "review":
+        return False
+    name = fact.path.rpartition("/")[2]
+    return fact.kind == reviews.KIND or name.startswith(reviews.CONFLICT_PREFIX)
 
 
 class Forgetting:
@@ -89,6 +99,43 @@ class Forgetting:
             )
         ]
         self._write(rows)
+
+    def entomb_deleted(self, deleted: Collection[Fact], now: datetime) -> None:
+        """Record that these notes were deleted: tombstones, and rows of the action log.
+
+        Called before the catalogue forgets the notes, so that a crash cannot lose the
+        deletion. A note that asks a question is no statement and gets no tombstone. A
+        memory that was dropped in review has its tombstone already: a crash between
+        the removal of its note and the log row looks like a deletion (`X8`).
+        """
+        dropped = self._dropped()
+        finished = [
+            one for one in deleted if one.status == "review" and one.id in dropped
+        ]
+        others = [one for one in deleted if one not in finished]
+        statements = [one for one in others if not is_question(one)]
+        self.entomb(statements, now, DELETED, only="turns")
+
+        rows = [deed(now, "forget", one.id, DELETED) for one in others]
+        rows += [
+            deed(now, "drop", one.id, DROPPED) | {"by": "user"}
+            for one in finished
+            if not any(
+                row.get("action") == "drop" for row in self.vault.actions(one.id)
+            )
+        ]
+        self.note_writer.explain(rows)
+
+    def _dropped(self) -> set[str]:
+        """The ids of the memories whose drop in review still holds."""
+        found: set[str] = set()
+        for stone in self.vault.tombstone_rows():
+            memory = str(stone.get("memory") or "")
+            if stone.get("restored"):
+                found.discard(memory)
+            elif stone.get("reason") == DROPPED:
+                found.add(memory)
+        return found
 
     def restore(self, memory: str, now: datetime, why: str) -> list[str]:
         """Take back every tombstone of `memory` and those set along with it; the ids of

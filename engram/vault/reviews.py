@@ -28,6 +28,9 @@ KIND = "review"
 
 FOLDER = "review"
 
+CONFLICT_PREFIX = "conflict-"
+"""How the names of notes begin that ask about two memories or two files."""
+
 LABELS: Mapping[str, str] = {
     "keep": "Keep it",
     "drop": "Drop it",
@@ -96,7 +99,7 @@ def conflict(
     `quotes` holds the words that they come from, by id. The pair decides the name and
     the id, whatever its order, so that nothing is asked twice.
     """
-    path = f"{FOLDER}/conflict-{slug(new.text, _SLUG_BYTES)}-{content_hash(_pair(new.id, old.id))[:8]}.md"
+    path = f"{FOLDER}/{CONFLICT_PREFIX}{slug(new.text, _SLUG_BYTES)}-{content_hash(_pair(new.id, old.id))[:8]}.md"
     keys: dict[str, object] = {
         "id": case_id(new.id, old.id),
         "kind": KIND,

@@ -60,15 +60,35 @@ def said(word: str) -> str:
 
 @dataclass
 class Account:
-    """What was promised, and what a person did. `buried`: hashes of statements that
-    must not come back.
+    """What was promised, and what a person did.
+
+    `corrected` and `forgotten` name the statements that must not come back, by content
+    hash. A corrected one waits for a person whenever it is said again. One that was
+    forgotten, or whose note was deleted, may come back from what the user says in the
+    chat after the time that `forgotten` gives. `unseen` holds deletions that the memory
+    has not met yet.
     """
 
     turns: dict[str, str] = field(default_factory=dict)
     lines: set[str] = field(default_factory=set)
-    buried: set[str] = field(default_factory=set)
-    unseen: set[str] = field(default_factory=set)
+    corrected: set[str] = field(default_factory=set)
+    forgotten: dict[str, datetime] = field(default_factory=dict)
+    unseen: dict[str, datetime] = field(default_factory=dict)
     broken: dict[str, bytes] = field(default_factory=dict)
+
+    def wanted(self, digest: str) -> None:
+        """A person asked for this statement: it may stand."""
+        self.corrected.discard(digest)
+        self.forgotten.pop(digest, None)
+
+    def may_return(self, digest: str, said: datetime) -> bool:
+        """Whether the laws allow a new memory of this statement, said at that time.
+
+        What the user says after the wish to forget lifts every tombstone of it.
+        """
+        if digest in self.forgotten:
+            return said > self.forgotten[digest]
+        return digest not in self.corrected
 
 
 class Machine(RuleBasedStateMachine):
@@ -141,8 +161,8 @@ class Machine(RuleBasedStateMachine):
 
     def seen(self) -> None:
         """The memory looked at the whole vault: what a person deleted is known to it."""
-        self.account.buried |= self.account.unseen
-        self.account.unseen = set()
+        self.account.forgotten |= self.account.unseen
+        self.account.unseen = {}
 
     def extraction(self):
         """Whatever happens in it must not bring back what a person removed."""
@@ -244,7 +264,7 @@ class Machine(RuleBasedStateMachine):
         text = f"The user decided to buy the boat {word}."
         answer = self.memory.call("remember", {"text": text})
         assert answer["verdict"] in {"created", "confirmed"}
-        self.account.buried.discard(content_hash(text))
+        self.account.wanted(content_hash(text))
 
     @rule(pick=PICK, what=st.sampled_from(["forget", "restore", "pin", "unpin"]))
     def change(self, pick: int, what: str) -> None:
@@ -271,12 +291,12 @@ class Machine(RuleBasedStateMachine):
                 str(self.vault / fact.path) in self.account.broken
                 or not (self.vault / fact.path).exists()
             )
-            self.account.buried.discard(digest)
+            self.account.wanted(digest)
             return
         if what == "forget":
-            self.account.buried.add(digest)
+            self.account.forgotten[digest] = self.now
         if what == "restore":
-            self.account.buried.discard(digest)
+            self.account.wanted(digest)
         DONE[what] += 1
 
     @rule(pick=PICK, word=st.sampled_from(WORDS))
@@ -297,8 +317,8 @@ class Machine(RuleBasedStateMachine):
             assert fact.text == text or self.account.broken or self.account.unseen
             return
         assert self.memory.index.find(answer["id"]).status == "active"
-        self.account.buried.add(content_hash(fact.text))
-        self.account.buried.discard(content_hash(text))
+        self.account.corrected.add(content_hash(fact.text))
+        self.account.wanted(content_hash(text))
         DONE["corrected"] += 1
 
     # -- a person ----------------------------------------------------------------------
@@ -319,7 +339,7 @@ class Machine(RuleBasedStateMachine):
             pick,
         )
         if answer == "Keep it":
-            self.account.buried.discard(content_hash(fact.text))
+            self.account.wanted(content_hash(fact.text))
         self.rescan()
         assert raw == path.read_bytes() if b"- [ ] " not in raw else not path.exists()
         DONE["ticked"] += 1
@@ -360,7 +380,9 @@ class Machine(RuleBasedStateMachine):
             if getattr(u, "path", "") == self.inside(path)
         ]
         self.account.unseen |= {
-            content_hash(unit.text) for unit in known if hasattr(unit, "category")
+            content_hash(unit.text): self.now
+            for unit in known
+            if hasattr(unit, "category")
         }
         path.unlink()
         DONE["deleted"] += 1
@@ -539,7 +561,9 @@ class Machine(RuleBasedStateMachine):
 
 
 class _NothingReturns:
-    """No active note appears in it that states what a person removed before."""
+    """No active note appears in it that states what a person removed before, unless the
+    user said it afterwards.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -548,16 +572,19 @@ class _NothingReturns:
         self.before = {fact.id for fact in facts_below(self.machine.vault, "facts")}
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            new = [
-                fact
-                for fact in facts_below(self.machine.vault, "facts")
-                if fact.id not in self.before
-            ]
-            removed = self.machine.account.buried
-            assert [
-                fact.text for fact in new if content_hash(fact.text) in removed
-            ] == []
+        if kind is not None:
+            return
+        account, zone = self.machine.account, self.machine.settings.zone
+        returned = []
+        for fact in facts_below(self.machine.vault, "facts"):
+            if fact.id in self.before:
+                continue
+            said = fact.created.replace(tzinfo=zone)
+            if account.may_return(content_hash(fact.text), said):
+                account.corrected.discard(content_hash(fact.text))
+            else:
+                returned.append(fact.text)
+        assert returned == []
 
 
 # row: X3

@@ -69,6 +69,25 @@ def shown_anywhere(memory, *queries):
     return json.dumps(told, ensure_ascii=False)
 
 
+def delete(memory, path):
+    """A person deletes a note, and the vault is compared until that is believed."""
+    (memory.settings.vault / path).unlink()
+    memory.warm()
+
+
+def doubt(memory, say):
+    """The case of a memory that waits in review: its statement was corrected before."""
+    for text in (
+        "I live in Berlin.",
+        "Actually, I live in Munich.",
+        "I live in Berlin.",
+    ):
+        say(text)
+        memory.call("flush", {})
+    (case,) = memory.call("review", {})["cases"]
+    return case
+
+
 # -- what is hidden --------------------------------------------------------------------
 
 
@@ -457,6 +476,64 @@ def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_n
 
 
 # -- the rule by itself ----------------------------------------------------------------
+
+
+# row: X8
+def test_a_drop_in_review_that_a_crash_cut_short_hides_no_more_than_a_drop(
+    memory, opened, clock, say
+):
+    """The process ends after the note went to the trash, before the log row and the
+    catalogue say so: the next start takes it for no deletion by a person.
+    """
+    case = doubt(memory, say)
+    state = memory.settings.vault / "state"
+    catalogue = {
+        path: path.read_bytes()
+        for path in memory.settings.cache.iterdir()
+        if path.is_file()
+    }
+    log = (state / "memory-actions.jsonl").read_bytes()
+    memory.call("decide", {"id": case["id"], "decision": "drop"})
+    stones = (memory.settings.vault / TOMBSTONES).read_bytes()
+    memory.close()
+    for path, raw in catalogue.items():
+        path.write_bytes(raw)
+    (state / "memory-actions.jsonl").write_bytes(log)
+
+    memory = opened()
+
+    assert memory.index.fact(case["id"]) is None
+    assert (memory.settings.vault / TOMBSTONES).read_bytes() == stones
+    assert [row["memory"] for row in actions(memory, "drop")] == [case["id"]]
+    assert actions(memory, "forget") == []
+    assert "I live in Berlin." in texts(memory, "I live in Berlin.", kinds=["turn"])
+
+
+# row: X9
+def test_a_deleted_question_hides_nothing_of_what_it_asked_about(memory, say):
+    """It states nothing itself; the turns it quotes are recalled as before."""
+    say("My sister Anna works at Siemens.")
+    memory.call("flush", {})
+    say("My sister Anna works at Bosch.")
+    memory.call("flush", {})
+    (case,) = memory.call("review", {})["cases"]
+    delete(memory, case["path"])
+    assert memory.call("review", {})["cases"] == []
+    assert not (memory.settings.vault / TOMBSTONES).exists()
+    assert [row["memory"] for row in actions(memory, "forget")] == [case["id"]]
+    found = texts(memory, "Where does my sister Anna work?", kinds=["turn"])
+    assert {"My sister Anna works at Siemens.", "My sister Anna works at Bosch."} <= {
+        *found
+    }
+
+
+# row: X8
+def test_deleting_a_doubtful_memory_is_a_wish_to_forget_it(memory, say):
+    """Its note asks too, but it states what was said."""
+    case = doubt(memory, say)
+    delete(memory, case["path"])
+    assert texts(memory, "I live in Berlin.", kinds=["turn"])[0] != "I live in Berlin."
+    assert [row["memory"] for row in actions(memory, "forget")] == [case["id"]]
 
 
 def test_without_tombstones_a_text_is_itself():
