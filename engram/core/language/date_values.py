@@ -292,7 +292,7 @@ def _unit(reading: DateMatch) -> DateRange | None:
     if reading.all("W"):
         unit, offset = _named(reading.all("W")[0])
         return _unit_at(unit, offset, reading.when)
-    if reading.all("z") and reading.lexicon.name == "en":
+    if reading.all("z") and reading.lexicon.rolling_nearest:
         return None
     unit = str(reading.all("u")[0])
     return (
@@ -361,7 +361,8 @@ def _weekday(reading: DateMatch) -> DateRange | None:
     if reading.all("z"):
         return _day(coming, reading.when)
     if reading.offset() > 0:
-        agreed = reading.lexicon.name == "en" or coming == in_week + 7 * DAY
+        is_next_week = coming == in_week + 7 * DAY
+        agreed = reading.lexicon.next_weekday_is_next_week or is_next_week
         return _day(in_week + 7 * DAY, reading.when) if agreed else None
     if in_week < today and reading.lean >= 0:
         return _day(coming, reading.when) if reading.lean else None

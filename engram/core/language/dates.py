@@ -35,9 +35,11 @@ from engram.core.language.date_values import (
 )
 from engram.core.language.date_words import (
     ANNUAL,
-    FALSE_PAST,
+    BEFORE_MONTH_OR_VERB,
+    COUNTED_NOUNS,
     LEXICONS,
-    PLURALS,
+    MONTH_OR_VERB,
+    NOT_PAST,
     TOKEN,
     Lexicon,
     Value,
@@ -138,23 +140,18 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
         start, end = found.start(), raw[place + size - 1][0].end()
         if entry is None:
             entry = _plain(found, lexicon)
-        if word in _ALSO_VERBS and text[start].islower() and not _in_date(raw, place):
+        if word in MONTH_OR_VERB and text[start].islower() and not _in_date(raw, place):
             entry = (".", "")
         out.append(Token(entry[0], entry[1], start, end, word))
         place += size
     return out
 
 
-_ALSO_VERBS = frozenset({"may", "march"})
-
-
 def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
     """Whether a small-lettered `may` is a month by its neighbours."""
     before = raw[place - 1][1] if place else ""
     after = raw[place + 1][1] if place + 1 < len(raw) else ""
-    return before in {"in", "last", "next", "since", "by"} or (
-        after.isdigit() and len(after) == 4
-    )
+    return before in BEFORE_MONTH_OR_VERB or (after.isdigit() and len(after) == 4)
 
 
 def _phrase(
@@ -180,7 +177,7 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
     if (
         not digits
         or len(digits) > 4
-        or (found.group().endswith(".") and lexicon.name != "de")
+        or (found.group().endswith(".") and not lexicon.ordinal_dot)
     ):
         return ".", ""
     if len(digits) == 4:
@@ -281,7 +278,7 @@ def _scan(
             rule == "weekday_by_lean"
             and letters[first] == "k"
             and not _opens(row, first)
-            and lexicon.name != "fr"
+            and not lexicon.bare_weekdays
         ):
             continue
         stretch = MAKERS[rule](_reading(row, first, last, when, lexicon))
@@ -314,7 +311,7 @@ def _is_amount(row: Sequence[Token], after: int) -> bool:
         and after + 1 < len(row)
         and row[after + 1].letter in "ny"
     )
-    return ranged or row[after].word in PLURALS
+    return ranged or row[after].word in COUNTED_NOUNS
 
 
 def _is_no_year(row: Sequence[Token], after: int) -> bool:
@@ -372,10 +369,10 @@ _STOPS = frozenset(".!?;。！？\n")
 def _is_past_form(word: str, lexicon: Lexicon) -> bool:
     """An English word in -ed that is a past tense."""
     return (
-        lexicon.name == "en"
+        bool(lexicon.past_ending)
         and len(word) > 4
-        and word.endswith("ed")
-        and word not in FALSE_PAST
+        and word.endswith(lexicon.past_ending)
+        and word not in NOT_PAST
     )
 
 

@@ -1,0 +1,138 @@
+"""The word lists and patterns of each language, read from `data/<code>.toml`.
+
+One file a language, each with the same sections; a language leaves out what it does
+not need. The files are read when a section is first asked for, and only once. Values
+are text: words divided by blanks, phrases by commas, entries by line breaks; the lines
+of a pattern are joined, so a pattern may be broken before any `|`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from importlib.resources.abc import Traversable
+
+_SECTIONS: Mapping[str, str] = {
+    "words": """
+        stop ambiguous first_person possessive relating never_names relatives
+        contractions irregular
+    """,
+    "dates": """
+        family weekdays months seasons numbers days parts_of_a_day_by_offset
+        parts_of_the_day units units_by_offset last_or_next nearest
+        before_last_or_after_next this weekend ago_before ago_after from_now
+        from_another_time within since until by_the_end_of on at every glue not_dates
+        kinds_of_weekday past future present past_ending not_past annual counted_nouns
+        month_or_verb before_month_or_verb clock ordinals ordinal_dot bare_weekdays
+        next_weekday_is_next_week rolling_nearest
+    """,
+}
+"""The keys that a section may have; `*` stands for any key."""
+
+
+class LanguageDataError(ValueError):
+    """A fault in a language file, with the name of the file and the key."""
+
+
+@cache
+def language_files() -> Mapping[str, Mapping[str, Any]]:
+    """The sections of each language, `{code: {section: {key: value}}}`, by rank.
+
+    Where two languages read one text, the one of the lower rank wins. Raises
+    LanguageDataError if a file is no TOML or has an unknown section, key or kind of
+    value.
+    """
+    folder = resources.files(__package__).joinpath("data")
+    ranked = sorted(_read(file) for file in folder.iterdir())
+    return {code: sections for _, code, sections in ranked}
+
+
+def _read(file: Traversable) -> tuple[int, str, Mapping[str, Any]]:
+    """Rank, code and sections of one file."""
+    try:
+        content = tomllib.loads(file.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise LanguageDataError(f"{file.name}: {error}") from error
+
+    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
+    if content.keys() - tables.keys() != {"name", "rank"}:
+        raise LanguageDataError(f"{file.name}: needs a name and a rank, and sections")
+
+    sections = dict(_flat(tables))
+    for section, values in sections.items():
+        _check(file.name, section, values)
+    return content["rank"], file.name.removesuffix(".toml"), sections
+
+
+def _flat(
+    tables: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each table with its dotted name, and its values without the tables inside it."""
+    for key, table in tables.items():
+        inner = {name: value for name, value in table.items() if _is_table(value)}
+        yield prefix + key, {k: v for k, v in table.items() if k not in inner}
+        yield from _flat(inner, f"{prefix}{key}.")
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _check(name: str, section: str, values: Mapping[str, Any]) -> None:
+    if section not in _SECTIONS:
+        raise LanguageDataError(f"{name}: unknown section [{section}]")
+
+    keys = _SECTIONS[section].split()
+    for key, value in values.items():
+        if key not in keys and "*" not in keys:
+            raise LanguageDataError(f"{name}: unknown key {key!r} in [{section}]")
+        if not isinstance(value, str | bool) or not value:
+            raise LanguageDataError(f"{name}: [{section}] {key} needs text or true")
+
+
+def section(name: str) -> dict[str, Mapping[str, Any]]:
+    """A section by language code, of the languages that have it, in their order."""
+    found = {code: sections.get(name) for code, sections in language_files().items()}
+    return {code: values for code, values in found.items() if values}
+
+
+def texts(name: str, key: str) -> dict[str, str]:
+    """The value of a key by language code, of the languages that have it."""
+    found = section(name).items()
+    return {code: values[key] for code, values in found if key in values}
+
+
+def keys(name: str) -> list[str]:
+    """The keys of a section in any language, in the order in which they are written."""
+    found = section(name).values()
+    return list(dict.fromkeys(key for values in found for key in values))
+
+
+def all_words(name: str, key: str) -> frozenset[str]:
+    """The words of a key in all languages together."""
+    return frozenset(" ".join(texts(name, key).values()).split())
+
+
+def phrases(text: str) -> list[str]:
+    """The phrases of a value, which commas divide; a line break counts as a blank."""
+    return [phrase.strip() for phrase in text.replace("\n", " ").split(",")]
+
+
+def entries(text: str) -> list[str]:
+    """The entries of a value, one a line."""
+    return text.strip().splitlines()
+
+
+def pattern(text: str) -> str:
+    """The regular expression of a value, its lines joined."""
+    return text.strip().replace("\n", "")
+
+
+def any_pattern(name: str, key: str) -> str:
+    """The regular expressions of a key in all languages as alternatives of one."""
+    return "|".join(map(pattern, texts(name, key).values()))
