@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.date_words import LEXICONS
 from engram.core.language.dates import ANCHORS, has_time_expression
-from engram.core.language.words import FIRST_PERSON, MINE, of_oneself
+from engram.core.language.words import FIRST_PERSON, POSSESSIVE, of_oneself
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +66,6 @@ def _tells_of_self(text: str, own: frozenset[str]) -> bool:
     told = text
     if any(mark in text for mark in _ASKING):
         told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))
-    elif not own or not own <= MINE:
+    elif not own or not own <= POSSESSIVE:
         return True
     return of_oneself(told.casefold()) or bool(_SELF_UNSPACED.search(told))
