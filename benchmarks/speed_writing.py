@@ -17,7 +17,7 @@ import material
 from figures import Row, milliseconds, quantile, ratio, seconds_of
 
 from engram.core.language.secrets import redact
-from engram.core.language.triggers import scan, table
+from engram.core.language.signals import scan, table
 from engram.core.policy import Policy
 from engram.memory import Memory
 from engram.serve import observe

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES
-from engram.core.language.standing import REMEMBER_TAG
+from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.records import Box, Trace
 from engram.core.text import normalise, ulid
 

@@ -1,7 +1,7 @@
 """What kind of memory a text is, how sure and how important (rows C4, C6, C9, C10).
 
 Word lists are for English unless a line says otherwise. What kind of memory a text is,
-is told in every language that the tables of `dates` and `standing` know.
+is told in every language that has `dates` and `permanent_attributes` data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.language.dates import has_time_expression, resolve
-from engram.core.language.standing import standing
+from engram.core.language.permanent_attributes import permanent_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -89,7 +89,7 @@ def kind_of(
     about. `Anna deployed it yesterday` → episode, `Her birthday is on 14 March` → note,
     `The sky is blue` → note.
     """
-    if told := standing(text):
+    if told := permanent_attribute(text):
         return "note", f"tells of {told}"
     if found := _TEMPORAL.search(text):
         return "episode", f"says {found.group().lower()!r}"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.language.dates import has_time_expression, resolve
-from engram.core.language.standing import REMEMBER_TAG, standing
+from engram.core.language.permanent_attributes import REMEMBER_TAG, permanent_attribute
 from engram.core.trust import MADE, OUTSIDE
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
     that puts anything away.
 
     What a person asked to keep, confirmed, edited or wrote by hand; categories that
-    last; standing attributes of people (`standing`), whoever said them. It leaves only
+    last; permanent attributes of people, whoever said them. It leaves only
     by its own end, by being replaced, or by a person's word. `kept` is what a person
     did to it, as the action log tells. A settled commitment has reached its own end.
     """
@@ -213,7 +213,7 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
     category = category_of(fact.category)
     if category.protected and not _of_the_day(fact):
         return f"an open {category.name}" if category.promise else f"a {category.name}"
-    told = standing(fact.text)
+    told = permanent_attribute(fact.text)
     return f"tells of {told}" if told else None
 
 

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language.dates import resolve
-from engram.core.language.synonyms import akin
+from engram.core.language.synonyms import synonyms
 from engram.core.language.words import (
     FIRST_PERSON,
     PHRASE,
@@ -279,7 +279,7 @@ def ask(
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin={word: akin(word) for word in carrying if word not in names}
+        akin={word: synonyms(word) for word in carrying if word not in names}
         if code in {"", "en"}
         else {},
         names=given,

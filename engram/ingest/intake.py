@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import trust
 from engram.core.buffer import Waiting
 from engram.core.language.secrets import redact
-from engram.core.language.triggers import scan, table
+from engram.core.language.signals import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
 from engram.errors import (

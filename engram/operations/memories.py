@@ -14,8 +14,8 @@ from engram.core import actions, classify, decay, dedup, graph, lifecycle, todos
 from engram.core import importance as core_importance
 from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.forgetting import Spoken
+from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.secrets import redact
-from engram.core.language.standing import REMEMBER_TAG
 from engram.core.records import REMEMBERED, Edit, Fact, FiledTurn, Move
 from engram.core.text import ulid
 from engram.errors import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import dedup
 from engram.core.classify import artifact_of, is_artifact
-from engram.core.language.standing import REMEMBER_TAG
+from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
 from engram.vault import artifacts, facts, reviews

@@ -19,8 +19,8 @@ from engram.core.classify import event_end, importance_of, is_trivial, kind_of, 
 from engram.core.containment import contained
 from engram.core.dedup import Decision, Evidence, Judgement
 from engram.core.entities import expiry
+from engram.core.language.permanent_attributes import REMEMBER_TAG, asked_to_keep
 from engram.core.language.quotations import parts
-from engram.core.language.standing import REMEMBER_TAG, asked_to_keep
 from engram.core.lifecycle import protected
 from engram.core.records import Extraction, Fact, FiledTurn
 from engram.core.text import content_hash, ulid

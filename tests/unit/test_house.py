@@ -90,6 +90,15 @@ def test_core_imports_only_the_standard_library_and_re2():
     assert not offenders
 
 
+def test_core_reads_files_in_its_language_loader_alone():
+    offenders = [
+        path
+        for path, tree in TREES.items()
+        if path.startswith("engram/core/") and "importlib" in imported_packages(tree)
+    ]
+    assert offenders == ["engram/core/language/languages.py"]
+
+
 def test_a_class_name_exists_once():
     places: dict[str, list[str]] = {}
     for path, tree in TREES.items():

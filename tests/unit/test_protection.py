@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from engram import config
 from engram.core import classify, decay, lifecycle
 from engram.core.categories import CATEGORIES
-from engram.core.language.standing import ATTRIBUTES, asked_to_keep, standing
+from engram.core.language.permanent_attributes import (
+    PERMANENT_ATTRIBUTES,
+    asked_to_keep,
+    permanent_attribute,
+)
 from engram.core.policy import Policy
 from engram.core.records import Fact, Usage
 from engram.errors import BadRequestError, NotFoundError
@@ -412,8 +416,8 @@ def test_a_standing_attribute_is_recognised_by_its_words(text, told):
     """In every language that somebody speaks to engram; its name may be another's where
     a statement tells two.
     """
-    found = standing(text)
-    assert found in ATTRIBUTES
+    found = permanent_attribute(text)
+    assert found in PERMANENT_ATTRIBUTES
     assert found == told or {found, told} <= {
         "name",
         "account",
@@ -440,7 +444,7 @@ def test_a_standing_attribute_is_recognised_by_its_words(text, told):
 )
 def test_a_moment_tells_no_standing_attribute(text):
     """Else nothing would ever fade."""
-    assert standing(text) is None
+    assert permanent_attribute(text) is None
 
 
 @pytest.mark.parametrize(

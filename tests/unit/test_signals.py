@@ -5,7 +5,8 @@ from time import thread_time
 
 import pytest
 
-from engram.core.language.triggers import HIGH, MEDIUM, scan, table
+from engram.core.language import languages
+from engram.core.language.signals import scan, table
 from engram.core.policy import SignalPolicy
 from engram.errors import ConfigError
 
@@ -214,8 +215,9 @@ def test_every_row_of_the_table_has_a_case():
         (name, tongue) for name, tongues in CASES.items() for tongue in tongues
     } == {
         (name, tongue)
-        for name, tongues in (HIGH | MEDIUM).items()
-        for tongue in tongues
+        for section in ("signals.high", "signals.medium")
+        for name in languages.keys(section)
+        for tongue in languages.texts(section, name)
     }
 
 

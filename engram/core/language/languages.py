@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 _SECTIONS: Mapping[str, str] = {
+    "": "name rank unspaced",
     "words": """
         stop ambiguous first_person possessive relating never_names relatives
         contractions irregular
@@ -31,6 +32,18 @@ _SECTIONS: Mapping[str, str] = {
         month_or_verb before_month_or_verb clock ordinals ordinal_dot bare_weekdays
         next_weekday_is_next_week rolling_nearest
     """,
+    "synonyms": "*",
+    "permanent_attributes": "before_request request request_signs",
+    "permanent_attributes.groups": "*",
+    "permanent_attributes.cues": "*",
+    "single_valued": """
+        statements now no_subject no_subject_signs after_value several several_signs
+        indefinite articles countable countable_signs
+    """,
+    "signals.high": "*",
+    "signals.medium": "*",
+    "signals": "",
+    "injection": "*",
 }
 """The keys that a section may have; `*` stands for any key."""
 
@@ -60,10 +73,11 @@ def _read(file: Traversable) -> tuple[int, str, Mapping[str, Any]]:
         raise LanguageDataError(f"{file.name}: {error}") from error
 
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
-    if content.keys() - tables.keys() != {"name", "rank"}:
-        raise LanguageDataError(f"{file.name}: needs a name and a rank, and sections")
+    if not isinstance(content.get("rank"), int):
+        raise LanguageDataError(f"{file.name}: needs a rank")
 
-    sections = dict(_flat(tables))
+    about = {key: value for key, value in content.items() if key not in tables}
+    sections = {"": about, **dict(_flat(tables))}
     for section, values in sections.items():
         _check(file.name, section, values)
     return content["rank"], file.name.removesuffix(".toml"), sections
@@ -91,14 +105,22 @@ def _check(name: str, section: str, values: Mapping[str, Any]) -> None:
     for key, value in values.items():
         if key not in keys and "*" not in keys:
             raise LanguageDataError(f"{name}: unknown key {key!r} in [{section}]")
-        if not isinstance(value, str | bool) or not value:
-            raise LanguageDataError(f"{name}: [{section}] {key} needs text or true")
+        if not isinstance(value, str | int) or not value:
+            raise LanguageDataError(
+                f"{name}: [{section}] {key} is neither text nor true"
+            )
 
 
 def section(name: str) -> dict[str, Mapping[str, Any]]:
     """A section by language code, of the languages that have it, in their order."""
     found = {code: sections.get(name) for code, sections in language_files().items()}
     return {code: values for code, values in found.items() if values}
+
+
+@cache
+def unspaced() -> frozenset[str]:
+    """The languages whose script has no blank between words."""
+    return frozenset(texts("", "unspaced"))
 
 
 def texts(name: str, key: str) -> dict[str, str]:

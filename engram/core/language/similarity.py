@@ -15,14 +15,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.language import attributes
+from engram.core.language import single_valued
 from engram.core.language.words import content, language, words
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.core.language.attributes import Attribute
+    from engram.core.language.single_valued import Attribute
 
 EQUAL = 1.0
 """The same words."""
@@ -198,7 +198,7 @@ def statement(
         owners=frozenset(_unpossessed(word) for word in spaced if word.endswith("'s"))
         & names,
         negated=negated,
-        attribute=attributes.attribute(text),
+        attribute=single_valued.attribute(text),
     )
 
 
@@ -225,7 +225,7 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
 
     Above .85 nothing but articles, emphasis or the place of a phrase differs; .70–.85
     needs a judgement, and is given by definition (.78) to another value of one
-    attribute (`attributes.attribute`) and to the opposite; below, it is the weighted
+    attribute (`single_valued.attribute`) and to the opposite; below, it is the weighted
     Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems, whom it is about counting half.
     `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes
     coffee` → .60.
@@ -261,7 +261,7 @@ def _restated(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | Non
 def _conflict(
     a: ParsedStatement, b: ParsedStatement, overlap: float, *, is_denied: bool
 ) -> str:
-    if name := attributes.conflict(a.attribute, b.attribute):
+    if name := single_valued.conflict(a.attribute, b.attribute):
         return f"another {name.replace('_', ' ')}"
     return "says the opposite" if is_denied and overlap >= _FRAME else ""
 

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from engram.core.language.attributes import attribute
 from engram.core.language.similarity import compared, statement
+from engram.core.language.single_valued import attribute
 from engram.index.stems import stemmed
 from tests.unit.statement_pairs import pairs
 

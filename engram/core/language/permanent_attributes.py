@@ -1,0 +1,171 @@
+"""Permanent attributes of people, and requests to remember, by words (model §0.1).
+
+A permanent attribute is something about the user, or about a person or an animal close
+to them, that holds until something replaces it. Section `[permanent_attributes]` of
+the language files lists cues for each. It prefers to recognise too much: a moment that
+is kept costs a line in a ranking, an allergy that is lost cannot be brought back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from engram.core.language import languages
+from engram.core.language.single_valued import attribute
+from engram.core.text import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+PERMANENT_ATTRIBUTES = (
+    "name",
+    "home",
+    "work",
+    "study",
+    "family",
+    "health",
+    "diet",
+    "birthday",
+    "contact",
+    "possession",
+    "account",
+    "how-to",
+)
+"""The permanent attributes of law 1."""
+
+_MAIL = re.compile(r"\S@\S+\.\w")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """Pairs of a cue and its attribute.
+
+    `words` are cues that begin a word, by their first `_KEY` characters; `inside` those
+    of compound words and `signs` those of scripts without blanks, which may stand
+    anywhere.
+    """
+
+    words: Mapping[str, Sequence[tuple[str, str]]]
+    inside: Sequence[tuple[str, str]]
+    signs: Sequence[tuple[str, str]]
+
+
+_KEY = 4
+
+
+@cache
+def _cues() -> _Cues:
+    words: dict[str, list[tuple[str, str]]] = {}
+    inside: list[tuple[str, str]] = []
+    signs: list[tuple[str, str]] = []
+
+    for code, name, cue in _listed_cues():
+        plain = normalise(cue.strip("*"))
+        end = "" if cue.endswith("*") else " "
+        if code in languages.unspaced():
+            signs.append((plain, name))
+        elif cue.startswith("*"):
+            inside.append((f"{plain}{end}", name))
+        else:
+            whole = f" {plain}{end}"
+            words.setdefault(whole[:_KEY], []).append((whole, name))
+
+    return _Cues(words, inside, signs)
+
+
+def _listed_cues() -> Iterator[tuple[str, str, str]]:
+    """Language, attribute and cue of each cue, with the words of its group put in."""
+    groups = languages.section("permanent_attributes.groups")
+    for code, attributes in languages.section("permanent_attributes.cues").items():
+        for name, listed in attributes.items():
+            for cue in languages.phrases(listed):
+                group = _GROUP.search(cue)
+                if group is None:
+                    yield code, name, cue
+                    continue
+                for word in languages.phrases(groups[code][group[1]]):
+                    yield code, name, cue.replace(group[0], word)
+
+
+_GROUP = re.compile(r"<(\w+)>")
+
+
+@lru_cache(maxsize=1 << 14)
+def permanent_attribute(text: str) -> str | None:
+    """The permanent attribute that a statement gives, or None (model §0.1).
+
+    One of `PERMANENT_ATTRIBUTES`, whoever it belongs to and in whatever tense: "The
+    user was diagnosed with asthma in 2025" gives health, "Die Person wohnt in Berlin"
+    home, `我对花生过敏` health.
+    """
+    cues, plain = _cues(), f" {normalise(text)} "
+    starts = (blank.start() for blank in _BLANK.finditer(plain))
+    near = chain.from_iterable(
+        cues.words.get(plain[start : start + _KEY], ()) for start in starts
+    )
+    anywhere = cues.inside if plain.isascii() else chain(cues.inside, cues.signs)
+    for cue, name in chain(near, anywhere):
+        if cue in plain:
+            return name
+
+    if _MAIL.search(text):
+        return "contact"
+    single = attribute(text)
+    return _BY_SINGLE_VALUED.get(single.name.partition(" ")[0]) if single else None
+
+
+_BLANK = re.compile(" ")
+_BY_SINGLE_VALUED = {
+    **dict.fromkeys(("home", "birthplace", "address"), "home"),
+    **dict.fromkeys(("employer", "job"), "work"),
+    **dict.fromkeys(("name", "nickname"), "name"),
+    **dict.fromkeys(("birthday", "birth_year", "age"), "birthday"),
+    **dict.fromkeys(("phone", "email"), "contact"),
+    "spouse": "family",
+    "car": "possession",
+}
+"""The permanent attribute to which a single-valued one belongs, if to any."""
+
+
+# -- requests to remember --------------------------------------------------------------
+
+REMEMBER_TAG = "remember"
+"""The tag of a memory that the user asked to keep in a conversation."""
+
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|[\n。！？]")
+
+
+@cache
+def _requests() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The request at the beginning of a sentence, and in scripts without blanks."""
+    before = "|".join(
+        phrase
+        for listed in languages.texts("permanent_attributes", "before_request").values()
+        for phrase in languages.phrases(listed)
+    )
+    request = languages.any_pattern("permanent_attributes", "request")
+    signs = languages.any_pattern("permanent_attributes", "request_signs")
+    return (
+        re.compile(rf"\W*(?:(?:{before})[, ]+)*(?:{request})", re.IGNORECASE),
+        re.compile(signs),
+    )
+
+
+def asked_to_keep(text: str, quote: str) -> bool:
+    """Whether the sentence of `text` that holds `quote` asks to remember it.
+
+    "Please remember that the key is under the pot" does; "Do you remember the film?"
+    and "Remember to call" do not (model §0.1).
+    """
+    place = text.find(quote) if quote else -1
+    if place < 0:
+        return False
+    begins = [end.end() for end in _SENTENCE_ENDS.finditer(text, 0, place)]
+    end = _SENTENCE_ENDS.search(text, place + len(quote))
+    sentence = text[max(begins, default=0) : end.start() if end else len(text)]
+    request, signs = _requests()
+    return bool(request.match(sentence) or signs.search(sentence))

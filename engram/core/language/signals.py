@@ -1,0 +1,148 @@
+"""Signals: phrases after which a conversation is distilled at once (row C1).
+
+A signal decides only *when* a conversation is distilled, never *what* is true (row
+E19). The phrases are in sections `[signals.high]` and `[signals.medium]` of the
+language files, one pattern a class, and are matched in one linear pass (row X13).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import re2
+
+from engram.core.language import languages
+from engram.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.core.policy import SignalPolicy
+    from engram.core.records import Level
+
+OWN = "own:"
+"""Before a configured pattern in the name of its class."""
+
+_APOSTROPHES = str.maketrans("’ʼ＇", "'''")
+# The whole table shares one automaton; the matcher's own default of 8 MiB would make it
+# start over often.
+_MEMORY = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """How urgently to distil, and the classes that were found, high ones first."""
+
+    level: Level
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignalTable:
+    """The compiled table: `names[i]` and `high[i]` belong to the i-th pattern of
+    `patterns`.
+    """
+
+    patterns: Any
+    names: tuple[str, ...]
+    high: tuple[bool, ...]
+
+
+def table(extra: Sequence[str] = ()) -> SignalTable:
+    """The classes of the language files and configured patterns, which are high (`C1`).
+
+    `extra` has RE2's syntax, ignores case and may match anywhere. Raises ConfigError
+    with every pattern of it that is not valid or matches an empty text.
+    """
+    rows = [
+        (name, level == "high", spelled(languages.pattern(text), code))
+        for level in ("high", "medium")
+        for name in languages.keys(f"signals.{level}")
+        for code, text in languages.texts(f"signals.{level}", name).items()
+    ]
+    faults = [f"{pattern!r} {fault}" for pattern in extra if (fault := _fault(pattern))]
+    if faults:
+        raise ConfigError(
+            f"these signal patterns cannot be used: {'; '.join(faults)}",
+            where="signals.patterns",
+            fix="Write them in RE2 syntax, without look-around or back-references.",
+        )
+    rows += [(OWN + pattern, True, pattern) for pattern in extra]
+    patterns = compiled(tuple(pattern for _, _, pattern in rows))
+    return SignalTable(
+        patterns, tuple(name for name, _, _ in rows), tuple(high for _, high, _ in rows)
+    )
+
+
+def scan(text: str, table: SignalTable, policy: SignalPolicy) -> Signal:
+    """One hit of a high class → high; `medium_hits` medium classes → medium; one → low;
+    else none (`C1`).
+
+    Of a text longer than `scan_chars` only the head and the tail are searched, half of
+    it each: people write before or after what they paste. Linear.
+    """
+    if len(text) > policy.scan_chars:
+        half = policy.scan_chars // 2
+        text = f"{text[:half]}\n{text[-half:]}"
+    plain = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+    found = sorted(table.patterns.Match(plain.encode("utf-8", "replace")) or ())
+    high = dict.fromkeys(table.names[i] for i in found if table.high[i])
+    medium = dict.fromkeys(table.names[i] for i in found if not table.high[i])
+    return Signal(_level(len(high), len(medium), policy), (*high, *medium))
+
+
+def _level(high: int, medium: int, policy: SignalPolicy) -> Level:
+    if high:
+        return "high"
+    if medium >= policy.medium_hits:
+        return "medium"
+    return "low" if medium else "none"
+
+
+def spelled(pattern: str, code: str) -> str:
+    """A pattern of the language file `code` in RE2's syntax.
+
+    A blank becomes any blanks, `~` at most one word between; in scripts with blanks the
+    pattern neither begins nor ends inside a word.
+    """
+    row = (
+        pattern.replace(r"~", r"(?:\S+ )?")
+        .replace(" ", r"\s+")
+        .replace(r"\s+?", r"\s*")
+    )
+    return row if code in languages.unspaced() else rf"(?:^|\b|\W)(?:{row})(?:\b|\W|$)"
+
+
+@cache
+def compiled(patterns: tuple[str, ...]) -> Any:
+    """One automaton of all patterns, without regard to case; threads may share it.
+
+    `Match(bytes)` gives the places of the patterns that match anywhere. It is made once
+    in a process, since that takes milliseconds.
+    """
+    automaton = re2.Set.SearchSet(_options())
+    for pattern in patterns:
+        automaton.Add(pattern)
+    automaton.Compile()
+    return automaton
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    return options
+
+
+def _fault(pattern: str) -> str:
+    """Why a configured pattern cannot be used, or ''."""
+    try:
+        empty = re2.compile(pattern, _options()).search("")
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        return f"is no valid pattern ({reason.decode() if isinstance(reason, bytes) else reason})"
+    return "matches an empty text, so it would match everything" if empty else ""

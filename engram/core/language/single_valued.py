@@ -1,0 +1,175 @@
+"""Attributes that have one value at a time: home, employer, age (rows A7, X13).
+
+A closed table by language, in section `[single_valued]` of the language files. It
+tells without a model that "Anna lives in Berlin" and "Anna lives in Munich" cannot both
+hold. An attribute that is not in the table may have many values.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+
+from engram.core.language import languages
+from engram.core.text import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Whose (`subject`), what (`name`, e.g. home) and which (`value`), in words of one
+    language.
+    """
+
+    language: str
+    subject: tuple[str, ...]
+    name: str
+    value: tuple[str, ...]
+
+
+_KEY = "single_valued"
+_NO_SUBJECT = languages.all_words(_KEY, "no_subject")
+_NO_SUBJECT_SIGN = re.compile(languages.any_pattern(_KEY, "no_subject_signs"))
+_AFTER_VALUE = languages.all_words(_KEY, "after_value")
+_SEVERAL = languages.all_words(_KEY, "several")
+_SEVERAL_SIGN = re.compile(languages.any_pattern(_KEY, "several_signs"))
+_ARTICLES = languages.all_words(_KEY, "articles")
+_INDEFINITE = languages.all_words(_KEY, "indefinite")
+"""First words that make a value indefinite: "works for a bank" does not contradict
+"works for Barclays".
+"""
+_COUNTABLE = re.compile(
+    rf"\b(?:{languages.any_pattern(_KEY, 'countable')})s?$"
+    rf"|(?:{languages.any_pattern(_KEY, 'countable_signs')})$"
+)
+"""People and animals of whom one may have several; two names are then two of them."""
+_NAMED_ALONE = {"home", "employer"}
+_MOST_WORDS = 5
+_MOST_CHARS = 200
+_ELISION = re.compile(r"\b([ld])'(?=\w)")
+
+
+@cache
+def _rows() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    rows = []
+    for code, section in languages.section(_KEY).items():
+        now = section.get("now", "")
+        holes = _HOLES | {
+            "{now}": f"(?:{now})?"
+            if code in languages.unspaced()
+            else f"(?:(?:{now}) )*"
+        }
+        for entry in languages.entries(section["statements"]):
+            name, pattern = entry.split(None, 1)
+            pattern = pattern.replace("ß", "ss")  # as `normalise` writes it
+            for hole, group in holes.items():
+                pattern = pattern.replace(hole, group)
+            rows.append((code, name, re.compile(pattern)))
+    return tuple(rows)
+
+
+_HOLES = {
+    "{s}": r"(?P<s>.+?)",
+    "{v}": r"(?P<v>.+?)",
+    "{n}": r"(?P<v>\d\S*)",
+    "{f}": r"(?P<v>\d.*)",
+    "{k}": r"(?P<k>\w.{0,29}?)",
+    "{called}": r"(?:(?:called|named) )?",
+    "{o}": r"(?P<o>.+?)",
+}
+"""What may stand in a statement of the table: `{s}` the subject, `{v}` the value, `{n}`
+a number, `{f}` a value that begins with one, `{k}` the kind of favourite, `{o}` a
+subject that follows, `{now}` words for the present, `{called}` one for a name.
+"""
+
+
+def attribute(text: str) -> Attribute | None:
+    """The attribute a statement gives a value for, or None where the table knows none
+    (`A7`).
+
+    Past states ("lived in"), wishes, several values at once and indefinite ones ("works
+    for a bank") give None. `attribute("Anna now lives in Berlin with Ben.")` is Anna's
+    home, Berlin.
+    """
+    if len(text) > _MOST_CHARS:
+        return None
+    plain = _ELISION.sub(r"\1e ", normalise(text))
+    for language, name, pattern in _rows():
+        found = pattern.fullmatch(plain)
+        if found and name == "role" and found["v"].split()[0].capitalize() not in text:
+            continue  # a boss who is happy, not one who is Anna
+        held = _read(language, name, found.groupdict()) if found else None
+        if held:
+            return held
+    return None
+
+
+def _read(language: str, name: str, parts: dict[str, str]) -> Attribute | None:
+    subject = _subject(f"{parts['s']} {parts.get('o') or ''}")
+    value = _value(
+        parts["v"],
+        named=name in _NAMED_ALONE,
+        unspaced=language in languages.unspaced(),
+    )
+    if not subject or not value:
+        return None
+    if name == "name" and _COUNTABLE.search(subject[-1]):
+        return None
+    kind = parts.get("k") or ""
+    return Attribute(
+        language, subject, kind if name == "role" else f"{name} {kind}".rstrip(), value
+    )
+
+
+def _subject(said: str) -> tuple[str, ...]:
+    words = tuple(
+        word.removesuffix("'s").removesuffix("'")
+        for word in said.split()
+        if word not in _ARTICLES
+    )
+    if (
+        len(words) > _MOST_WORDS
+        or not _NO_SUBJECT.isdisjoint(words)
+        or _NO_SUBJECT_SIGN.search(said)
+    ):
+        return ()
+    return words
+
+
+def _value(said: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
+    """The head of the value, up to the word that begins something else; () where it is
+    not one definite thing.
+    """
+    words = said.split()
+    head = tuple(
+        takewhile(lambda word: word not in _AFTER_VALUE and word not in _SEVERAL, words)
+    )
+    several = words[len(head) : len(head) + 1]
+    if (several and several[0] in _SEVERAL) or (
+        unspaced and _SEVERAL_SIGN.search(said)
+    ):
+        return ()
+    if named and head and (head[0] in _INDEFINITE or head[0][0].isdigit()):
+        return ()
+    return tuple(
+        word for word in head if word not in _ARTICLES and word not in _INDEFINITE
+    )
+
+
+def conflict(one: Attribute | None, other: Attribute | None) -> str:
+    """The name of the attribute for which two statements give two values, or ''.
+
+    A value that only says more or less (Berlin, Berlin Kreuzberg) is none, nor is one
+    in another language.
+    """
+    if one is None or other is None:
+        return ""
+    if (one.language, one.subject, one.name) != (
+        other.language,
+        other.subject,
+        other.name,
+    ):
+        return ""
+    first, second = set(one.value), set(other.value)
+    return "" if first <= second or second <= first else one.name
