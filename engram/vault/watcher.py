@@ -1,19 +1,18 @@
-"""The watcher: "something changed here", in batches; what changed is for a scan to find
-out (row X18).
+"""The watcher: reports in batches which paths may have changed (row X18).
 
-Events only mark paths. Where events do not work (network and FUSE mounts, no watches
-left) the tree is polled; where they got lost (the kernel's queue ran over) everything
-is to be looked at.
+Events only mark paths; a scan finds out what changed. Where events do not work (network
+and FUSE mounts, no watches left) the tree is polled. Where events were lost (the
+kernel's queue ran over) everything counts as changed.
 """
 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import threading
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,22 +28,15 @@ from watchdog.events import (
     FileSystemEvent,
     FileSystemEventHandler,
 )
-from watchdog.observers.api import BaseObserver
-from watchdog.observers.inotify import InotifyEmitter
-from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 from watchdog.observers.polling import PollingObserver
 
+from engram.vault.inotify import EventQueue, observer
 from engram.vault.paths import kind_of, passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from watchdog.observers.inotify_c import (
-        CallbackId,
-        Mask,
-        WatchCallback,
-        WatchDescriptor,
-    )
+    from watchdog.observers.api import BaseObserver
     from watchdog.utils import BaseThread
 
     from engram.core.policy import FilePolicy
@@ -58,56 +50,54 @@ CHANGES: list[type[FileSystemEvent]] = [
     DirMovedEvent,
     DirDeletedEvent,
 ]
-"""What the kernel is asked for. Opens and reads are many and say nothing."""
+"""The events that the kernel is asked for; opens and reads change nothing."""
 
 POLLED = [FileModifiedEvent if kind is FileClosedEvent else kind for kind in CHANGES]
-"""What polling can tell: it never sees a file closed."""
+"""The events that polling reports: it cannot see that a file was closed."""
 
 REMOTE = frozenset((
     "9p", "afs", "ceph", "cifs", "davfs", "drvfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "prl_fs",
     "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs",
 ))  # fmt: skip
-"""File systems that other machines may write to without this kernel knowing; all of
-FUSE besides.
-"""
+"""File systems to which other machines may write; every FUSE file system counts too."""
 
 _GIT = ".git"
 _HEAD = f"{_GIT}/HEAD"
-# A folder made inside a new folder may be met twice; that is harmless, and the message
-# is a page long.
-warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
-
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def needs_polling(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
-    """Whether events do not tell all that happens below `root`, by the type of its file
-    system.
+    """Whether events miss changes below `root`, by the type of its file system.
+
+    `mounts` is the table of mounts; without it the answer is True.
     """
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
         return True
-    best, kind = "", ""
-    where = f"{os.path.realpath(root)}/"
+
+    folder = f"{os.path.realpath(root)}/"
+    longest, file_system = "", ""
     for line in lines:
-        _, mount, found, *_ = [
-            _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), part)
-            for part in line.split(" ")
-        ]
-        if where.startswith(f"{mount.rstrip('/')}/") and len(mount) >= len(best):
-            best, kind = mount, found
-    return kind in REMOTE or kind.startswith("fuse")
+        _, mount, kind, *_ = map(_unescaped, line.split(" "))
+        if folder.startswith(f"{mount.rstrip('/')}/") and len(mount) >= len(longest):
+            longest, file_system = mount, kind
+    return file_system in REMOTE or file_system.startswith("fuse")
+
+
+def _unescaped(field: str) -> str:
+    r"""A field of the table of mounts, where a blank is written as `\040`."""
+    return _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), field)
 
 
 class Watcher:
     """Watches the vault `root` and calls `on_change` from a thread of its own, never
     twice at once.
 
-    `on_change` is given the paths that may differ: files, folders (with all below), or
-    what is gone. None means everything. It is called when nothing happened for
-    `settle_seconds`, and after `settle_most_seconds` at the latest. A root that
-    vanishes and comes back is told as None.
+    `on_change` receives the paths that may differ: files, folders (with all below), and
+    paths that are gone. None means everything, also after the root vanished and came
+    back. It is called when nothing happened for `settle_seconds`, and after
+    `settle_most_seconds` at the latest.
     """
 
     def __init__(
@@ -127,18 +117,18 @@ class Watcher:
         self._first = self._quiet = 0.0
         self._identity: tuple[int, int] | None = None
         self._observer: BaseObserver | None = None
-        self._events: _Events | None = None
+        self._queue: EventQueue | None = None
         self._thread = threading.Thread(
             target=self._run, name="engram-watch", daemon=True
         )
 
     def start(self) -> None:
-        """Begin; what happens after this returned is told."""
+        """Begin. Every change after the return is reported."""
         self._attach()
         self._thread.start()
 
     def stop(self) -> None:
-        """End; `on_change` is not called any more once this returned."""
+        """End. `on_change` is not called after the return."""
         with self._state:
             self._stopping = True
             self._state.notify()
@@ -149,24 +139,28 @@ class Watcher:
             self._thread.join()
         self._detach()
 
-    # ---------------------------------------------------------------------------------------- events in
-
     def touched(self, *paths: str, folder: bool) -> None:
-        """Mark the paths of one event."""
-        places = [(text, text[len(str(self.root)) + 1 :]) for text in paths if text]
-        if any(not inside or inside == _HEAD for _, inside in places):
-            self._mark(None)
-        elif dirty := [
-            Path(text) for text, inside in places if _counts(inside, folder=folder)
-        ]:
-            self._mark(dirty)
+        """Mark the absolute paths of one event; '' is passed over.
+
+        The root itself, and the HEAD of a repository, mean everything.
+        """
+        marked = []
+        for path in filter(None, paths):
+            relative = self._relative(path)
+            if relative in {"", _HEAD}:
+                self._mark(None)
+                return
+            if _is_watched(relative, folder=folder):
+                marked.append(Path(path))
+        if marked:
+            self._mark(marked)
 
     def lost(self) -> None:
-        """Events were lost: everything may have changed."""
+        """Mark everything, since events were lost."""
         self._mark(None)
 
     def out_of_watches(self) -> None:
-        """The system grants no more watches: look by oneself from now on."""
+        """Poll from now on, since the system grants no more watches."""
         with self._state:
             self.polling = True
             self._identity = None
@@ -187,8 +181,6 @@ class Watcher:
             self._quiet = now + self.policy.settle_seconds
             self._state.notify()
 
-    # --------------------------------------------------------------------------------------- batches out
-
     def _run(self) -> None:
         check = time.monotonic() + self.policy.watch_check_seconds
         while True:
@@ -205,24 +197,19 @@ class Watcher:
                 check = now + self.policy.watch_check_seconds
 
     def _due(self) -> float:
-        """When what is marked has settled."""
-        return (
-            min(self._quiet, self._first + self.policy.settle_most_seconds)
-            if self._first
-            else float("inf")
-        )
+        """When the next batch is due (monotonic seconds); infinity without marks."""
+        if not self._first:
+            return math.inf
+        return min(self._quiet, self._first + self.policy.settle_most_seconds)
 
     def _batch(self) -> set[Path] | None:
+        """Take the marked paths; None for everything."""
         batch = None if self._everything else self._dirty
         self._dirty, self._everything, self._first, self._quiet = set(), False, 0.0, 0.0
         return batch
 
-    # ------------------------------------------------------------------------------------------ observer
-
     def _check_root(self) -> None:
-        """Watch anew when the root went, came back or is another one, or when a thread
-        of the observer died.
-        """
+        """Watch anew after the root was exchanged or a thread of the observer died."""
         found = _identity(self.root)
         alive = all(thread.is_alive() for thread in self._threads())
         if found != self._identity or (found and not alive):
@@ -245,11 +232,11 @@ class Watcher:
         if polling:
             self._observer = PollingObserver(timeout=self.policy.poll_seconds)
         else:
-            self._events = _Events(self)
-            self._events.start()
-            self._observer = BaseObserver(InotifyEmitter, inotify_fd=self._events)
+            self._queue = EventQueue(self._is_skipped, self.lost, self.out_of_watches)
+            self._queue.start()
+            self._observer = observer(self._queue)
         self._observer.schedule(
-            _Marks(self),
+            _Handler(self),
             str(self.root),
             recursive=True,
             event_filter=POLLED if polling else CHANGES,
@@ -260,65 +247,39 @@ class Watcher:
         emitters = self._observer.emitters if self._observer else ()
         return [
             thread
-            for thread in (self._observer, *emitters, self._events)
+            for thread in (self._observer, *emitters, self._queue)
             if thread is not None
         ]
 
     def _detach(self) -> None:
-        for thread in (self._observer, self._events):
+        for thread in (self._observer, self._queue):
             if thread is not None and thread.ident is not None:
                 thread.stop()
                 thread.join()
-        self._observer = self._events = None
+        self._observer = self._queue = None
+
+    def _relative(self, path: str) -> str:
+        """`path` relative to the root, '' for the root itself."""
+        return path[len(str(self.root)) + 1 :]
+
+    def _is_skipped(self, folder: str) -> bool:
+        relative = self._relative(folder)
+        return relative not in {"", _GIT} and passed_over(relative)
 
 
-class _Marks(FileSystemEventHandler):
-    """Hands the paths of every event to the watch."""
+class _Handler(FileSystemEventHandler):
+    """Passes the paths of every event to the watcher."""
 
-    def __init__(self, watch: Watcher) -> None:
-        self._watch = watch
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Both ends of a move count: an atomic save sends nothing else."""
+        """Mark both ends of a move: an atomic save sends no other event."""
         ends = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path))
-        self._watch.touched(*ends, folder=event.is_directory)
+        self._watcher.touched(*ends, folder=event.is_directory)
 
 
-class _Events(InotifyFD):
-    """The kernel's queue, which also tells when it ran over or when no more watches are
-    to be had.
-    """
-
-    def __init__(self, watch: Watcher) -> None:
-        super().__init__()
-        self._told = watch
-
-    def handle_event(self, event: InotifyEvent) -> None:
-        """Pass the event on; watchdog renews its watches after an overflow but tells
-        nobody.
-        """
-        super().handle_event(event)
-        if event.is_queue_overflow:
-            self._told.lost()
-
-    def add_callback(
-        self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId
-    ) -> WatchDescriptor:
-        """Watch one folder, unless it is of no interest; watchdog goes on without a
-        folder it cannot watch.
-        """
-        inside = os.fsdecode(path)[len(str(self._told.root)) + 1 :]
-        if inside and inside != _GIT and passed_over(inside):
-            raise OSError(errno.ENOENT, "not watched", inside)
-        try:
-            return super().add_callback(path, mask, callback, id_)
-        except OSError as fault:
-            if fault.errno == errno.ENOSPC:
-                self._told.out_of_watches()
-            raise
-
-
-def _counts(path: str, *, folder: bool) -> bool:
+def _is_watched(path: str, *, folder: bool) -> bool:
     return not passed_over(path) if folder else kind_of(path) is not None
 
 

@@ -170,7 +170,7 @@ def test_an_overflow_of_the_kernels_queue_means_everything(living, root):
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if most > 50_000 and not FULL:
         pytest.skip(f"the kernel remembers {most} events; set ENGRAM_FAULT=full")
-    with living.watch._events._lock:
+    with living.watch._queue._lock:
         # the reader may have taken a good part before it waited
         for n in range(2 * most):
             with (root / "facts" / f"{n % 7}.md").open("a") as note:
