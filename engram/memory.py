@@ -47,7 +47,7 @@ from engram.pipeline.reconcile import Reconciler
 from engram.pipeline.usage import UsageTracker
 from engram.pipeline.write import NoteWriter
 from engram.recall.context import ContextBuilder
-from engram.vault import disk, location, template
+from engram.vault import disk, location, locks, template
 from engram.vault.journal import Journal
 from engram.vault.paths import shown as shown_path
 from engram.vault.store import Vault
@@ -119,7 +119,7 @@ class Memory(TurnPipeline):
         template.check(settings.vault)
         for folder in (settings.state, settings.cache):
             disk.make_folders(folder)
-        self._lock = disk.lock(settings.state / "lock", settings.vault)
+        self._lock = locks.lock(settings.state / "lock", settings.vault)
         if self._lock.unlocked:
             self.health.report("lock", UNLOCKED.format(why=self._lock.unlocked))
         try:

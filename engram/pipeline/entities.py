@@ -272,7 +272,7 @@ class EntityWriter:
                 for path, entity in fresh.items()
             }
         )
-        with disk.FolderSyncs() as pending:
+        with disk.DeferredSyncs() as pending:
             waiting = {
                 path
                 for path, wish in wishes.items()

@@ -187,7 +187,7 @@ class NoteWriter:
             if names
             else ()
         )
-        with disk.FolderSyncs() as pending:
+        with disk.DeferredSyncs() as pending:
             for path in (found.relative_to(root).as_posix() for found in lists):
                 with suppress(EngramError):
                     if held := names.intersection(

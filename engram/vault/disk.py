@@ -1,24 +1,25 @@
-"""The files: the only door to the disk for the rest of the project.
+"""Reading and changing files: the only way to the disk for the rest of the project.
 
-The rules: a file appears whole or not at all; what a function returned from is on the
-disk, unless it was put in `pending`, to be made durable with others (`sync`); nothing a
-person wrote is ever overwritten. The calls themselves, and the seam for fault
-injection, are in `syscalls`; rewriting a file that a person may be editing is in
-`exchange`.
+Three guarantees hold for every function. A file appears whole or not at all. After the
+return the change is durable, unless its path was added to `pending` for a later `sync`.
+No bytes that a person wrote are overwritten.
+
+A new file is written under a temporary name, synced, renamed without replacing, and the
+folder is synced last. A crash therefore leaves the old state, the new state, or a
+hidden `.engram-*.tmp` beside it (`leftovers`). `exchange` rewrites files that a person
+may be editing; `syscalls` holds the system calls, which tests replace to inject faults.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-import time
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from engram.errors import ConflictError, EngramError, ForbiddenError, LockedError
+from engram.errors import ConflictError, EngramError, ForbiddenError
 from engram.vault import syscalls
 from engram.vault.exchange import ChangedError, Leftover, leftovers, replace, settle
 from engram.vault.syscalls import (
@@ -26,14 +27,14 @@ from engram.vault.syscalls import (
     PRIVATE_FOLDER,
     UNSUPPORTED,
     OversizedError,
-    content_of,
     durable,
     folder_of,
     opened,
-    regular,
+    os_errors,
+    read_all,
+    regular_status,
     sha256,
     temporary,
-    worded,
     write_all,
 )
 
@@ -43,17 +44,16 @@ if TYPE_CHECKING:
 __all__ = [
     "AppendFile",
     "ChangedError",
-    "FolderSyncs",
+    "DeferredSyncs",
     "Leftover",
-    "Lock",
     "OversizedError",
     "append",
     "leftovers",
-    "lock",
     "make_folders",
     "move",
     "read",
     "remove",
+    "remove_empty_folder",
     "replace",
     "safe_join",
     "settle",
@@ -65,12 +65,10 @@ __all__ = [
 
 
 def safe_join(root: Path, relative: str) -> Path:
-    """`root / relative`, refused unless it stays inside without passing through a
-    symlink.
+    """`root / relative`, if that stays inside of `root` without following a symlink.
 
-    `relative` has components divided by `/`, none of them empty, `.` or `..`. What does
-    not exist yet is allowed. Raises ForbiddenError; NotFoundError when `root` itself is
-    missing.
+    `relative` has components divided by `/`, none of them empty, `.` or `..`; they need
+    not exist. Raises ForbiddenError, and NotFoundError when `root` is missing.
     """
     parts = relative.split("/")
     refused = ForbiddenError(
@@ -84,12 +82,12 @@ def safe_join(root: Path, relative: str) -> Path:
         os.fsencode(relative)
     except UnicodeEncodeError:
         raise refused from None
-    with worded(root / relative):
+    with os_errors(root / relative):
         here = syscalls.SYS.open(str(root), os.O_PATH | os.O_DIRECTORY)
         try:
             for part in parts:
                 below = syscalls.SYS.open(part, os.O_PATH | os.O_NOFOLLOW, folder=here)
-                # Linux lets go of a descriptor also when its close fails
+                # Linux closes a descriptor also when close(2) reports an error
                 above, here = here, below
                 syscalls.SYS.close(above)
                 if stat.S_ISLNK(os.fstat(here).st_mode):
@@ -101,51 +99,46 @@ def safe_join(root: Path, relative: str) -> Path:
     return root / relative
 
 
-def read(path: Path, most: int | None = None) -> bytes:
-    """The bytes of a regular file; a symlink in its place is not followed.
+def read(path: Path, limit: int | None = None) -> bytes:
+    """The bytes of a regular file.
 
-    Raises NotFoundError, ForbiddenError (not a regular file), OversizedError (more than
-    `most` bytes), StorageError.
+    Raises NotFoundError, ForbiddenError (a symlink, or not a regular file),
+    OversizedError (more than `limit` bytes), StorageError.
     """
     with (
-        worded(path),
+        os_errors(path),
         folder_of(path) as folder,
         opened(path.name, os.O_RDONLY, folder) as descriptor,
     ):
-        return content_of(descriptor, path, most)
-
-
-# --------------------------------------------------------------------------------------------- writing
+        return read_all(descriptor, path, limit)
 
 
 def make_folders(path: Path, pending: set[Path] | None = None) -> None:
-    """Create `path` and its missing parents, 0700, durably, or with `pending` by a
-    later `sync`.
-    """
-    with worded(path):
+    """Create the folder `path` and its missing parents with mode 0700."""
+    with os_errors(path):
         missing = list(
             takewhile(lambda folder: not folder.exists(), (path, *path.parents))
         )
     for folder in reversed(missing):
-        with worded(folder), folder_of(folder) as parent:
+        with os_errors(folder), folder_of(folder) as parent:
             with suppress(FileExistsError):
                 syscalls.SYS.mkdir(folder.name, PRIVATE_FOLDER, parent)
             durable(parent, folder.parent, pending)
 
 
 def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> None:
-    """Create a file, whole, 0600, durably; the same file with the same bytes is no
-    fault.
+    """Create a file with mode 0600; a file that holds `content` already is accepted.
 
-    With `pending` its name is made durable later, by `sync`. Raises ConflictError when
-    the name is taken by other bytes, which stay as they are.
+    The content is always durable after the return; with `pending` its name in the
+    folder is made durable by a later `sync`. Raises ConflictError when the name is
+    taken by other bytes, which stay.
     """
-    with worded(path), folder_of(path) as folder:
+    with os_errors(path), folder_of(path) as folder:
         with temporary(folder, content) as fresh:
             try:
-                _place(fresh, path.name, folder, folder)
+                _rename_noreplace(fresh, path.name, folder, folder)
             except FileExistsError:
-                _same(folder, path, content)
+                _accept_same(folder, path, content)
                 syscalls.SYS.unlink(fresh, folder)
         durable(folder, path.parent, pending)
 
@@ -153,25 +146,26 @@ def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> N
 def move(
     path: Path, to: Path, pending: set[Path] | None = None, expected: str | None = None
 ) -> None:
-    """Move a file durably; ConflictError when `to` is taken.
+    """Move a file. Raises ConflictError when `to` is taken.
 
-    With `expected`, what arrived is looked at: if its SHA-256 is another, a person was
-    faster, and the file is put back. Raises ChangedError then.
+    With `expected`, the SHA-256 of the moved bytes is checked after the move: where it
+    differs, a person saved the file meanwhile; it is moved back and ChangedError is
+    raised.
     """
-    with worded(path), folder_of(path) as folder, folder_of(to) as target:
+    with os_errors(path), folder_of(path) as folder, folder_of(to) as target:
         try:
-            _place(path.name, to.name, folder, target)
+            _rename_noreplace(path.name, to.name, folder, target)
         except FileExistsError as error:
             raise ConflictError(
                 "the name is taken", where=str(to), fix="Move or rename that file."
             ) from error
         if expected is not None:
             try:
-                _expect(target, to, path, expected)
+                _check_moved(target, to, path, expected)
             except (OSError, EngramError):
-                # saved anew meanwhile: both versions stay
+                # `path` was saved again meanwhile: both versions stay
                 with suppress(FileExistsError):
-                    _place(to.name, path.name, target, folder)
+                    _rename_noreplace(to.name, path.name, target, folder)
                 raise
         durable(target, to.parent, pending)
         if to.parent != path.parent:
@@ -179,15 +173,13 @@ def move(
 
 
 def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None:
-    """Add whole lines to a file, creating it; a torn last line is closed with a newline
-    first.
+    """Append whole lines to a file, which is created where it is missing.
 
-    With `pending` they are made durable later, by `sync`. After a failure some of the
-    lines may stand in the file; they are not taken back, since somebody else may have
-    added more.
+    A torn last line is ended with a newline first. After an error some of the lines may
+    be in the file; they are not removed, since another program may have appended too.
     """
     flags = os.O_RDWR | os.O_APPEND
-    with worded(path), folder_of(path) as folder:
+    with os_errors(path), folder_of(path) as folder:
         try:
             descriptor = syscalls.SYS.open(
                 path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder
@@ -197,7 +189,7 @@ def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None
                 path.name, flags | os.O_CREAT | os.O_EXCL, folder=folder
             )
         try:
-            size = regular(descriptor, path).st_size
+            size = regular_status(descriptor, path).st_size
             torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
             write_all(descriptor, b"\n" + content if torn else content)
             durable(descriptor, path, pending)
@@ -208,13 +200,13 @@ def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None
 
 
 def write_derived(path: Path, content: bytes) -> None:
-    """Write a file that can be made again: whole to every reader, but nothing is
-    synced.
+    """Replace a file that can be derived again; it is whole to every reader.
 
-    After a power cut it may be the old one, cut short or zeroes; its reader checks it.
+    Nothing is synced: after a power cut the file may be the old one, cut short, or
+    zeroes. Its reader must check it.
     """
     with (
-        worded(path),
+        os_errors(path),
         folder_of(path) as folder,
         temporary(folder, content, durable=False) as fresh,
     ):
@@ -222,36 +214,32 @@ def write_derived(path: Path, content: bytes) -> None:
 
 
 def remove(path: Path, pending: set[Path] | None = None) -> None:
-    """Remove one of our own temporary, journal or derived files; a missing one is no
-    fault.
-    """
-    with worded(path), folder_of(path) as folder:
+    """Remove a file that engram wrote; a missing one is accepted."""
+    with os_errors(path), folder_of(path) as folder:
         with suppress(FileNotFoundError):
             syscalls.SYS.unlink(path.name, folder)
         durable(folder, path.parent, pending)
 
 
-def drop_folder(path: Path) -> None:
-    """Remove a folder where it is empty; one that is not, or that cannot go, stays."""
+def remove_empty_folder(path: Path) -> None:
+    """Remove a folder if it is empty; on any error it stays."""
     with suppress(OSError):
         path.rmdir()
 
 
 def sync(pending: Iterable[Path]) -> None:
-    """Make files and the names in folders durable, once each.
+    """Make files, and the names in folders, durable: one fsync(2) for each path.
 
     After a StorageError none of them may be relied on, and a second `sync` proves
-    nothing.
+    nothing: the kernel reports a failed write-back once only.
     """
     for path in sorted(set(pending)):
-        with worded(path), opened(str(path), os.O_RDONLY) as descriptor:
+        with os_errors(path), opened(str(path), os.O_RDONLY) as descriptor:
             syscalls.SYS.fsync(descriptor)
 
 
-class FolderSyncs(set[Path]):
-    """What is to be made durable when the `with` block ends, also with a fault of the
-    project.
-    """
+class DeferredSyncs(set[Path]):
+    """Paths that are synced when the `with` block ends, also after an EngramError."""
 
     def __enter__(self) -> Self:
         return self
@@ -262,13 +250,13 @@ class FolderSyncs(set[Path]):
 
 
 class AppendFile:
-    """A new append-only file, held open: what `add` returned from is on the disk."""
+    """A new append-only file, held open. `size` is its length in bytes."""
 
     def __init__(self, path: Path) -> None:
-        """Create `path` durably; ConflictError when it exists."""
+        """Create `path` durably. Raises ConflictError when it exists."""
         self.path = path
         self.size = 0
-        with worded(path), folder_of(path) as folder:
+        with os_errors(path), folder_of(path) as folder:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
             self._descriptor = syscalls.SYS.open(path.name, flags, folder=folder)
             try:
@@ -278,137 +266,26 @@ class AppendFile:
                 raise
 
     def add(self, content: bytes) -> None:
-        """Append durably. After a StorageError the log must not be used again, only
-        closed.
+        """Append durably, with fdatasync(2).
+
+        After a StorageError the object must not be used again, only closed.
         """
-        with worded(self.path):
+        with os_errors(self.path):
             write_all(self._descriptor, content)
             syscalls.SYS.fdatasync(self._descriptor)
         self.size += len(content)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with suppress(OSError):
             syscalls.SYS.close(self._descriptor)
 
 
-class Lock:
-    """Locks on files or folders, held until `release` or the end of the process.
+def _rename_noreplace(old: str, new: str, folder: int, to: int) -> None:
+    """Rename without replacing, with renameat2(2).
 
-    `unlocked` says why a folder could not be locked beside its file, or is ''.
-    """
-
-    def __init__(self, path: Path, *descriptors: int, unlocked: str = "") -> None:
-        self.path = path
-        self.unlocked = unlocked
-        self._descriptors = descriptors
-
-    def release(self) -> None:
-        """Let go; the file stays, since removing it would let two processes in."""
-        for descriptor in self._descriptors:
-            _let_go(descriptor)
-
-
-NO_FOLDER_LOCK = (*UNSUPPORTED, errno.ENOLCK, errno.EBADF)
-"""What a file system says that cannot lock a folder, as some that other machines share.
-"""
-
-
-def lock(path: Path, folder: Path | None = None) -> Lock:
-    """Lock `folder` itself, if one is given, and the file `path`, or raise LockedError
-    with the holder's process id.
-
-    The folder's own lock holds whatever the other process keeps its lock file in.
-    """
-    unlocked, descriptors = "", []
-    if folder is not None:
-        with worded(folder):
-            descriptor = syscalls.SYS.open(str(folder), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            syscalls.SYS.lock(descriptor)
-        except OSError as error:
-            if isinstance(error, BlockingIOError):
-                holder = _locker(descriptor)
-                _let_go(descriptor)
-                fix = f"Stop it{f' (`kill {holder}`)' if holder.isdigit() else ''}, or talk to it instead."
-                raise LockedError(
-                    f"process {holder} owns this vault", where=str(folder), fix=fix
-                ) from error
-            if error.errno not in NO_FOLDER_LOCK:
-                _let_go(descriptor)
-                with worded(folder):
-                    raise
-            unlocked = os.strerror(error.errno)
-        descriptors.append(descriptor)
-    try:
-        descriptors.append(_locked(path))
-    except EngramError:
-        Lock(path, *descriptors).release()
-        raise
-    return Lock(path, *descriptors, unlocked=unlocked)
-
-
-def _locked(path: Path) -> int:
-    """A descriptor of the lock file, locked, which holds our process id."""
-    with worded(path):
-        descriptor = syscalls.SYS.open(
-            str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-        )
-        try:
-            syscalls.SYS.lock(descriptor)
-            syscalls.SYS.truncate(descriptor, 0)
-            write_all(descriptor, f"{os.getpid()}\n".encode())
-        except OSError as error:
-            holder = _holder(descriptor)
-            _let_go(descriptor)
-            if not isinstance(error, BlockingIOError):
-                raise
-            fix = "Stop it, or talk to it instead."
-            raise LockedError(
-                f"process {holder} owns this vault", where=str(path), fix=fix
-            ) from error
-    return descriptor
-
-
-def _let_go(descriptor: int) -> None:
-    """Close a locked file or folder; a failure to close hides no other error, and the
-    lock is gone all the same.
-    """
-    with suppress(OSError):
-        syscalls.SYS.close(descriptor)
-
-
-def _locker(descriptor: int) -> str:
-    """The process id of who holds the lock on an open folder, as far as the kernel
-    tells.
-    """
-    known = os.fstat(descriptor)
-    where = f"{os.major(known.st_dev):02x}:{os.minor(known.st_dev):02x}:{known.st_ino}"
-    try:
-        lines = Path("/proc/locks").read_text("ascii").splitlines()
-    except (OSError, ValueError):
-        return "unknown"
-    held = (line.split() for line in lines)
-    return next(
-        (words[4] for words in held if words[1] == "FLOCK" and words[-3] == where),
-        "unknown",
-    )
-
-
-def _holder(descriptor: int) -> str:
-    """The process id in a lock file, which its holder may just be writing."""
-    for _ in range(20):
-        if holder := os.pread(descriptor, 32, 0).decode("ascii", "replace").strip():
-            return holder
-        time.sleep(0.005)
-    return "unknown"
-
-
-def _place(old: str, new: str, folder: int, to: int) -> None:
-    """Rename without replacing.
-
-    Where the file system lacks the call: by link and unlink, or into another folder
-    over an empty file that holds the name.
+    Where the file system lacks that call: by link and unlink in one folder, and into
+    another folder over an empty file that reserves the name.
     """
     try:
         syscalls.SYS.rename(old, new, folder, to, NOREPLACE)
@@ -430,20 +307,18 @@ def _place(old: str, new: str, folder: int, to: int) -> None:
             raise
 
 
-def _expect(folder: int, path: Path, source: Path, expected: str) -> None:
-    """Look at a file that came from `source`; ChangedError unless its SHA-256 is
-    `expected`.
-    """
+def _check_moved(folder: int, path: Path, source: Path, expected: str) -> None:
+    """Raise ChangedError unless the file moved from `source` has this SHA-256."""
     with opened(path.name, os.O_RDONLY, folder) as descriptor:
-        content = content_of(descriptor, path)
+        content = read_all(descriptor, path)
     if sha256(content) != expected:
         raise ChangedError(source, content)
 
 
-def _same(folder: int, path: Path, content: bytes) -> None:
-    """Make the file that stands there durable; ConflictError when it is not `content`."""
+def _accept_same(folder: int, path: Path, content: bytes) -> None:
+    """Make an existing file durable. Raises ConflictError unless it is `content`."""
     with opened(path.name, os.O_RDONLY, folder) as descriptor:
-        if content_of(descriptor, path) != content:
+        if read_all(descriptor, path) != content:
             raise ConflictError(
                 "the name is taken by another text",
                 where=str(path),

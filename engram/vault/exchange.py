@@ -1,9 +1,10 @@
-"""Rewriting a file that a person may be editing: exchange, look at what was displaced,
-put it back if need be.
+"""Compare-and-swap for files that a person may be editing.
 
-No call replaces a file only if it still holds what we read. So ours and theirs change
-places in one step, and then what came out is looked at. A file set aside has a hidden
-name that tells what is not a person's.
+No system call replaces a file only if it still holds the bytes that were read. `replace`
+therefore exchanges the new file with the old one in one step (renameat2(2),
+RENAME_EXCHANGE), reads the displaced file, and exchanges them back where it holds other
+bytes. The displaced file has a hidden name with the hashes of the two versions that
+engram knows: every other content is a person's and is kept.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from engram.vault import syscalls
 from engram.vault.syscalls import (
     EXCHANGE,
     UNSUPPORTED,
-    content_of,
     durable,
     folder_of,
     opened,
+    os_errors,
+    read_all,
     sha256,
     temporary,
-    worded,
 )
 
 if TYPE_CHECKING:
@@ -35,16 +36,13 @@ if TYPE_CHECKING:
 
 
 _SHA_SHOWN = 32
-"""Hex digits of a hash in the name of a hidden file: 128 bits, and the name stays below
-143 bytes.
-"""
+"""Hex digits of a hash in a hidden name: 128 bits, and the name is below 143 bytes."""
 
 
 class ChangedError(ConflictError):
-    """A person was faster: the file holds their bytes, `theirs`, and ours were not
-    stored.
+    """The file holds other bytes, `theirs`; the new bytes were not stored.
 
-    `left` names hidden files that may hold more of a person's words; `settle` says.
+    `left` lists hidden files for `settle`, which may hold more of a person's text.
     """
 
     code = "changed"
@@ -62,21 +60,20 @@ class ChangedError(ConflictError):
 def replace(
     path: Path, content: bytes, expected: str, pending: set[Path] | None = None
 ) -> Path | None:
-    """Put `content` in the place of the bytes with SHA-256 `expected`; mode and owner
-    are kept.
+    """Replace the bytes with SHA-256 `expected` by `content`; mode and owner stay.
 
-    The two files are exchanged and the displaced one is looked at: only when it holds
-    what was expected and nobody has it open for writing is it dropped. Otherwise it is
-    put back. Where the file system cannot tell who has a file open, the displaced
-    file's hidden path is returned; the caller hands it to `settle` after a time of
-    grace. Raises ChangedError (a person was faster), NotFoundError, ForbiddenError.
+    The displaced file is removed only when it holds the expected bytes and no process
+    has it open for writing; otherwise the two are exchanged back. Where the file system
+    cannot tell who has a file open, the hidden path of the displaced file is returned;
+    the caller passes it to `settle` later. Raises ChangedError, NotFoundError,
+    ForbiddenError, StorageError.
     """
     ours = sha256(content)
-    with worded(path), folder_of(path) as folder:
+    with os_errors(path), folder_of(path) as folder:
         before = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
         with temporary(folder, content, before) as fresh:
             with opened(path.name, os.O_RDONLY, folder) as descriptor:
-                theirs = content_of(descriptor, path)
+                theirs = read_all(descriptor, path)
             if sha256(theirs) != expected:
                 raise ChangedError(path, theirs)
             hidden = _hidden_name(expected, ours, _name_hash(path.name))
@@ -87,9 +84,7 @@ def replace(
 
 
 def leftovers(root: Path) -> Iterator[Path]:
-    """The hidden files under `root` that an interrupted write left; each wants
-    `settle`.
-    """
+    """The hidden files under `root` that interrupted writes left, for `settle`."""
     for folder, _, names in os.walk(root):
         for name in sorted(names):
             if name.startswith(".engram-") and name.endswith(".tmp"):
@@ -98,11 +93,11 @@ def leftovers(root: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What became of a hidden file: `gone`; `theirs`, with a person's bytes; `open`,
-    ask again later.
+    """The state of a hidden file after `settle`.
 
-    `unsure`, which `settle` calls open: the file system cannot tell whether somebody
-    writes to it.
+    `gone`: it was removed. `theirs`: it holds a person's bytes, `content`. `open`: a
+    process may still write to it; settle it again later. `unsure`, which `settle`
+    reports as open: the file system cannot tell whether a process has it open.
     """
 
     state: Literal["gone", "theirs", "open", "unsure"]
@@ -110,18 +105,17 @@ class Leftover:
 
 
 def settle(hidden: Path, now: float, grace: float) -> Leftover:
-    """Finish with a hidden file: drop it, unless it holds words of a person that its
-    note has not.
+    """Remove a hidden file unless it holds lines of a person that its note lacks.
 
-    Such words stand nowhere else: the caller files them and then calls `remove`. That
-    is said only of a file at rest for `grace` seconds before `now` (seconds since the
-    epoch); so long, too, one must wait where the file system cannot tell who has a file
-    open.
+    Those lines are stored nowhere else (`theirs`): the caller saves them and then calls
+    `remove`. A file is settled only when it did not change within `grace` seconds
+    before `now` (seconds since the epoch), or, where the file system can tell, when no
+    process has it open for writing and its content is known.
     """
-    with worded(hidden), folder_of(hidden) as folder, suppress(FileNotFoundError):
-        known = _known(hidden.name)
+    with os_errors(hidden), folder_of(hidden) as folder, suppress(FileNotFoundError):
+        known = _name_hashes(hidden.name)
         if known:
-            left = _look(folder, hidden, known[:2], now - grace)
+            left = _remove_if_known(folder, hidden, known[:2], now - grace)
             if left.state != "theirs":
                 return (
                     Leftover("open", left.content) if left.state == "unsure" else left
@@ -131,39 +125,41 @@ def settle(hidden: Path, now: float, grace: float) -> Leftover:
                 > now - grace
             ):
                 return Leftover("open", left.content)
-            if not _stands_in_note(folder, hidden, left.content):
+            if not _note_has_lines(folder, hidden, left.content):
                 return left
         syscalls.SYS.unlink(hidden.name, folder)
     return Leftover("gone")
 
 
-def _stands_in_note(folder: int, hidden: Path, content: bytes) -> bool:
-    """Whether the note from which a hidden file comes has all its lines."""
+def _note_has_lines(folder: int, hidden: Path, content: bytes) -> bool:
+    """Whether the note that a hidden file was displaced from has all its lines."""
     for name in os.listdir(folder):
-        if _name_hash(name) == _known(hidden.name)[-1]:
+        if _name_hash(name) == _name_hashes(hidden.name)[-1]:
             with opened(name, os.O_RDONLY, folder) as descriptor:
                 return set(content.splitlines()) <= set(
-                    content_of(descriptor, hidden).splitlines()
+                    read_all(descriptor, hidden).splitlines()
                 )
     return False
 
 
-def _look(
+def _remove_if_known(
     folder: int, hidden: Path, known: Iterable[str], before: float = -math.inf
 ) -> Leftover:
-    """Drop a hidden file whose hash is `known` and to which nobody writes, or wrote
-    after `before`.
+    """Remove a hidden file with a `known` hash to which no process writes.
+
+    Where the file system cannot tell, it must not have changed after `before` (epoch
+    seconds).
     """
     with opened(hidden.name, os.O_RDONLY, folder) as descriptor:
-        unwritten = syscalls.SYS.unwritten(descriptor)
-        if unwritten is None and os.fstat(descriptor).st_ctime <= before:
-            unwritten = True
-        content = content_of(descriptor, hidden)
-        if not unwritten:
-            return Leftover("unsure" if unwritten is None else "open", content)
+        no_writer = syscalls.SYS.has_no_writer(descriptor)
+        if no_writer is None and os.fstat(descriptor).st_ctime <= before:
+            no_writer = True
+        content = read_all(descriptor, hidden)
+        if not no_writer:
+            return Leftover("unsure" if no_writer is None else "open", content)
         if sha256(content)[:_SHA_SHOWN] not in known:
             return Leftover("theirs", content)
-        if syscalls.SYS.unwritten(descriptor) is False:
+        if syscalls.SYS.has_no_writer(descriptor) is False:
             return Leftover("open", content)
         syscalls.SYS.unlink(hidden.name, folder)
         return Leftover("gone")
@@ -172,20 +168,21 @@ def _look(
 def _exchange(
     folder: int, path: Path, hidden: str, expected: str, ours: str
 ) -> Path | None:
-    """Exchange and verify; the hidden path, when it must wait. Raises ChangedError
-    after putting back.
+    """Exchange and verify; the hidden path where it must be settled later.
+
+    Raises ChangedError after the files were exchanged back.
     """
     aside = path.with_name(hidden)
     try:
         _swap(folder, hidden, path.name)
         try:
-            left = _look(folder, aside, [expected[:_SHA_SHOWN]])
+            left = _remove_if_known(folder, aside, [expected[:_SHA_SHOWN]])
         except (OSError, EngramError):
             _swap(folder, hidden, path.name)
             raise
     except (OSError, EngramError):
         with suppress(OSError, EngramError):
-            _look(folder, aside, [ours[:_SHA_SHOWN]])
+            _remove_if_known(folder, aside, [ours[:_SHA_SHOWN]])
         raise
     if left.state == "gone":
         return None
@@ -195,51 +192,51 @@ def _exchange(
     kept = (
         []
         if sha256(left.content) == expected
-        else [_keep(folder, path, hidden, left.content)]
+        else [_save_copy(folder, path, hidden, left.content)]
     )
-    back = _look(folder, aside, [ours[:_SHA_SHOWN]])
+    back = _remove_if_known(folder, aside, [ours[:_SHA_SHOWN]])
     if back.state != "gone":
         kept.append(aside)
     if back.state == "gone" or sha256(back.content) == ours:
         raise ChangedError(path, left.content, tuple(kept))
-    # They saved over ours in the moment it stood there: their newest words stay in the
-    # note.
+    # A person saved over our version while it was in place: their newest bytes stay in
+    # the note.
     _swap(folder, hidden, path.name)
-    kept.append(_keep(folder, path, hidden, back.content))
+    kept.append(_save_copy(folder, path, hidden, back.content))
     raise ChangedError(path, back.content, tuple(kept))
 
 
-def _keep(folder: int, path: Path, hidden: str, content: bytes) -> Path:
-    """A copy of a person's bytes that were put back.
+def _save_copy(folder: int, path: Path, hidden: str, content: bytes) -> Path:
+    """Save a copy of a person's bytes that were exchanged back into the note.
 
-    For a moment ours stood in the note. An editor that read it then does not know these
-    bytes, and its next save would be the end of them.
+    For a moment the note held our version. An editor that read it then would overwrite
+    these bytes with its next save.
     """
     with temporary(folder, content) as name:
-        copy = _hidden_name(*_known(hidden))
+        copy = _hidden_name(*_name_hashes(hidden))
         syscalls.SYS.rename(name, copy, folder, folder)
     return path.with_name(copy)
 
 
 def _swap(folder: int, hidden: str, name: str) -> None:
-    """Exchange two files; in three steps, with a moment in which a save can be lost,
-    where it must be.
+    """Exchange two files in one step.
+
+    Where the file system lacks renameat2(2) it takes three steps, and a save between
+    them can be lost.
     """
     try:
         syscalls.SYS.rename(hidden, name, folder, folder, EXCHANGE)
     except OSError as error:
         if error.errno not in UNSUPPORTED:
             raise
-        spare = _hidden_name(*_known(hidden))
+        spare = _hidden_name(*_name_hashes(hidden))
         syscalls.SYS.link(name, spare, folder)
         syscalls.SYS.rename(hidden, name, folder, folder)
         syscalls.SYS.rename(spare, hidden, folder, folder)
 
 
 def _hidden_name(expected: str, ours: str, note: str) -> str:
-    """A name that tells `settle` which bytes in the file are not a person's, and where
-    it comes from.
-    """
+    """A hidden name with the hashes of both versions and of the note's name."""
     return f".engram-{secrets.token_hex(8)}.{expected[:_SHA_SHOWN]}.{ours[:_SHA_SHOWN]}.{note}.tmp"
 
 
@@ -247,6 +244,6 @@ def _name_hash(name: str) -> str:
     return sha256(os.fsencode(name))[:16]
 
 
-def _known(name: str) -> list[str]:
-    """What the name of a hidden file tells; nothing, when it was never published."""
+def _name_hashes(name: str) -> list[str]:
+    """The three hashes in a hidden name; none in the name of an unpublished file."""
     return name.removesuffix(".tmp").split(".")[2:]

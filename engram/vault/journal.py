@@ -128,7 +128,7 @@ class Journal:
         disk.make_folders(self.folder)
         problems: list[Problem] = []
         latest: dict[tuple[str, str], int] = {}
-        with disk.FolderSyncs([self.folder]) as pending:
+        with disk.DeferredSyncs([self.folder]) as pending:
             for number, path in self._paths(".jsonl"):
                 records, faults = _parse(disk.read(path), path.name)
                 pending.add(path)

@@ -99,7 +99,7 @@ class Vault:
         already.
         """
         held = {} if held is None else held
-        with disk.FolderSyncs() as own:
+        with disk.DeferredSyncs() as own:
             pending = own if pending is None else pending
             for change in changes:
                 if isinstance(change, Create):
@@ -253,7 +253,7 @@ class Vault:
         target = disk.safe_join(self.root, path)
         self.before_write(path)
         disk.remove(target)
-        disk.drop_folder(target.parent)
+        disk.remove_empty_folder(target.parent)
 
     def _wrote(self, path: str) -> None:
         """Keep in mind that it was us who wrote this file last."""

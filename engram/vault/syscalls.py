@@ -1,8 +1,7 @@
-"""The system calls that change the disk, one method each, and what every use of them
-shares.
+"""The system calls that change the disk, one method each, and helpers around them.
 
-`SYS` is the one seam for fault injection: tests put a variant in its place. Only
-`files` and `exchange` use this module.
+`SYS` is the one place for fault injection: tests replace it with a variant that fails,
+stops or loses writes. Only `disk`, `exchange` and `locks` use this module.
 """
 
 from __future__ import annotations
@@ -76,15 +75,15 @@ class Syscalls:
         return os.open(name, flags | os.O_CLOEXEC, mode, dir_fd=folder)
 
     def close(self, descriptor: int) -> None:
-        """Let go of a descriptor."""
+        """Close a descriptor."""
         os.close(descriptor)
 
     def read(self, descriptor: int, size: int) -> bytes:
-        """The next bytes, at most `size`; none at the end."""
+        """The next bytes, at most `size`; b'' at the end."""
         return os.read(descriptor, size)
 
     def write(self, descriptor: int, content: bytes) -> int:
-        """The number of bytes taken, which may be less than all."""
+        """Write; the number of bytes written, which may be less than all."""
         return os.write(descriptor, content)
 
     def truncate(self, descriptor: int, size: int) -> None:
@@ -112,11 +111,11 @@ class Syscalls:
         os.mkdir(name, mode, dir_fd=folder)
 
     def link(self, old: str, new: str, folder: int) -> None:
-        """A second name for a file, in the same folder."""
+        """Give a file a second name in the same folder."""
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
     def unlink(self, name: str, folder: int) -> None:
-        """Take a name away."""
+        """Remove a name."""
         os.unlink(name, dir_fd=folder)
 
     def rename(self, old: str, new: str, folder: int, to: int, flags: int = 0) -> None:
@@ -130,16 +129,15 @@ class Syscalls:
             raise OSError(code, os.strerror(code))
 
     def lock(self, descriptor: int) -> None:
-        """Lock the file for ourselves alone, without waiting: flock(2)."""
+        """Lock the file exclusively with flock(2). Raises BlockingIOError if taken."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def unwritten(self, descriptor: int) -> bool | None:
-        """Whether nobody has the file open for writing; None where the file system
-        cannot say.
+    def has_no_writer(self, descriptor: int) -> bool | None:
+        """Whether no process has the file open for writing; None if that is unknown.
 
-        A read lease (fcntl(2)) is granted only then; it ends when the descriptor is
-        closed. Should it be broken, the kernel sends a signal, which must not be the
-        deadly SIGIO.
+        The kernel grants a read lease (fcntl(2)) only then; it ends with the
+        descriptor. When a lease is broken the kernel sends a signal; the default SIGIO
+        would end the process, so SIGURG is set.
         """
         try:
             fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
@@ -153,7 +151,7 @@ SYS = Syscalls()
 
 
 class OversizedError(StorageError):
-    """The file is larger than the caller wants to read."""
+    """The file is larger than the limit that the caller gave."""
 
     code = "oversized"
 
@@ -164,16 +162,16 @@ def sha256(content: bytes) -> str:
 
 
 @contextmanager
-def worded(path: Path) -> Iterator[None]:
-    """An OSError inside becomes an EngramError that names `path`."""
+def os_errors(path: Path) -> Iterator[None]:
+    """Raise an OSError of the block as an EngramError that names `path`."""
     try:
         yield
     except OSError as error:
-        raise _in_words(error, path) from error
+        raise _translated(error, path) from error
 
 
-def _in_words(error: OSError, path: Path) -> EngramError:
-    """The fault of the project that an error of the system stands for."""
+def _translated(error: OSError, path: Path) -> EngramError:
+    """The EngramError for an error of the system."""
     where = str(path)
     if error.errno in {errno.ENOENT, errno.ENOTDIR}:
         return NotFoundError(
@@ -204,9 +202,7 @@ def _in_words(error: OSError, path: Path) -> EngramError:
 
 @contextmanager
 def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
-    """A descriptor of something that exists; symlinks are refused and pipes not waited
-    for.
-    """
+    """A descriptor of an existing file; symlinks are refused, pipes do not block."""
     descriptor = SYS.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder)
     try:
         yield descriptor
@@ -216,9 +212,7 @@ def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
 
 @contextmanager
 def folder_of(path: Path) -> Iterator[int]:
-    """The folder in which `path` stands, opened once, so that it cannot be exchanged
-    under our hands.
-    """
+    """A descriptor of the folder of `path`, which cannot be exchanged meanwhile."""
     with opened(str(path.parent), os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         yield descriptor
 
@@ -231,7 +225,7 @@ def temporary(
     *,
     durable: bool = True,
 ) -> Iterator[str]:
-    """The name of a complete temporary file; it is removed again when the block fails."""
+    """The name of a complete temporary file; it is removed when the block fails."""
     name = f".engram-{secrets.token_hex(8)}.tmp"
     try:
         _fill(folder, name, content, like, durable=durable)
@@ -250,7 +244,7 @@ def _fill(
     *,
     durable: bool,
 ) -> None:
-    """Write a new file, with the owner and mode of `like`."""
+    """Write and sync a new file with the owner and mode of `like`."""
     descriptor = SYS.open(
         name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE, folder
     )
@@ -269,24 +263,24 @@ def _fill(
         SYS.close(descriptor)
 
 
-def content_of(descriptor: int, path: Path, most: int | None = None) -> bytes:
-    """Everything in a regular file, at most `most` bytes."""
-    regular(descriptor, path)
+def read_all(descriptor: int, path: Path, limit: int | None = None) -> bytes:
+    """The bytes of a regular file; OversizedError above `limit` bytes."""
+    regular_status(descriptor, path)
     parts: list[bytes] = []
     size = 0
     while part := SYS.read(descriptor, _CHUNK):
         parts.append(part)
         size += len(part)
-        if most is not None and size > most:
+        if limit is not None and size > limit:
             raise OversizedError(
-                f"the file is larger than {most} bytes",
+                f"the file is larger than {limit} bytes",
                 where=str(path),
                 fix="Split it.",
             )
     return b"".join(parts)
 
 
-def regular(descriptor: int, path: Path) -> os.stat_result:
+def regular_status(descriptor: int, path: Path) -> os.stat_result:
     """The status of a regular file; ForbiddenError for anything else."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
@@ -303,7 +297,7 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 def durable(descriptor: int, path: Path, pending: set[Path] | None) -> None:
-    """Sync now, or note `path` for a later `sync`."""
+    """Sync now, or add `path` to `pending` for a later `sync`."""
     if pending is None:
         SYS.fsync(descriptor)
     else:

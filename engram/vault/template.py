@@ -86,7 +86,7 @@ def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
     """
     lacking = missing(vault, vault_id, template)
     disk.make_folders(vault)
-    with disk.FolderSyncs() as pending:
+    with disk.DeferredSyncs() as pending:
         for folder in FOLDERS:
             disk.make_folders(disk.safe_join(vault, folder), pending)
         for path, content in lacking.items():

@@ -27,7 +27,7 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.serve import client
-from engram.vault import disk
+from engram.vault import locks
 from tests.fakes.answers import ID, ask
 from tests.fakes.world import World, until
 
@@ -217,7 +217,7 @@ def test_a_daemon_waits_for_a_command_at_work(at_home):
 def test_a_command_waits_for_a_daemon_that_is_starting(at_home):
     """A vault that is locked before its socket is open is asked through the socket."""
     at_home.engram("stats")  # which makes the folders
-    lock = disk.lock(at_home.home / "state" / ID / "lock")
+    lock = locks.lock(at_home.home / "state" / ID / "lock")
     answers = []
     asking = threading.Thread(
         target=lambda: answers.append(at_home.engram("remember", "Anna likes figs"))

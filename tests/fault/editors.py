@@ -73,7 +73,7 @@ class Leaseless(Meddling):
     """The same on a file system that cannot tell who has a file open."""
 
     def real(self, call: Call) -> Any:
-        return None if call.name == "unwritten" else super().real(call)
+        return None if call.name == "has_no_writer" else super().real(call)
 
 
 def save_by_rename(path: Path, line: str) -> Callable[[], None]:

@@ -30,7 +30,7 @@ FULL = os.environ.get("ENGRAM_FAULT") == "full"
 
 CALLS = tuple(name for name in vars(Syscalls) if not name.startswith("_"))
 SYNCS = {"fsync", "fdatasync"}
-ASKING = {"open", "close", "read", "lock", "unwritten"}
+ASKING = {"open", "close", "read", "lock", "has_no_writer"}
 """Calls that change nothing on the disk."""
 
 STRIKES = {
@@ -58,7 +58,7 @@ STRIKES = {
         "chown",
     },
     errno.EMFILE: {"open", "open+"},
-    errno.EIO: set(CALLS) - {"unwritten"} | {"open+"},
+    errno.EIO: set(CALLS) - {"has_no_writer"} | {"open+"},
 }
 """Which calls an error may come from; `open+` is an open that may create."""
 

@@ -83,7 +83,7 @@ class FilesWork:
                     continue
 
     def create(self, root: Path, number: int, ack: Callable[[str], object]) -> None:
-        with disk.FolderSyncs() as pending:
+        with disk.DeferredSyncs() as pending:
             folder = root / f"facts/day-{number}"
             disk.make_folders(folder, pending)
             for name in self.names:
@@ -370,7 +370,7 @@ class FilingWork:
         journal.settle([seq for seq, _ in batch], "filed")
 
     def write(self, root: Path, batch: Sequence[tuple[int, FiledTurn]]) -> None:
-        with disk.FolderSyncs() as pending:
+        with disk.DeferredSyncs() as pending:
             for _, filed in batch:
                 folder = root / "vault/facts" / filed.note
                 disk.make_folders(folder, pending)

@@ -60,7 +60,7 @@ class AsksNobody(Meddling):
     """Every file is taken for one that nobody has open."""
 
     def real(self, call):
-        return True if call.name == "unwritten" else super().real(call)
+        return True if call.name == "has_no_writer" else super().real(call)
 
 
 class AckFirst(FilingWork):

@@ -19,7 +19,7 @@ from engram.errors import (
     StorageError,
 )
 from engram.vault import disk as vault_disk
-from engram.vault import syscalls
+from engram.vault import locks, syscalls
 from engram.vault.syscalls import Syscalls
 
 SHA_OLD = vault_disk.sha256(b"old\n")
@@ -194,7 +194,7 @@ def test_a_new_file_works_where_a_rename_cannot_refuse_to_replace(tmp_path, disk
 
 def test_where_nobody_can_tell_writers_the_displaced_file_waits(note, monkeypatch):
     """It is dropped after a time of grace at rest, unless a word came into it."""
-    monkeypatch.setattr(Syscalls, "unwritten", lambda _self, _descriptor: None)
+    monkeypatch.setattr(Syscalls, "has_no_writer", lambda _self, _descriptor: None)
     now = time.time()
     with note.open("ab") as writer:
         hidden = vault_disk.replace(note, b"new\n", SHA_OLD)
@@ -225,7 +225,7 @@ def test_what_an_interrupted_write_left_is_found_and_dropped(tmp_path):
 def test_a_writer_that_comes_at_the_last_moment_is_seen(note, monkeypatch):
     """The displaced file is looked at once more before it is dropped."""
     answers = iter([True, False, True, True])
-    monkeypatch.setattr(Syscalls, "unwritten", lambda _self, _descriptor: next(answers))
+    monkeypatch.setattr(Syscalls, "has_no_writer", lambda _self, _descriptor: next(answers))
     with pytest.raises(vault_disk.ChangedError):
         vault_disk.replace(note, b"new\n", SHA_OLD)
     assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])
@@ -233,7 +233,7 @@ def test_a_writer_that_comes_at_the_last_moment_is_seen(note, monkeypatch):
 
 def test_a_rewrite_that_cannot_be_verified_is_taken_back(note, disk):
     """The old bytes stand there again and nothing of ours is left."""
-    disk("unwritten", errno.EIO)
+    disk("has_no_writer", errno.EIO)
     with pytest.raises(StorageError):
         vault_disk.replace(note, b"new\n", SHA_OLD)
     assert note.read_bytes() == b"old\n"
@@ -346,7 +346,7 @@ def test_a_batch_syncs_each_folder_once(tmp_path, monkeypatch):
         "fsync",
         lambda self, descriptor: (synced.append(1), real(self, descriptor)),
     )
-    with vault_disk.FolderSyncs() as pending:
+    with vault_disk.DeferredSyncs() as pending:
         for name in "abc":
             vault_disk.write_new(tmp_path / name, b"x", pending)
     assert len(synced) == 4
@@ -370,10 +370,10 @@ def test_a_file_that_stood_there_already_is_synced_before_it_counts(note, monkey
 def test_a_second_process_is_refused_with_the_pid_of_the_first(tmp_path):
     """Until the holder lets go or ends."""
     path = tmp_path / "lock"
-    program = "import sys; from pathlib import Path; from engram.vault import disk; disk.lock(Path(sys.argv[1]))"
-    held = vault_disk.lock(path)
+    program = "import sys; from pathlib import Path; from engram.vault import locks; locks.lock(Path(sys.argv[1]))"
+    held = locks.lock(path)
     with pytest.raises(LockedError, match=str(os.getpid())):
-        vault_disk.lock(path)
+        locks.lock(path)
     assert (
         b"LockedError"
         in subprocess.run(
@@ -381,4 +381,4 @@ def test_a_second_process_is_refused_with_the_pid_of_the_first(tmp_path):
         ).stderr
     )
     held.release()
-    vault_disk.lock(path).release()
+    locks.lock(path).release()

@@ -16,7 +16,7 @@ TREES = {
 
 HOMES = {
     "openai": {"engram/llm/endpoint.py"},
-    "watchdog": {"engram/vault/watcher.py"},
+    "watchdog": {"engram/vault/inotify.py", "engram/vault/watcher.py"},
     "apscheduler": {"engram/daemon/"},
     "frontmatter": {"engram/vault/frontmatter.py"},
     "yaml": {"engram/vault/frontmatter.py"},
@@ -30,7 +30,9 @@ HOMES = {
 }
 """The only places that import a library."""
 
-DISK = {"engram/vault/disk.py", "engram/vault/exchange.py", "engram/vault/syscalls.py"}
+DISK = {
+    f"engram/vault/{name}.py" for name in ("disk", "exchange", "locks", "syscalls")
+}
 """The only modules that change files."""
 
 MUTATING_CALLS = {

@@ -21,7 +21,7 @@ from engram import config
 from engram.errors import LockedError, NotFoundError
 from engram.memory import Memory
 from engram.serve import socket_client
-from engram.vault import disk, location, syscalls
+from engram.vault import location, locks, syscalls
 from engram.vault.journal import Journal
 
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
@@ -432,7 +432,7 @@ def test_a_lock_that_is_refused_leaves_no_descriptor_open(machine):
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         with pytest.raises(LockedError):
-            disk.lock(machine.root / "lock", machine.vault)
+            locks.lock(machine.root / "lock", machine.vault)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     os.close(holder)
 

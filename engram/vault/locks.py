@@ -1,0 +1,136 @@
+"""Locks that let one process own a vault.
+
+A lock is flock(2) on an open descriptor. The kernel releases it when the process ends,
+however it ends, so no stale lock can remain. The lock file itself is never removed:
+after a removal two processes could hold locks on two files of one name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from engram.errors import EngramError, LockedError
+from engram.vault import syscalls
+from engram.vault.syscalls import UNSUPPORTED, os_errors, write_all
+
+NO_FOLDER_LOCK = (*UNSUPPORTED, errno.ENOLCK, errno.EBADF)
+"""The errors of a file system that cannot lock a folder, as some network mounts."""
+
+_UNKNOWN = "unknown"
+
+
+class Lock:
+    """Locks on files or folders, held until `release` or the end of the process.
+
+    `unlocked` says why the folder could not be locked, or is ''.
+    """
+
+    def __init__(self, path: Path, *descriptors: int, unlocked: str = "") -> None:
+        self.path = path
+        self.unlocked = unlocked
+        self._descriptors = descriptors
+
+    def release(self) -> None:
+        """Release the locks; the lock file stays."""
+        for descriptor in self._descriptors:
+            _close(descriptor)
+
+
+def lock(path: Path, folder: Path | None = None) -> Lock:
+    """Lock `folder`, where one is given, and then the file `path`, without waiting.
+
+    The lock on the folder also excludes a process that keeps its lock file elsewhere.
+    Raises LockedError with the process id of the holder, or StorageError.
+    """
+    descriptors: list[int] = []
+    unlocked = ""
+    if folder is not None:
+        descriptor, unlocked = _locked_folder(folder)
+        descriptors.append(descriptor)
+    try:
+        descriptors.append(_locked_file(path))
+    except EngramError:
+        Lock(path, *descriptors).release()
+        raise
+    return Lock(path, *descriptors, unlocked=unlocked)
+
+
+def _locked_folder(folder: Path) -> tuple[int, str]:
+    """A descriptor of `folder`, and why it could not be locked or ''."""
+    with os_errors(folder):
+        descriptor = syscalls.SYS.open(str(folder), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        syscalls.SYS.lock(descriptor)
+    except BlockingIOError as error:
+        holder = _folder_holder(descriptor)
+        _close(descriptor)
+        stop = f"Stop it (`kill {holder}`)" if holder.isdigit() else "Stop it"
+        raise LockedError(
+            f"process {holder} owns this vault",
+            where=str(folder),
+            fix=f"{stop}, or talk to it instead.",
+        ) from error
+    except OSError as error:
+        if error.errno not in NO_FOLDER_LOCK:
+            _close(descriptor)
+            with os_errors(folder):
+                raise
+        return descriptor, os.strerror(error.errno)
+    return descriptor, ""
+
+
+def _locked_file(path: Path) -> int:
+    """A descriptor of the lock file, locked; the file holds our process id."""
+    with os_errors(path):
+        descriptor = syscalls.SYS.open(
+            str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        )
+        try:
+            syscalls.SYS.lock(descriptor)
+            syscalls.SYS.truncate(descriptor, 0)
+            write_all(descriptor, f"{os.getpid()}\n".encode())
+        except OSError as error:
+            holder = _file_holder(descriptor)
+            _close(descriptor)
+            if not isinstance(error, BlockingIOError):
+                raise
+            raise LockedError(
+                f"process {holder} owns this vault",
+                where=str(path),
+                fix="Stop it, or talk to it instead.",
+            ) from error
+    return descriptor
+
+
+def _close(descriptor: int) -> None:
+    """Close a descriptor, which releases its lock even where closing fails."""
+    with suppress(OSError):
+        syscalls.SYS.close(descriptor)
+
+
+def _folder_holder(descriptor: int) -> str:
+    """The id of the process that holds the lock on an open folder, or 'unknown'."""
+    status = os.fstat(descriptor)
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    try:
+        table = Path("/proc/locks").read_text("ascii")
+    except (OSError, ValueError):
+        return _UNKNOWN
+    for line in table.splitlines():
+        fields = line.split()
+        if fields[1] == "FLOCK" and fields[-3] == f"{device}:{status.st_ino}":
+            return fields[4]
+    return _UNKNOWN
+
+
+def _file_holder(descriptor: int) -> str:
+    """The process id in a lock file, which its holder may be writing just now."""
+    for _ in range(20):
+        if holder := os.pread(descriptor, 32, 0).decode("ascii", "replace").strip():
+            return holder
+        time.sleep(0.005)
+    return _UNKNOWN
