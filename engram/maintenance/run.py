@@ -511,7 +511,11 @@ class Maintenance:
         """Write files as they are to be, some at a time, durably; what failed, by path."""
         failures: dict[str, str] = {}
         for some in self._together(writes):
-            held, pending, unsure = dict[str, bytes](), disk.DeferredSyncs(), list[str]()
+            held, pending, unsure = (
+                dict[str, bytes](),
+                disk.DeferredSyncs(),
+                list[str](),
+            )
             for write in some:
                 try:
                     held |= vault_undo.put(self.vault, write.step, write.new, pending)
