@@ -85,7 +85,7 @@ def played(turns: list[dict[str, Any]], ledger: Ledger) -> None:
             clock=lambda: now[0],
             steady=partial(_seconds, now),
         )
-        memory.on_turns = lambda: None
+        memory.executor.attended = True
         memory.start()
         memory.warm()
         for _, session in groupby(turns, key=lambda turn: turn["session"]):
@@ -115,9 +115,9 @@ def _moment(turn: dict[str, Any]) -> datetime:
 
 def _work(memory: Memory) -> None:
     memory.between()
-    for batch in memory.due(memory.clock()):
-        memory.file(batch, memory.distil(batch))
-    memory.tend()
+    for batch in memory.pipeline.due(memory.clock()):
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
+    memory.maintenance_loop.tend(busy=memory.queue.is_busy())
 
 
 def main() -> None:

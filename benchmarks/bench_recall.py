@@ -216,7 +216,7 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
     memory = Memory(settings, clock=lambda: last)
     memory.start()
     memory.warm()
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     unit_of: dict[str, str] = {}
     for _, said in groupby(case.turns, key=lambda turn: turn.session):
         # the product refuses a turn without words
@@ -226,9 +226,9 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
             del one["when"]
         keys = memory.call("observe", {"turns": raw})["keys"]
         unit_of |= {key: turn.id for key, turn in zip(keys, turns, strict=True)}
-    memory.flush(background=True)
-    for batch in memory.due(last):
-        memory.file(batch, memory.distil(batch))
+    memory.pipeline.flush(background=True)
+    for batch in memory.pipeline.due(last):
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
     return memory, unit_of
 
 

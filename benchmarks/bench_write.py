@@ -98,7 +98,7 @@ def played(folder: Path, model: str | None = None) -> Played:
     memory = Memory(_settings(folder, model), clock=clock)
     memory.start()
     memory.warm()
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     unit_of: dict[str, str] = {}
     recalled: dict[str, dict[str, Any]] = {}
     for _, session in groupby(
@@ -113,7 +113,7 @@ def played(folder: Path, model: str | None = None) -> Played:
             ]
             unit_of[key] = turn["id"]
             _distil(memory)
-        memory.flush(background=True)
+        memory.pipeline.flush(background=True)
         _distil(memory)
     assert not memory.health.problems(), memory.health.problems()
     counts = memory.call("stats", {})
@@ -183,8 +183,8 @@ def _said(
 
 
 def _distil(memory: Memory) -> None:
-    for batch in memory.due(memory.clock()):
-        memory.file(batch, memory.distil(batch))
+    for batch in memory.pipeline.due(memory.clock()):
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
 
 
 def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:

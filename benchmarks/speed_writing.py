@@ -87,7 +87,7 @@ def observing(memory: Memory, folder: Path) -> Iterator[Row]:
     """From the call to the answer, as in the daemon, where batches are distilled by
     others.
     """
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     turns = said(list(material.turns(ALONE + CLIENTS * EACH)))
     descriptor = os.open(folder / "appended", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     ours, bare = [], []
@@ -195,7 +195,7 @@ def note_writer(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
     The yardstick writes the very notes that were written, entities, boxes and traces
     too, each with a sync of its own.
     """
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     bare = Bare(folder / "bare")
     ours, yardsticks, written = [], [], 0
     stood = notes(memory.settings.vault)
@@ -204,8 +204,8 @@ def note_writer(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
         memory.call("observe", {"turns": said(turns)})
         memory.queue.hurry()
         begin = time.perf_counter()
-        for batch in memory.due(datetime.now(UTC) + timedelta(days=1)):
-            memory.file(batch, memory.distil(batch))
+        for batch in memory.pipeline.due(datetime.now(UTC) + timedelta(days=1)):
+            memory.pipeline.file(batch, memory.pipeline.distil(batch))
         ours.append(time.perf_counter() - begin)
         before, stood = stood, notes(memory.settings.vault)
         contents = [

@@ -204,7 +204,7 @@ class Year:
         """When the daemon would see that something is due: a batch, a box, the end of a
         talk, light order.
         """
-        due = self.memory.next_due()
+        due = self.memory.pipeline.next_due()
         if due:
             yield max(due, self.now + timedelta(seconds=1))
         for minutes in range(11, 66, 11):

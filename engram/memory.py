@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,7 @@ from engram.extraction.extract import Extractor
 from engram.index.conversations import SessionReader
 from engram.index.search import Index
 from engram.ingest import intake
-from engram.maintenance.clock import ClockGuard, boottime
-from engram.maintenance.commits import CommitLog
+from engram.maintenance.clock import ClockGuard, FreezeGuard, boottime
 from engram.maintenance.questions import MaintenanceLoop
 from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
@@ -41,8 +39,12 @@ from engram.operations.memories import MemoryOperations
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.table import checked, handlers, named
+from engram.pipeline.commits import CommitLog
+from engram.pipeline.distil import Distiller
 from engram.pipeline.embed import EmbeddingWorker, embed_some
+from engram.pipeline.executor import Inline
 from engram.pipeline.process import TurnPipeline
+from engram.pipeline.readiness import Readiness
 from engram.pipeline.reconcile import Reconciler
 from engram.pipeline.usage import UsageTracker
 from engram.pipeline.write import NoteWriter
@@ -54,12 +56,13 @@ from engram.vault.store import Vault
 from engram.vault.usage import UsageLog, device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from engram.config import Settings
     from engram.core.records import Problem
     from engram.operations.table import Operation
+    from engram.pipeline.executor import Executor
 
 log = logging.getLogger("engram.memory")
 LOGGED = 20
@@ -79,7 +82,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Memory(TurnPipeline):
+class Memory:
     """One vault with its journal and index. `start` before use, `close` after.
 
     `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by
@@ -90,6 +93,7 @@ class Memory(TurnPipeline):
         self,
         settings: Settings,
         *,
+        executor: Executor | None = None,
         clock: Callable[[], datetime] = utc_now,
         steady: Callable[[], float] = boottime,
         monotonic: Callable[[], float] = time.monotonic,
@@ -98,12 +102,10 @@ class Memory(TurnPipeline):
         self.clock = clock
         self.steady = steady
         self._monotonic = monotonic
-        self.on_turns: Callable[[], None] | None = None
+        self.executor = executor or Inline()
         self.health = Health()
-        self._warm = self._reading = self._as_git_left = False
-        self._read = threading.Condition()
+        self._as_git_left = False
         self._look_due = time.monotonic()
-        self._sealing: set[str | None] = set()
         self.handed_out = HandedOut(settings.policy.echo)
 
     # -- life --------------------------------------------------------------------------
@@ -128,7 +130,6 @@ class Memory(TurnPipeline):
             for fault in self.intake.recover(self.clock()):
                 self.health.report("journal", fault)
             self.between()
-            self._reading = True  # the caller warms up next
         except BaseException:
             if hasattr(self, "index"):
                 self.index.catalog.close()
@@ -162,7 +163,7 @@ class Memory(TurnPipeline):
 
     def _open(self) -> None:
         settings = self.settings
-        self.commits = CommitLog(settings, self.health, lambda: self.on_turns is None)
+        self.commits = CommitLog(settings, self.health, self.executor)
         self.vault = Vault(settings.vault, self.commits.before_write)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
         self.index = Index(
@@ -181,22 +182,46 @@ class Memory(TurnPipeline):
         )
         self.usage_tracker = UsageTracker(usage_log, self.index, settings.policy)
         self.reconciler = Reconciler(self.note_writer, self.usage_tracker)
-        self.extractor = Extractor(
-            settings, self.clock, self.reconciler.ladder, self.handed_out
-        )
+        entity_writer = self.reconciler.entity_writer
+        self.extractor = Extractor(settings, self.clock, self.handed_out)
         model = settings.embeddings
         self.embedding = (
             EmbeddingWorker(settings, model, self.extractor.spend, self.clock)
             if model
             else None
         )
-        self.extractor.embed = self.embedding.vectors if self.embedding else None
-        self.review_queue = ReviewQueue(
-            self.vault,
-            self.index,
-            self.note_writer,
+        distiller = Distiller(self.extractor, self.reconciler.ladder, self.embedding)
+        self.readiness = Readiness(self.index)
+        schedule = Schedule(
+            settings.state / "consolidation.json",
+            settings.zone,
+            settings.policy.consolidation,
+        )
+        self.pipeline = TurnPipeline(
             settings,
-            lambda held, apply: self.maintenance_loop.order.settle(held, apply=apply),
+            self.clock,
+            self.health,
+            self.executor,
+            readiness=self.readiness,
+            intake=self.intake,
+            distiller=distiller,
+            reconciler=self.reconciler,
+            commits=self.commits,
+            filed_memories=schedule,
+        )
+        order = Maintenance(
+            self.note_writer,
+            self.usage_tracker,
+            entity_writer,
+            self.clock,
+            FreezeGuard(self.clock_guard, self.commits, self.health),
+            self.commits.git,
+        )
+        self.maintenance_loop = MaintenanceLoop(
+            order, schedule, self.extractor, settings, self.clock, self.executor
+        )
+        self.review_queue = ReviewQueue(
+            self.vault, self.index, self.note_writer, settings, order
         )
         self.memory_operations = MemoryOperations(
             self.reconciler,
@@ -205,23 +230,6 @@ class Memory(TurnPipeline):
             self.intake,
             self.clock,
             self.rescan,
-        )
-        entity_writer = self.reconciler.entity_writer
-        order = Maintenance(
-            self.note_writer,
-            self.usage_tracker,
-            entity_writer,
-            self.clock,
-            self.frozen,
-            self.commits.git,
-        )
-        schedule = Schedule(
-            settings.state / "consolidation.json",
-            settings.zone,
-            settings.policy.consolidation,
-        )
-        self.maintenance_loop = MaintenanceLoop(
-            order, schedule, self.extractor, settings, self.clock
         )
         talks = SessionReader(self.vault, self.index, settings)
         self.retriever = Retriever(
@@ -249,7 +257,7 @@ class Memory(TurnPipeline):
         )
         self._handlers = handlers(
             {
-                "turns": self,
+                "turns": self.pipeline,
                 "scanner": self,
                 "memories": self.memory_operations,
                 "retriever": self.retriever,
@@ -274,14 +282,14 @@ class Memory(TurnPipeline):
         self.maintenance_loop.order.recover()
         self.usage_tracker.refresh(self.clock())
         unsure = self.rescan(None)
-        if self.on_turns is None:
+        if not self.executor.attended:
             self._look_again(unsure)
             unsure = set()
         if not self._as_git_left:  # then the list of hashes is that of this commit
             self._meet_unrecorded()
         self.note_writer.seed()
         self.commits.passing()
-        self._warm = True
+        self.readiness.set_compared(compared=True)
         return unsure
 
     def _meet_unrecorded(self) -> None:
@@ -309,10 +317,8 @@ class Memory(TurnPipeline):
 
     @property
     def ready(self) -> bool:
-        """Whether the catalogue knows what is in the vault: after `warm`, as long as it
-        need not begin anew.
-        """
-        return self._warm and bool(self.index.known)
+        """Whether the catalogue knows what is in the vault."""
+        return self.readiness.ready
 
     def _look_again(self, unsure: set[Path]) -> None:
         if unsure:
@@ -361,7 +367,7 @@ class Memory(TurnPipeline):
 
     def close(self) -> None:
         """Save the index and let go of the vault. What waits stays in the journal."""
-        self._warm = False
+        self.readiness.set_compared(compared=False)
         self.queue.close()
         try:
             with suppress(EngramError):
@@ -408,12 +414,12 @@ class Memory(TurnPipeline):
         With a daemon the watcher reports changed files; without one they are looked for
         after a while.
         """
-        alone = self.on_turns is None
+        alone = not self.executor.attended
         if alone:
             self.between()
         stale = alone and time.monotonic() > self._look_due
         unread = (alone or operation.writes) and not self.index.known
-        if self._warm and (stale or unread):
+        if self.readiness.compared and (stale or unread):
             self.rescan(None)
 
     def between(self) -> None:
@@ -421,15 +427,9 @@ class Memory(TurnPipeline):
         that has ended.
         """
         self.clock_guard.look()
+        if self.pipeline.take_filed_again():
+            self._obey(None, self.clock())
         self.commits.settle()
-
-    def frozen(self) -> str:
-        """Why nothing may be believed gone or grown old just now, or ''."""
-        return (
-            self.clock_guard.doubt()
-            or self.health.problem("frozen")
-            or self.commits.away()
-        )
 
     # -- files -------------------------------------------------------------------------
 
@@ -451,7 +451,7 @@ class Memory(TurnPipeline):
                 where=str(self.settings.vault),
                 fix=fix,
             )
-        with self._reader():
+        with self.readiness.reading():
             self.vault.tidy(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         if diff.problems:
@@ -501,17 +501,6 @@ class Memory(TurnPipeline):
             "review", "; ".join(self.review_queue.obey(paths, now).values())
         )
 
-    @contextmanager
-    def _reader(self) -> Iterator[None]:
-        """While this lasts turns may wait for a catalogue that is begun anew."""
-        self._reading = True
-        try:
-            yield
-        finally:
-            with self._read:
-                self._reading = False
-                self._read.notify_all()
-
     def reindex(self) -> dict[str, Any]:
         """Throw every derived store away and read the vault again (row X20).
 
@@ -522,7 +511,7 @@ class Memory(TurnPipeline):
         self._look_again(self.rescan(None))
         if self.health.problem("frozen"):
             raise ConflictError(FROZEN, fix="Then reindex.")
-        with self._reader():
+        with self.readiness.reading():
             self.index.rebuild()
         self.note_writer.seed()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}

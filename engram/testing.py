@@ -22,16 +22,18 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.errors import EngramError, Health
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from engram.daemon.background import Background, Job
     from engram.ingest.queue import Batch
+
+T = TypeVar("T")
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
@@ -80,6 +82,7 @@ class Simulation:
             clock=lambda: self.now,
             steady=self._seconds,
             monotonic=self._seconds,
+            executor=self._runner,
         )
         self._background = Background(self._memory, self._runner, self._runner.health)
         self._touched = False
@@ -87,7 +90,7 @@ class Simulation:
         self._tended = self.now - FIRST_PAUSE
         self._closed = False
         self._memory.start()
-        self._memory.on_turns = self._heard
+        self._runner.start(self._background)
         self._background.start()
         self._settle()
 
@@ -170,7 +173,7 @@ class Simulation:
         self._closed = True
         try:
             with suppress(EngramError):  # what cannot be filed stays in the journal
-                self._memory.flush_waiting()
+                self._memory.pipeline.flush_waiting()
         finally:
             self._memory.close()
 
@@ -180,12 +183,8 @@ class Simulation:
         """The steady clock and the monotonic one: they go with the time."""
         return self.now.timestamp()
 
-    def _heard(self) -> None:
-        self._background.heard()
-        self._settle()
-
     def _settle(self) -> None:
-        self._runner.settle(self._background)
+        self._runner.settle()
 
     def _ticks(self) -> dict[str, datetime]:
         """The next regular moment of each work at which it may find something to do;
@@ -220,6 +219,21 @@ class _Runner:
         self._number = 0
         self._regular: dict[str, tuple[timedelta, Job]] = {}
         self._tending = self._embedding = self._settling = False
+        self._background: Background | None = None
+
+    # -- the executor of the memory ----------------------------------------------------
+
+    attended = True
+
+    def turns_arrived(self) -> None:
+        """Look for batches that are due, and do what follows from it at once."""
+        if self._background:
+            self._background.heard()
+            self.settle()
+
+    def run_as_writer(self, job: Callable[[], T]) -> T:
+        """Do `job` at once: there is one thread."""
+        return job()
 
     # -- what `Background` asks --------------------------------------------------------
 
@@ -291,11 +305,16 @@ class _Runner:
         for _when, name in due:
             self._timers.pop(name)[1]()
 
-    def settle(self, background: Background) -> None:
+    def start(self, background: Background) -> None:
+        """Begin to work for `background`."""
+        self._background = background
+
+    def settle(self) -> None:
         """Go on until nothing is left to be done now; called from within a job, leave
         it to whoever does the job.
         """
-        if self._settling:
+        background = self._background
+        if self._settling or background is None:
             return
         self._settling = True
         try:

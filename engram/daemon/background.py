@@ -2,7 +2,7 @@
 follows when one of them fails.
 
 `Background` decides what is due and what comes next. A `Runner` carries it out: the
-daemon with threads and timers (`engram.daemon.daemon`), a simulation one job after
+daemon with threads and timers (`engram.daemon.threads`), a simulation one job after
 another on a clock of its own (`engram.testing`). So both behave alike.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Job = Callable[[], Any]
 
-log = logging.getLogger("engram.daemon.daemon")
+log = logging.getLogger("engram.daemon")
 
 
 class Runner(Protocol):
@@ -136,10 +136,10 @@ class Background:
                 self.runner.post("warm-up", self._warm)
             return
         try:
-            for batch in self.memory.due(self.memory.clock()):
+            for batch in self.memory.pipeline.due(self.memory.clock()):
                 self.runner.distil(batch)
         finally:  # whatever one batch met, the others have their time
-            due = self.memory.next_due()
+            due = self.memory.pipeline.next_due()
             if due is not None:
                 # what fails may rest
                 soonest = self.runner.now() + timedelta(
@@ -151,7 +151,7 @@ class Background:
         """Distil the batch and have the writer file the outcome."""
         outcome: Extraction | ModelError
         try:
-            outcome = self.memory.distil(batch)
+            outcome = self.memory.pipeline.distil(batch)
         except ModelError as fault:
             outcome = fault
         except Exception as fault:  # noqa: BLE001
@@ -163,7 +163,7 @@ class Background:
         and come back.
         """
         try:
-            self.memory.file(batch, outcome)
+            self.memory.pipeline.file(batch, outcome)
         except Exception as fault:
             self.memory.queue.put(batch, "stuck", reason=str(fault))
             job = partial(
@@ -197,7 +197,8 @@ class Background:
         if not self.memory.ready:
             return
         try:
-            self.memory.tend()
+            busy = self.memory.queue.is_busy()
+            self.memory.maintenance_loop.tend(busy=busy)
             # a memory that is in use again wants its whole vector back
             self.runner.embed()
         except Exception as fault:  # noqa: BLE001

@@ -11,28 +11,20 @@ from __future__ import annotations
 
 import logging
 import os
-import queue
 import select
 import signal
 import sys
-import threading
 import time
 from concurrent.futures import Future, wait
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from apscheduler.schedulers.background import BackgroundScheduler
-
 from engram.daemon import sockets
-from engram.daemon.background import Background, attempt
+from engram.daemon.background import Background
+from engram.daemon.threads import DaemonThreads, aside
 from engram.errors import (
-    BusyError,
     ConfigError,
-    EngramError,
-    Health,
     LockedError,
-    unexpected,
 )
 from engram.memory import Memory
 from engram.operations.table import named
@@ -43,13 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engram.config import Settings
-    from engram.core.policy import ServePolicy
-    from engram.ingest.queue import Batch
 
     Job = Callable[[], Any]
     Serve = Callable[["Daemon", Settings, Sequence[socket.socket]], "SocketServer"]
 
-log = logging.getLogger("engram.daemon.daemon")
+log = logging.getLogger("engram.daemon")
 
 BLINDING = frozenset(("warm-up", "rescan", "vault"))
 """Faults under which the daemon does not know what is in the vault."""
@@ -69,139 +59,27 @@ class SocketServer(Protocol):
         """Finish what is in hand and close the sockets."""
 
 
-class WriterThread:
-    """One thread that does jobs in the order they came, and between them, idle or not,
-    `between`.
-
-    A fault of a request goes to whoever asked; a fault of the daemon's own work is
-    logged and reported to `health` under the work's name until that work succeeds.
-    """
-
-    def __init__(
-        self,
-        policy: ServePolicy,
-        *,
-        between: Job | None = None,
-        log_content: bool = False,
-    ) -> None:
-        self.policy = policy
-        self._between = between
-        self.health = Health()
-        self._log_content = log_content
-        self._jobs: queue.SimpleQueue[tuple[str, Job, Future[Any] | None] | None] = (
-            queue.SimpleQueue()
-        )
-        self._since = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-
-    def start(self) -> None:
-        """Begin to work."""
-        self._thread.start()
-
-    def ask(self, name: str, job: Job) -> Future[Any]:
-        """Have a request's job done; BusyError when too many wait already."""
-        if self._jobs.qsize() >= self.policy.queue_jobs:
-            raise BusyError(
-                "the writer has too much to do",
-                retry_after=1,
-                fix="Nothing was changed; try again.",
-            )
-        asked: Future[Any] = Future()
-        self._jobs.put((name, job, asked))
-        return asked
-
-    def post(self, name: str, job: Job) -> None:
-        """Have a job of the daemon's own done; it is never refused."""
-        self._jobs.put((name, job, None))
-
-    def stop(self) -> None:
-        """Do what is in the queue, then end."""
-        self._jobs.put(None)
-        self._thread.join()
-
-    def waiting(self) -> int:
-        """How many jobs are in the queue."""
-        return self._jobs.qsize()
-
-    def silence(self) -> float:
-        """Seconds since the writer last took a job or looked for one."""
-        return time.monotonic() - self._since
-
-    def _run(self) -> None:
-        while True:
-            self._since = time.monotonic()
-            if self._between:
-                self._do("between", self._between, None)
-            try:
-                item = self._jobs.get(timeout=self.policy.beat_seconds)
-            except queue.Empty:
-                continue
-            if item is None:
-                return
-            self._since = time.monotonic()
-            self._do(*item)
-
-    def _do(self, name: str, job: Job, asked: Future[Any] | None) -> None:
-        if asked is not None:
-            fulfil(name, job, asked)
-            return
-        attempt(name, job, self.health, log_content=self._log_content)
-
-
-def fulfil(name: str, job: Job, asked: Future[Any]) -> None:
-    """Do the job unless whoever asked has gone; its result and its fault are theirs."""
-    if not asked.set_running_or_notify_cancel():
-        return
-    try:
-        asked.set_result(job())
-    except Exception as fault:  # noqa: BLE001
-        asked.set_exception(
-            fault if isinstance(fault, EngramError) else unexpected(name, fault)
-        )
-
-
-def aside(name: str, job: Job) -> Future[Any]:
-    """Have a job that mostly waits done in a thread of its own, which no stop waits
-    for.
-    """
-    asked: Future[Any] = Future()
-    threading.Thread(
-        target=fulfil, args=(name, job, asked), name=name, daemon=True
-    ).start()
-    return asked
-
-
 class Daemon:
     """One life of the daemon, from READY to STOPPING. `memory` is started."""
 
     def __init__(
-        self, memory: Memory, serve: Serve, listeners: Sequence[socket.socket]
+        self,
+        memory: Memory,
+        threads: DaemonThreads,
+        serve: Serve,
+        listeners: Sequence[socket.socket],
     ) -> None:
         settings = memory.settings
         self.memory = memory
         self.settings = settings
         self.policy = settings.policy.serve
-        self.writer = WriterThread(
-            self.policy, between=memory.between, log_content=settings.log_content
-        )
+        self.threads = threads
+        self.writer = threads.writer
         self._server = serve(self, settings, listeners)
-        self.background = Background(memory, self, self.writer.health)
+        self.background = Background(memory, threads, self.writer.health)
         self._watch = Watcher(
             settings.vault, self.background.changed, settings.policy.files
         )
-        self._scheduler = BackgroundScheduler(
-            timezone=UTC,
-            executors={"default": {"type": "threadpool", "max_workers": 1}},
-            job_defaults={
-                "coalesce": True,
-                "max_instances": 1,
-                "misfire_grace_time": None,
-            },
-        )
-        self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
-        self._wordy = threading.Event()
-        self._untidy = threading.Event()
-        self._stopping = False
         self._began = time.monotonic()
 
     # -- what the server asks ----------------------------------------------------------
@@ -257,7 +135,7 @@ class Daemon:
             "uptime_seconds": round(time.monotonic() - self._began, 1),
             "queue": self.writer.waiting(),
             "writer_silent_seconds": round(self.writer.silence(), 1),
-            "batches_waiting": self._batches.qsize(),
+            "batches_waiting": self.threads.batches_waiting(),
             "degraded": faults,
             "degraded_count": len(faults),
         }
@@ -266,21 +144,9 @@ class Daemon:
 
     def start(self) -> None:
         """Listen, say READY, then read the vault and begin all other work."""
-        self.writer.start()
-        self.memory.on_turns = self.background.heard
-        self.memory.maintenance_loop.as_writer = lambda job: self.writer.ask(
-            "consolidate", job
-        ).result()
-        threading.Thread(target=self._tend, name="tend", daemon=True).start()
-        for number in range(self.policy.workers):
-            threading.Thread(
-                target=self._distil, name=f"model-{number}", daemon=True
-            ).start()
-        if self.memory.embedding:
-            threading.Thread(target=self._embed, name="embed", daemon=True).start()
+        self.threads.start(self.background, self.memory.between)
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
-        self._scheduler.start()
         # before the vault is read: what is edited meanwhile is told
         self._watch.start()
         self.background.start()
@@ -293,17 +159,13 @@ class Daemon:
         last = time.monotonic() + self.policy.stop_seconds
         self._server.stop()
         self._watch.stop()
-        self._scheduler.shutdown(wait=False)
+        self.threads.stop_timers()
         wait(
-            [aside("flush", self.memory.flush_waiting)],
+            [aside("flush", self.memory.pipeline.flush_waiting)],
             max(0.0, last - time.monotonic()),
         )
-        self._stopping = self.background.stopping = True
-        self._wordy.set()
-        self._untidy.set()
-        for _ in range(self.policy.workers):
-            self._batches.put(None)
-        self.writer.stop()
+        self.background.stopping = True
+        self.threads.stop()
         self.memory.close()
 
     def alive(self) -> bool:
@@ -323,65 +185,6 @@ class Daemon:
         return f"{state}, {self.writer.waiting()} jobs" + (
             f", degraded: {faults}" if faults else ""
         )
-
-    # -- what carries the work out (`background.Runner`) -------------------------------
-
-    def now(self) -> datetime:
-        """The time by which timers are set."""
-        return datetime.now(UTC)
-
-    def post(self, name: str, job: Job) -> None:
-        """Have the writer do a job of the daemon's own."""
-        self.writer.post(name, job)
-
-    def later(self, seconds: float, job: Job) -> None:
-        """Call `job` in so many seconds."""
-        self._scheduler.add_job(
-            job, "date", run_date=self.now() + timedelta(seconds=seconds)
-        )
-
-    def at(self, when: datetime, name: str, job: Job) -> None:
-        """Call `job` at `when` instead of at the time that was set under this name
-        before.
-        """
-        self._scheduler.add_job(
-            job, "date", run_date=when, id=name, replace_existing=True
-        )
-
-    def every(self, seconds: float, name: str, job: Job) -> None:
-        """Call `job` each time so many seconds have passed."""
-        self._scheduler.add_job(job, "interval", seconds=seconds, id=f"every {name}")
-
-    def distil(self, batch: Batch) -> None:
-        """Hand the batch to the model workers."""
-        self._batches.put(batch)
-
-    def tend(self) -> None:
-        """Wake the thread that puts the vault in order."""
-        self._untidy.set()
-
-    def embed(self) -> None:
-        """Wake the thread that makes vectors."""
-        self._wordy.set()
-
-    # -- threads -----------------------------------------------------------------------
-
-    def _distil(self) -> None:
-        """A model worker: batches in, outcomes to the writer."""
-        while (batch := self._batches.get()) is not None and not self._stopping:
-            self.background.distil(batch)
-
-    def _embed(self) -> None:
-        """The embedding worker: recall does not wait for it."""
-        while self._wordy.wait() and not self._stopping:
-            self._wordy.clear()
-            self.background.embed()
-
-    def _tend(self) -> None:
-        """The thread that puts the vault in order when that is due."""
-        while self._untidy.wait() and not self._stopping:
-            self._untidy.clear()
-            self.background.tend()
 
 
 class SignalWatcher:
@@ -422,9 +225,9 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     settings = load()
     with sockets.Listeners() as listeners:
         while signals.told != "stop":
-            memory = _opened(settings, listeners, signals, load)
+            memory, threads = _opened(settings, listeners, signals, load)
             settings = memory.settings
-            daemon = Daemon(memory, serve, listeners.open(settings))
+            daemon = Daemon(memory, threads, serve, listeners.open(settings))
             daemon.start()
             log.info("serving vault %s", settings.vault_id)
             fresh = _serve(daemon, signals, load)
@@ -438,14 +241,15 @@ def _opened(
     listeners: sockets.Listeners,
     signals: SignalWatcher,
     load: Callable[[], Settings],
-) -> Memory:
-    """The started memory; a command that holds the vault is waited for, another daemon
+) -> tuple[Memory, DaemonThreads]:
+    """The started memory and its threads; a command that holds the vault is waited for, another daemon
     refuses at once.
     """
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
     while True:
-        memory = Memory(settings)
+        threads = DaemonThreads(settings)
+        memory = Memory(settings, executor=threads)
         try:
             memory.start()
         except LockedError:
@@ -458,7 +262,7 @@ def _opened(
             signals.wait(policy.lock_look_seconds)
             settings = load()  # another vault may have taken a state that was free
         else:
-            return memory
+            return memory, threads
 
 
 def _serve(

@@ -264,6 +264,11 @@ class TurnQueue:
                 if lot.state in HELD_UP
             ]
 
+    def is_busy(self) -> bool:
+        """Return whether turns wait to be distilled or are being distilled."""
+        with self._changed:
+            return any(lot.state in BUSY for lot in self._lots.values())
+
     def counts(self) -> dict[str, int]:
         """How many turns wait, are being distilled, are parked, and are dead letters."""
         with self._changed:

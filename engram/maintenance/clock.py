@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.errors import Health
+    from engram.pipeline.commits import CommitLog
 
 READINGS = "clock.jsonl"
 UNBELIEVED = "nothing is believed to have aged until it has kept step for {:g} minutes"
@@ -98,6 +99,23 @@ class ClockGuard:
         else:
             disk.append(self.path, jsonl.encode([_row(reading)]), set())
             self._lines += 1
+
+
+class FreezeGuard:
+    """Decides whether files that are gone, and time that passed, can be believed."""
+
+    def __init__(self, clock: ClockGuard, commits: CommitLog, health: Health) -> None:
+        self._clock = clock
+        self._commits = commits
+        self._health = health
+
+    def reason(self) -> str:
+        """Return why nothing may be believed gone or aged now, or ''."""
+        return (
+            self._clock.doubt()
+            or self._health.problem("frozen")
+            or self._commits.away()
+        )
 
 
 def _row(reading: Reading) -> list[object]:

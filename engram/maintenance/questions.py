@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from engram.maintenance.plan import Report
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
-
-    T = TypeVar("T")
+    from engram.pipeline.executor import Executor
 
 UNREAD = "some answers could not be read"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -41,7 +40,7 @@ class MaintenanceLoop:
     """The verbs about the vault as a whole. `consolidate` and `tend` may be called from
     any thread, not the writer's.
 
-    `as_writer` has a job done by the one writer and gives its result.
+    `executor` has a job done by the one writer.
     """
 
     def __init__(
@@ -51,13 +50,14 @@ class MaintenanceLoop:
         extractor: Extractor,
         settings: Settings,
         clock: Callable[[], datetime],
+        executor: Executor,
     ) -> None:
         self.order = order
         self.schedule = schedule
         self.extractor = extractor
         self.settings = settings
         self.clock = clock
-        self.as_writer: Callable[[Callable[[], Any]], Any] = _at_once
+        self.as_writer = executor.run_as_writer
         self._one = threading.Lock()
         self._talks_after = LONG_AGO
 
@@ -273,8 +273,3 @@ class MaintenanceLoop:
             "days": days,
             "coming": self.order.forecast(days, POINTS if curve else 0),
         }
-
-
-def _at_once(job: Callable[[], T]) -> T:
-    """Where no daemon runs, the caller is the writer."""
-    return job()

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from engram.core.actions import Proposal
     from engram.core.policy import ConsolidationPolicy
     from engram.core.records import Stored
+    from engram.maintenance.clock import FreezeGuard
     from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.entities import EntityWriter
@@ -148,8 +149,8 @@ def _uncollected() -> Iterator[None]:
 class Maintenance:
     """Puts one vault in order and takes that back. Belongs to the one writer.
 
-    `frozen` says why nothing may be believed gone or grown old just now, or ''; `git`
-    is the vault's repository.
+    `freeze` says whether anything may be believed gone or aged; `git` is the vault's
+    repository.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class Maintenance:
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
         clock: Callable[[], datetime],
-        frozen: Callable[[], str],
+        freeze: FreezeGuard,
         git: Git | None = None,
     ) -> None:
         self.note_writer = note_writer
@@ -170,7 +171,7 @@ class Maintenance:
         self.usage_tracker = usage_tracker
         self.entity_writer, self.edges = entity_writer, entity_writer.edges
         self.clock = clock
-        self.frozen = frozen
+        self.frozen = freeze.reason
         self.git = git
         self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer)
         self.holds = holds.Holds(

@@ -26,7 +26,7 @@ from engram.vault import disk, facts, frontmatter, reviews
 from engram.vault.formats import time_text, unused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engram.core import trust
     from engram.core.records import Change
     from engram.index.search import Index
+    from engram.maintenance.run import Maintenance
     from engram.pipeline.write import NoteWriter
     from engram.vault.frontmatter import Note
     from engram.vault.store import Vault
@@ -79,13 +80,13 @@ class ReviewQueue:
         index: Index,
         note_writer: NoteWriter,
         settings: Settings,
-        settle: Callable[[str, bool], object] | None = None,
+        maintenance: Maintenance,
     ) -> None:
         self.vault = vault
         self.index = index
         self.note_writer = note_writer
         self.settings = settings
-        self.settle = settle
+        self.maintenance = maintenance
 
     # -- the queue ---------------------------------------------------------------------
 
@@ -260,13 +261,7 @@ class ReviewQueue:
         """A held run is carried out or let be; only then the note goes, so that a run
         cut short is made again.
         """
-        if self.settle is None:
-            raise ConflictError(
-                "nothing can be carried out here",
-                where=case.path,
-                fix="Start engram on this vault.",
-            )
-        self.settle(case.holds, decision == "apply")
+        self.maintenance.settle(case.holds, apply=decision == "apply")
         row = deed(now, "decide", case.id, f"{case.holds}: {decision}") | {"by": by}
         self.note_writer.write([self._trashed(case, now, "decided")], [row])
 

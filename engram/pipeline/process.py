@@ -1,95 +1,105 @@
-"""Turns become notes: taken, handed out in batches, distilled, filed, put off (rows C2,
-C3, X1, X2).
+"""Turns become notes: taken in, handed out in batches, distilled, written (C2, X1, X2).
+
+`observe` makes turns durable. `due` hands out the batches whose time has come, `distil`
+says what they state, `file` writes it. A daemon calls the last three itself; without
+one, `drain` does so for whoever called `observe` or `flush`.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.errors import EngramError, ModelError, UnavailableError
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
 from engram.ingest.queue import ASKED
-from engram.pipeline.reconcile import BatchResult, Reconciler
+from engram.pipeline.reconcile import BatchResult
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from datetime import datetime
-    from pathlib import Path
 
     from engram.config import Settings
     from engram.core.records import Extraction
     from engram.errors import Health
-    from engram.extraction.extract import Extractor
-    from engram.index.search import Index
-    from engram.ingest.queue import Batch, TurnQueue
-    from engram.maintenance.commits import CommitLog
-    from engram.maintenance.questions import MaintenanceLoop
-    from engram.pipeline.usage import UsageTracker
-    from engram.pipeline.write import NoteWriter
+    from engram.ingest.intake import Intake
+    from engram.ingest.queue import Batch
+    from engram.pipeline.commits import CommitLog
+    from engram.pipeline.distil import Distiller
+    from engram.pipeline.executor import Executor
+    from engram.pipeline.readiness import Readiness
+    from engram.pipeline.reconcile import Reconciler
+
+
+class FiledMemories(Protocol):
+    """Counts memories as they are filed; a light maintenance run is due after some."""
+
+    def filed(self, memories: int) -> None:
+        """Add so many."""
 
 
 class TurnPipeline:
-    """The half of a memory that turns pass through; the other half, which makes and
-    ends all this, is `Memory`.
+    """The way of turns into the vault.
 
     `observe`, `flush` and `distil` may be called from any thread, the rest by the
     writer.
     """
 
-    settings: Settings
-    clock: Callable[[], datetime]
-    on_turns: Callable[[], None] | None
-    health: Health
-    index: Index
-    intake: ingest_intake.Intake
-    queue: TurnQueue
-    note_writer: NoteWriter
-    usage_tracker: UsageTracker
-    reconciler: Reconciler
-    extractor: Extractor
-    maintenance_loop: MaintenanceLoop
-    commits: CommitLog
-    _read: threading.Condition
-    _reading: bool
-    _sealing: set[str | None]
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], datetime],
+        health: Health,
+        executor: Executor,
+        *,
+        readiness: Readiness,
+        intake: Intake,
+        distiller: Distiller,
+        reconciler: Reconciler,
+        commits: CommitLog,
+        filed_memories: FiledMemories,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.health = health
+        self.executor = executor
+        self.readiness = readiness
+        self.intake = intake
+        self.queue = intake.queue
+        self.distiller = distiller
+        self.extractor = distiller.extractor
+        self.reconciler = reconciler
+        self.commits = commits
+        self.filed_memories = filed_memories
+        self._filed_again = False
+        # the sessions whose boxes are closed once all their turns are filed
+        self._sealing: set[str | None] = set()
 
-    @property
-    def ready(self) -> bool:
-        """Whether the catalogue knows what is in the vault."""
-        raise NotImplementedError
-
-    def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
-        raise NotImplementedError
-
-    # -- turns -------------------------------------------------------------------------
+    # -- turns in ----------------------------------------------------------------------
 
     def observe(
         self, turns: list[dict[str, Any]], standing: str = "chat"
     ) -> dict[str, Any]:
-        """Take turns of a conversation; when this returns they are on disk and recall
-        finds them.
+        """Take turns of a conversation; on return they are on disk and can be recalled.
 
-        A catalogue that is begun anew is waited for: only it knows which turns are in
-        the vault already.
+        Waits for a catalogue that is begun anew: only the catalogue knows which turns
+        are in the vault already.
         """
-        with self._read:
-            longest = self.settings.policy.serve.read_seconds
-            self._read.wait_for(lambda: self.index.known or not self._reading, longest)
-        if not self.index.known:
+        if not self.readiness.wait(self.settings.policy.serve.read_seconds):
             raise ingest_intake.unread()
+
         now = self.clock()
         taken = [
             ingest_intake.turn_from(raw, now, self.settings, standing=standing)
             for raw in turns
         ]
         accepted = self.intake.accept(taken, now)
-        if self.on_turns:
-            self.on_turns()
+
+        if self.executor.attended:
+            self.executor.turns_arrived()
         else:
-            self._drain()
+            self.drain()
         return {
             "keys": accepted.keys,
             "stored": accepted.stored,
@@ -99,8 +109,9 @@ class TurnPipeline:
     def flush(
         self, session: str | None = None, *, background: bool = False
     ) -> dict[str, Any]:
-        """Distil everything that waits now, parked and dead batches too; answer when it
-        is done, or at once.
+        """Distil everything that waits, parked and dead batches too.
+
+        Return when it is done, or at once with `background`.
         """
         session = session and ingest_intake.name_from(session, self.settings)
         self.queue.revive(session)
@@ -111,195 +122,189 @@ class TurnPipeline:
     def flush_waiting(
         self, session: str | None = None, *, background: bool = False
     ) -> set[int]:
-        """As `flush`, but what is parked or dead stays so; the journal numbers of the
-        turns.
+        """Distil what waits, but neither parked nor dead batches.
+
+        Return the journal numbers of the turns. Raises UnavailableError where they
+        cannot be filed, or not in time.
         """
         wanted = self.queue.hurry(session)
-        if self.on_turns is None:
-            self._drain()
-        else:
-            self.on_turns()
-            if not background and not self.queue.wait(
-                wanted, self.settings.policy.serve.flush_seconds
-            ):
-                raise UnavailableError(
-                    "distilling takes longer than expected",
-                    fix="It goes on; look at `engram status`.",
-                )
-            if not background and (why := self.queue.stuck(wanted)):
-                raise UnavailableError(
-                    f"what waits cannot be filed now: {why}",
-                    fix="It is kept, and tried again.",
-                )
+        if not self.executor.attended:
+            self.drain()
+            return wanted
+
+        self.executor.turns_arrived()
+        if background:
+            return wanted
+        if not self.queue.wait(wanted, self.settings.policy.serve.flush_seconds):
+            raise UnavailableError(
+                "distilling takes longer than expected",
+                fix="It goes on; look at `engram status`.",
+            )
+        if why := self.queue.stuck(wanted):
+            raise UnavailableError(
+                f"what waits cannot be filed now: {why}",
+                fix="It is kept, and tried again.",
+            )
         return wanted
 
-    def due(self, now: datetime) -> list[Batch]:
-        """The batches to distil now, their turns already in their session file, in the
-        order they were said.
+    # -- batches out -------------------------------------------------------------------
 
-        After an unforeseen fault all are given back, and the one that met it is left
-        alone for a while.
+    def due(self, now: datetime) -> list[Batch]:
+        """Return the batches to distil now, in the order in which they were said.
+
+        Their turns are in their session files then. After an unexpected error all are
+        given back, and the batch that met it rests for a while.
         """
-        self._seal(now)
+        self._close_boxes(now)
         self.commits.done("box", "close boxes")
-        # Before the vault is compared, what stands in it already is not known and would
-        # be filed twice.
-        taken = self.queue.due(now, self.extractor.most) if self.ready else []
+
+        taken: list[Batch] = []
+        if self.readiness.ready:
+            # Before, what the vault holds is not known, and would be filed twice.
+            taken = self.queue.due(now, self.extractor.most)
         ready: list[Batch] = []
         try:
             for batch in taken:
-                ready += self._filed(batch, now)
-            # the session files go along with what is made of them
-            self.commits.passing()
+                ready += self._with_session_file(batch, now)
+            self.commits.passing()  # committed with what is made of these turns
         except BaseException:
             self.queue.give_back([batch], self._soon())
             self.queue.give_back(taken, now)
             raise
         return ready
 
-    def _seal(self, now: datetime) -> None:
-        """Close the boxes of conversations that are silent or, once all is filed, whose
-        end somebody asked for.
-        """
-        if not self.ready:
+    def next_due(self) -> datetime | None:
+        """Return when the next batch or box becomes due; None while none is given."""
+        if not self.readiness.ready:
+            return None
+        times = (self.queue.next_due(), self.reconciler.box_writer.next_due())
+        return min(filter(None, times), default=None)
+
+    def _close_boxes(self, now: datetime) -> None:
+        """Close the boxes of silent sessions, and of flushed ones once all is filed."""
+        if not self.readiness.ready:
             return
-        counts = self.queue.counts()
+        box_writer = self.reconciler.box_writer
         try:
-            if (
-                self._sealing
-                and not counts["waiting_turns"] + counts["distilling_turns"]
-            ):
+            if self._sealing and not self.queue.is_busy():
                 for session in tuple(self._sealing):
-                    self.reconciler.box_writer.flush(now, session)
+                    box_writer.flush(now, session)
                     self._sealing.discard(session)
             if not self.commits.away():
-                self.reconciler.box_writer.seal_due(now)
-        except EngramError as fault:
-            self.health.report("boxes", str(fault))
+                box_writer.seal_due(now)
+        except EngramError as error:
+            self.health.report("boxes", str(error))
         else:
-            self.health.report("boxes", "")
+            self.health.clear("boxes")
 
-    def _filed(self, batch: Batch, now: datetime) -> list[Batch]:
-        """The batch as its session file says from now on; nothing if it is put off, or
-        none of it is left.
+    def _with_session_file(self, batch: Batch, now: datetime) -> list[Batch]:
+        """Write the turns of the batch into their session file.
 
-        One whose session file a person is editing waits until that rests, unless
-        somebody asked for it.
+        Return the batch as the file says it from now on: nothing where it is put off,
+        or where a person deleted its turns. A batch whose session file a person edits
+        waits until the file rests, unless a flush asked for it.
         """
+        note_writer = self.reconciler.note_writer
         batch = self.intake.counted(batch, now)
-        until = (
-            None
-            if batch.filed or batch.why == ASKED
-            else self.note_writer.quiet_until(batch, now)
-        )
+        until = None
+        if not batch.filed and batch.why != ASKED:
+            until = note_writer.quiet_until(batch, now)
         if until:
-            self.intake.parked(
-                batch, until, "a person edits the session file", durable=False
-            )
+            why = "a person edits the session file"
+            self.intake.parked(batch, until, why, durable=False)
             return []
+
         try:
             if batch.filed:
-                said = self.intake.still_said(batch)
+                batches = self.intake.still_said(batch)
             else:
-                said = [
-                    self.intake.placed(
-                        batch,
-                        self.note_writer.file_turns(
-                            [item.filed for item in batch.waiting]
-                        ),
-                    )
-                ]
-        except EngramError as fault:
-            self._put_off(batch, "session file", fault)
+                filed = note_writer.file_turns([item.filed for item in batch.waiting])
+                batches = [self.intake.placed(batch, filed)]
+        except EngramError as error:
+            self._put_off(batch, "session file", error)
             return []
         self.health.clear("session file")
-        return said
+        return batches
 
-    def _put_off(self, batch: Batch, what: str, fault: EngramError) -> None:
-        """Try the batch again soon: its turns are stored, only the disk or an editor
-        refuses.
-        """
-        self.health.report(what, str(fault))
-        self.intake.parked(batch, self._soon(), fault.what, durable=False)
+    def _put_off(self, batch: Batch, part: str, error: EngramError) -> None:
+        """Try the batch again soon: its turns are safe, the disk or an editor refuses."""
+        self.health.report(part, str(error))
+        self.intake.parked(batch, self._soon(), error.what, durable=False)
 
     def _soon(self) -> datetime:
         return self.clock() + timedelta(
             seconds=self.settings.policy.model.retry_seconds
         )
 
-    def next_due(self) -> datetime | None:
-        """When the next batch or box becomes due by the clock; None while none is
-        handed out.
-        """
-        times = (
-            (self.queue.next_due(), self.reconciler.box_writer.next_due())
-            if self.ready
-            else ()
-        )
-        return min(filter(None, times), default=None)
+    # -- batches in --------------------------------------------------------------------
 
     def distil(self, batch: Batch) -> Extraction:
-        """What the batch says; slow with a model, in any thread. Raises ModelError."""
-        return self.extractor.distil(batch)
+        """Return what the batch states; slow with a model. Raises ModelError."""
+        return self.distiller.distil(batch)
 
     def file(self, batch: Batch, outcome: Extraction | ModelError) -> BatchResult:
-        """Write the batch into the vault; after a model's failure park it, in the end
-        use the rules (C3, X2).
+        """Write what the batch states into the vault.
+
+        A batch that a model failed to read is parked, and read by the rules after the
+        last try (C3, X2).
         """
-        filed = self._file(batch, outcome, self.clock())
-        self.commits.filed(len(filed.created), batch.waiting[0].filed.note)
-        return filed
-
-    def _file(
-        self, batch: Batch, outcome: Extraction | ModelError, now: datetime
-    ) -> BatchResult:
+        now = self.clock()
         if isinstance(outcome, ModelError):
-            self.health.report("model", str(outcome))
-            again = self.extractor.again(batch, outcome, now)
-            if again is not None:
-                self.intake.parked(*again, outcome.what)
-                return BatchResult()
-            filed = self._climbed(batch, self.extractor.by_rules(batch), now)
-            self.intake.buried(batch, outcome.what)
-            return filed
-        if outcome.extractor != engine.EXTRACTOR:
-            self.health.clear("model")
-        filed = self._climbed(batch, outcome, now)
-        self.intake.settled(batch)
-        self._seal(now)
-        return filed
+            result = self._file_failed(batch, outcome, now)
+        else:
+            if outcome.extractor != engine.EXTRACTOR:
+                self.health.clear("model")
+            result = self._reconciled(batch, outcome, now)
+            self.intake.settled(batch)
+            self._close_boxes(now)
+        self.commits.filed(len(result.created), batch.waiting[0].filed.note)
+        return result
 
-    def tend(self) -> None:
-        """Put the vault in order where that is due; not in the writer's thread."""
-        counts = self.queue.counts()
-        self.maintenance_loop.tend(
-            busy=bool(counts["waiting_turns"] + counts["distilling_turns"])
-        )
+    def _file_failed(
+        self, batch: Batch, error: ModelError, now: datetime
+    ) -> BatchResult:
+        self.health.report("model", str(error))
+        again = self.extractor.again(batch, error, now)
+        if again is not None:
+            self.intake.parked(*again, error.what)
+            return BatchResult()
 
-    def _climbed(
+        extraction = self.distiller.distil_by_rules(batch)
+        result = self._reconciled(batch, extraction, now)
+        self.intake.buried(batch, error.what)
+        return result
+
+    def _reconciled(
         self, batch: Batch, extraction: Extraction, now: datetime
     ) -> BatchResult:
-        """The batch filed; what it said again counts as confirmed (`C17`)."""
-        filed = self.reconciler.file(batch, extraction, now)
-        # a question was perhaps answered before one of its two memories stood
-        if batch.attempts:
-            self._obey(None, now)
-        self.maintenance_loop.schedule.filed(len(filed.created))
-        for fact_id in filed.confirmed:
-            self.usage_tracker.confirmed(fact_id, now)
-        return filed
+        """Write the batch; a memory that it states again counts as confirmed (`C17`)."""
+        result = self.reconciler.file(batch, extraction, now)
+        self._filed_again |= bool(batch.attempts)
+        self.filed_memories.filed(len(result.created))
+        for fact_id in result.confirmed:
+            self.reconciler.usage_tracker.confirmed(fact_id, now)
+        return result
 
-    def _drain(self) -> None:
-        """Without a daemon: distil and file at once what waits."""
+    def take_filed_again(self) -> bool:
+        """Return whether a batch was filed again since the last call.
+
+        A question in review may have been answered before both of its memories existed.
+        """
+        filed_again, self._filed_again = self._filed_again, False
+        return filed_again
+
+    def drain(self) -> None:
+        """Distil and file at once everything that waits."""
         self.queue.hurry()
         for batch in self.due(self.clock()):
+            outcome: Extraction | ModelError
             try:
-                outcome: Extraction | ModelError = self.distil(batch)
-            except ModelError as fault:
-                outcome = fault
+                outcome = self.distil(batch)
+            except ModelError as error:
+                outcome = error
             try:
                 self.file(batch, outcome)
-            except EngramError as fault:
-                self._put_off(batch.tried(), "filing", fault)
+            except EngramError as error:
+                self._put_off(batch.tried(), "filing", error)
             else:
                 self.health.clear("filing")

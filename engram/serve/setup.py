@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.text import ulid
 from engram.errors import ConflictError, EngramError, UnavailableError
-from engram.maintenance.commits import WAITING
+from engram.pipeline.commits import WAITING
 from engram.serve import socket_client
 from engram.vault import disk, template
 from engram.vault.git import Git

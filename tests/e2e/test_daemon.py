@@ -17,7 +17,7 @@ import pytest
 
 from engram import Memory
 from engram.core.policy import ServePolicy
-from engram.daemon.daemon import WriterThread
+from engram.daemon.threads import WriterThread
 from engram.errors import (
     BadRequestError,
     BusyError,

@@ -12,7 +12,7 @@ from engram.vault import disk, facts, frontmatter, reviews
 
 def held_back(memory):
     """The memory as in a daemon: turns wait until somebody distils them."""
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     return memory
 
 
@@ -28,7 +28,7 @@ def batch_of(memory, *texts, session="", standing="chat", **more):
     ]
     memory.call("observe", {"turns": raw}, standing)
     memory.queue.hurry()
-    (batch,) = memory.due(memory.clock())
+    (batch,) = memory.pipeline.due(memory.clock())
     return batch
 
 
@@ -70,7 +70,7 @@ def tell(memory, *statements, turn=None, **more):
         if key in more
     }
     batch = batch_of(memory, turn or statements[0], **about_turn)
-    return memory.file(batch, said(batch, *statements, **more))
+    return memory.pipeline.file(batch, said(batch, *statements, **more))
 
 
 def every(memory, *folders):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 from engram.core.records import REMEMBERED, Fact, Turn, Usage
 from engram.core.text import ulid
@@ -60,7 +61,7 @@ class Keeping:
             self.usage_tracker,
             memory.reconciler.entity_writer,
             self.clock,
-            lambda: self.frozen,
+            SimpleNamespace(reason=lambda: self.frozen),
             memory.commits.git if git else None,
         )
 

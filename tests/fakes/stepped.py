@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.daemon import sockets
 from engram.daemon.daemon import Daemon
+from engram.daemon.threads import DaemonThreads
 from engram.memory import Memory
 from engram.serve import socket_client
 from engram.serve.server import HttpServer
@@ -47,6 +48,19 @@ class Bell(threading.Event):
         return super().wait(timeout)
 
 
+class SteppedThreads(DaemonThreads):
+    """Threads of which a test can tell whether maintenance rests."""
+
+    def __init__(self, settings: Settings, bell: Bell) -> None:
+        super().__init__(settings)
+        self._maintenance_due = bell
+
+    def turns_arrived(self) -> None:
+        """Look for batches; maintenance is looked at once they are filed."""
+        if self._background:
+            self._background.look()
+
+
 class SteppedDaemon:
     """A daemon with its threads, its socket and its watcher; only the time is told,
     with `step`.
@@ -59,18 +73,19 @@ class SteppedDaemon:
     def __enter__(self) -> Self:
         self._listeners = sockets.Listeners()
         self._listeners.__enter__()
+        self._bell = Bell()
+        threads = SteppedThreads(self.settings, self._bell)
         self.memory = Memory(
-            self.settings, clock=lambda: self.now, steady=self._seconds
+            self.settings,
+            executor=threads,
+            clock=lambda: self.now,
+            steady=self._seconds,
         )
         self.memory.start()
         self.daemon = Daemon(
-            self.memory, HttpServer, self._listeners.open(self.settings)
+            self.memory, threads, HttpServer, self._listeners.open(self.settings)
         )
-        # whether that thread sleeps nobody else can tell
-        self._bell = self.daemon._untidy = Bell()
         self.daemon.start()
-        # whether order is due is looked at once the batch is filed
-        self.memory.on_turns = self.daemon.background.look
         wait_for(lambda: self.memory.ready and self._bell.asleep)
         return self
 

@@ -184,7 +184,7 @@ class Life:
         self.memory = Memory(
             settings_at(root), clock=lambda: self.now, steady=self.steady
         )
-        self.memory.on_turns = lambda: None
+        self.memory.executor.attended = True
         self.script = list(script)
         self.held: list[tuple[Batch, Extraction | ModelError]] = []
 
@@ -218,18 +218,18 @@ class Life:
         if not self.memory.ready:
             tried(self.memory.warm)
         self.held += [
-            (batch, self.outcome(batch)) for batch in self.memory.due(self.now)
+            (batch, self.outcome(batch)) for batch in self.memory.pipeline.due(self.now)
         ]
         held, self.held = self.held, []
         failed = [
             item
             for item in held
-            if not tried(lambda item=item: self.memory.file(*item))
+            if not tried(lambda item=item: self.memory.pipeline.file(*item))
         ]
         self.held += [(batch.tried(), outcome) for batch, outcome in failed]
 
     def outcome(self, batch: Batch) -> Extraction | ModelError:
-        return self.script.pop(0) if self.script else self.memory.distil(batch)
+        return self.script.pop(0) if self.script else self.memory.pipeline.distil(batch)
 
     def rescan(self) -> None:
         """Twice, since a file must be missed twice before it is believed gone."""

@@ -44,12 +44,12 @@ def say(memory, number):
 def work(memory, clock):
     """What the daemon's writer does, hours later."""
     clock.advance(hours=9)
-    for batch in memory.due(clock()):
+    for batch in memory.pipeline.due(clock()):
         try:
-            outcome = memory.distil(batch)
+            outcome = memory.pipeline.distil(batch)
         except ModelError as fault:
             outcome = fault
-        memory.file(batch, outcome)
+        memory.pipeline.file(batch, outcome)
 
 
 def where(memory):

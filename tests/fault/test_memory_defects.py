@@ -17,6 +17,7 @@ from engram.index.search import Index
 from engram.ingest.intake import Intake
 from engram.memory import Memory
 from engram.operations.memories import MemoryOperations
+from engram.pipeline.process import TurnPipeline
 from engram.pipeline.write import NoteWriter
 from engram.vault.journal import Journal
 from engram.vault.store import ACTIONS, Vault
@@ -93,7 +94,7 @@ def found(arena, work, battery, *more):
 
 def test_settling_the_journal_before_the_facts_is_found_by_a_kill(arena, monkeypatch):
     """The turns stand in their file, but what they say was never distilled."""
-    monkeypatch.setattr(Memory, "file", settle_first)
+    monkeypatch.setattr(TurnPipeline, "file", settle_first)
     found(arena, IngestWork(), kill_everywhere, KILLS)
 
 

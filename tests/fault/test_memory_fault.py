@@ -193,14 +193,14 @@ def test_a_catalogue_that_cannot_be_written_makes_no_fact_twice(life, arena):
     stands once.
     """
     life.observe(said("talk", "t1", "t2"), lambda _: None)
-    (batch,) = life.memory.due(life.now.replace(year=2042))
+    (batch,) = life.memory.pipeline.due(life.now.replace(year=2042))
     database = life.memory.index.catalog.rows._db
     database.execute("PRAGMA query_only = ON")
     for _ in range(3):
         with pytest.raises(EngramError):
-            life.memory.file(batch, life.memory.distil(batch))
+            life.memory.pipeline.file(batch, life.memory.pipeline.distil(batch))
     database.execute("PRAGMA query_only = OFF")
-    life.memory.file(batch, life.memory.distil(batch))
+    life.memory.pipeline.file(batch, life.memory.pipeline.distil(batch))
     texts = [fact.text for fact in read_vault(arena, life.memory.settings).facts]
     assert sorted(texts) == sorted(
         statements(text_of(name))[0] for name in ("t0", "t1", "t2")
@@ -215,7 +215,7 @@ def test_nothing_is_filed_before_the_vault_is_known(arena):
     BacklogWork().setup(arena)
     life = Life(arena)
     life.memory.start()
-    assert life.memory.due(life.now) == []
+    assert life.memory.pipeline.due(life.now) == []
     life.memory.warm()
-    assert life.memory.due(life.now)
+    assert life.memory.pipeline.due(life.now)
     life.end()

@@ -91,14 +91,14 @@ class Month:
 
     def open(self):
         self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
-        self.memory.on_turns = lambda: None
+        self.memory.executor.attended = True
         self.memory.start()
         self.memory.warm()
 
     def work(self):
         """What the daemon's writer does."""
-        for batch in self.memory.due(self.now):
-            self.memory.file(batch, self.memory.distil(batch))
+        for batch in self.memory.pipeline.due(self.now):
+            self.memory.pipeline.file(batch, self.memory.pipeline.distil(batch))
 
     def talk(self, number):
         """A conversation of `TALK` turns; now and then something in it is worth a fact,
@@ -148,7 +148,7 @@ def test_a_month_of_use_leaves_nothing_behind_but_the_vault(arena, covered):
             assert descriptors() == open_then
         if number % 10 == 9:
             month.memory.rescan(None)
-            month.memory.tend()
+            month.memory.maintenance_loop.tend(busy=month.memory.queue.is_busy())
         if number % (talks // 10) == talks // 10 - 1:
             month.now += timedelta(minutes=16)
             month.work()

@@ -153,7 +153,7 @@ class Machine(RuleBasedStateMachine):
     def open(self) -> None:
         """A new process on the vault."""
         self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
-        self.memory.on_turns = lambda: None
+        self.memory.executor.attended = True
         with self.extraction():
             self.memory.start()
             self.memory.warm()
@@ -244,10 +244,10 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        self.memory.on_turns = None
+        self.memory.executor.attended = False
         with self.extraction():
             self.memory.call("flush", {})
-        self.memory.on_turns = lambda: None
+        self.memory.executor.attended = True
         DONE["flushes"] += 1
 
     @rule(minutes=st.sampled_from([1, 20, 60, 60 * 24, 60 * 24 * 40]))
@@ -255,8 +255,8 @@ class Machine(RuleBasedStateMachine):
         """The clock goes on, and what is due by it is done."""
         self.now += timedelta(minutes=minutes)
         with self.extraction():
-            for batch in self.memory.due(self.now):
-                self.memory.file(batch, self.memory.distil(batch))
+            for batch in self.memory.pipeline.due(self.now):
+                self.memory.pipeline.file(batch, self.memory.pipeline.distil(batch))
 
     @rule(word=st.sampled_from(WORDS))
     def remember(self, word: str) -> None:

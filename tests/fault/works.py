@@ -123,7 +123,7 @@ class BacklogWork(MemoryWork):
         for number in range(2, 2 + 3 * self.rounds, 3):
             life.observe(said("talk", f"t{number}", f"t{number + 1}"), lambda _: None)
             life.observe(said("gone", f"g{number + 2}"), lambda _: None)
-        life.memory.flush(background=True)
+        life.memory.pipeline.flush(background=True)
         life.held = []
         for batch in life.memory.queue.due(life.now, life.memory.extractor.most)[:1]:
             life.memory.note_writer.file_turns([item.filed for item in batch.waiting])

@@ -225,7 +225,7 @@ def test_words_replaced_twice_in_one_batch_are_both_history(judging):
         for text, turn in zip(newer, batch.turns, strict=True)
     )
     extraction = said(batch, opinions=dict.fromkeys(newer, ("same", old.id)))
-    judging.file(batch, replace(extraction, candidates=(first, second)))
+    judging.pipeline.file(batch, replace(extraction, candidates=(first, second)))
     (fact,) = every(judging)
     assert (fact.text, fact.confidence) == (newer[1], 0.7)
     told = judging.vault.read(fact.path).decode()
@@ -711,7 +711,9 @@ def test_a_batch_that_corrects_itself_keeps_the_last_word(opened, model):
         said(batch, BERLIN).candidates
         + said(batch, MUNICH, category="correction").candidates
     )
-    filed = memory.file(batch, replace(said(batch), candidates=(first, second)))
+    filed = memory.pipeline.file(
+        batch, replace(said(batch), candidates=(first, second))
+    )
     assert len(filed.created) == 2
     assert (texts(memory), texts(memory, "superseded")) == ([MUNICH], [BERLIN])
     assert hashes(memory) == {content_hash(MUNICH)}
@@ -757,7 +759,7 @@ def test_a_statement_in_doubt_is_no_twin_of_one_with_evidence(held):
     doubtful, good = (
         said(batch, BERLIN, quote="").candidates + said(batch, BERLIN).candidates
     )
-    filed = held.file(batch, replace(said(batch), candidates=(doubtful, good)))
+    filed = held.pipeline.file(batch, replace(said(batch), candidates=(doubtful, good)))
     assert (len(filed.created), len(filed.review), texts(held)) == (1, 1, [BERLIN])
 
 
@@ -883,7 +885,7 @@ def test_every_link_of_every_memory_leads_to_a_note(held):
     bond = Relation(
         "Anna", "works with", "Dora", batch.turns[0].id, batch.turns[0].text
     )
-    held.file(
+    held.pipeline.file(
         batch,
         replace(
             outcome, candidates=(*outcome.candidates, *doubtful), relations=(bond,)
@@ -943,7 +945,7 @@ def test_what_waits_for_a_person_is_in_no_box(held):
         said(batch, "Anna is in Porto.").candidates
         + said(batch, "Anna is rich.", quote="").candidates
     )
-    filed = held.file(batch, replace(said(batch), candidates=(good, doubtful)))
+    filed = held.pipeline.file(batch, replace(said(batch), candidates=(good, doubtful)))
     held.reconciler.box_writer.flush(held.clock())
     (box,) = held.settings.vault.glob("boxes/**/box-*.md")
     assert "anna-is-in-porto" in box.read_text()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.policy import Policy
-from engram.daemon.daemon import WriterThread
+from engram.daemon.threads import WriterThread
 from engram.errors import Health
 from engram.maintenance.clock import READINGS, ClockGuard, boottime
 from tests.fakes.keeping import Keeping
@@ -42,7 +42,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     minutes in step it is believed.
     """
     keeping = Keeping(memory)
-    keeping.order.frozen = memory.frozen
+    keeping.order.frozen = memory.maintenance_loop.order.frozen
     keeping.fact("Anna saw a red car.", importance=0.2, confidence=0.9)
     clock.advance(minutes=1)
     memory.between()
@@ -169,11 +169,8 @@ def test_the_steady_clock_goes_with_the_time_and_nobody_sets_it():
 def test_the_writer_looks_between_its_jobs_and_while_it_has_none(settings):
     """Its beat is that of a clock nobody sets, so a jump holds no look back."""
     looks = []
-    writer = WriterThread(
-        replace(settings.policy.serve, beat_seconds=0.01),
-        between=lambda: looks.append(datetime.now(UTC)),
-    )
-    writer.start()
+    writer = WriterThread(replace(settings.policy.serve, beat_seconds=0.01))
+    writer.start(between=lambda: looks.append(datetime.now(UTC)))
     last = time.monotonic() + 20
     while len(looks) < 5 and time.monotonic() < last:
         time.sleep(0.01)

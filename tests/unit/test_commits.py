@@ -262,7 +262,7 @@ def test_a_git_that_hangs_holds_nothing_up_for_long(
 def test_the_answer_does_not_wait_for_git(repository, opened):
     """The daemon's writer commits after the operation, before the next."""
     memory = opened()
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     path = memory.call("remember", {"text": MILK})["path"]
     assert op(repository) == ""
     memory.between()

@@ -16,7 +16,8 @@ import pytest
 
 from engram.core.policy import ServePolicy
 from engram.daemon import sockets
-from engram.daemon.daemon import Daemon, WriterThread
+from engram.daemon.daemon import Daemon
+from engram.daemon.threads import DaemonThreads, WriterThread
 from engram.errors import ModelError, StorageError, UnavailableError
 from engram.memory import Memory
 from engram.serve import socket_client
@@ -50,10 +51,14 @@ def begin(tmp_path):
                 ),
                 files=replace(settings.policy.files, quiet_seconds=0),
             )
-            memory = Memory(replace(settings, policy=policy))
+            settings = replace(settings, policy=policy)
+            threads = DaemonThreads(settings)
+            memory = Memory(settings, executor=threads)
             memory.start()
             prepare(memory)
-            daemon = Daemon(memory, HttpServer, listeners.open(memory.settings))
+            daemon = Daemon(
+                memory, threads, HttpServer, listeners.open(memory.settings)
+            )
             begun.append(daemon)
             daemon.start()
             until(lambda: memory.ready)
@@ -61,7 +66,7 @@ def begin(tmp_path):
 
         yield start
         for daemon in begun:
-            if not daemon._stopping:
+            if not daemon.background.stopping:
                 daemon.stop()
 
 
@@ -81,7 +86,7 @@ def test_an_outcome_that_cannot_be_filed_is_kept_whatever_the_fault(begin):
     """A fault nobody foresaw leaves the batch with the daemon, which comes back for it."""
 
     def prepare(memory):
-        memory.file = failing_once(memory.file, ValueError("x"))
+        memory.pipeline.file = failing_once(memory.pipeline.file, ValueError("x"))
 
     daemon = begin(prepare)
     daemon.memory.call("observe", {"turns": SAID})
@@ -209,7 +214,7 @@ def test_a_crowd_that_waits_for_its_flush_blocks_nobody(begin):
             done.wait(30)
             raise ModelError("late")
 
-        memory.distil = slow
+        memory.pipeline.distil = slow
 
     daemon = begin(prepare, stop_seconds=1.0)
     path = str(daemon.settings.socket)
@@ -245,7 +250,7 @@ def test_distilling_holds_nobody_up(begin):
             done.wait(30)
             raise ModelError("late")
 
-        memory.distil = slow
+        memory.pipeline.distil = slow
 
     path = str(begin(prepare, stop_seconds=1.0, workers=1).settings.socket)
     try:
@@ -281,7 +286,7 @@ def test_no_batch_is_begun_after_a_stop(begin):
             time.sleep(0.4)
             raise ModelError("late")
 
-        memory.distil = slow
+        memory.pipeline.distil = slow
 
     daemon = begin(prepare, stop_seconds=0.2, workers=1)
     for number in range(8):
@@ -295,7 +300,7 @@ def test_no_batch_is_begun_after_a_stop(begin):
 def test_what_was_due_days_ago_is_looked_at(begin):
     """After a long sleep of the machine a date that passed counts as come."""
     daemon, come = begin(), threading.Event()
-    daemon._scheduler.add_job(
+    daemon.threads._scheduler.add_job(
         come.set, "date", run_date=datetime.now(UTC) - timedelta(days=3)
     )
     assert come.wait(5)
@@ -345,7 +350,7 @@ def test_a_look_that_met_an_unforeseen_fault_is_told_and_done_again(begin):
         memory.note_writer.file_turns = failing_once(
             memory.note_writer.file_turns, ValueError("x")
         )
-        memory.due = seen(memory.due)
+        memory.pipeline.due = seen(memory.pipeline.due)
 
     told = []
 

@@ -34,7 +34,6 @@ def extractor(settings, clock):
     return Extractor(
         replace(settings, model=ModelSettings("x")),
         clock,
-        ladder=None,
         handed_out=HandedOut(settings.policy.echo),
     )
 
@@ -47,9 +46,7 @@ def test_without_a_model_the_rules_read_however_often_it_was_tried(
     tired = replace(batch, attempts=settings.policy.model.attempts)
     handed_out = HandedOut(settings.policy.echo)
     assert (
-        Extractor(settings, clock, ladder=None, handed_out=handed_out)
-        .distil(tired)
-        .extractor
+        Extractor(settings, clock, handed_out=handed_out).extract(tired, []).extractor
         == engine.EXTRACTOR
     )
 
@@ -58,7 +55,7 @@ def test_a_batch_whose_tries_ended_with_the_process_fails_for_good(extractor, ba
     """The model is not asked, and the failure is told."""
     tired = replace(batch, attempts=extractor.settings.policy.model.attempts)
     with pytest.raises(ModelError, match="process ended") as fault:
-        extractor.distil(tired)
+        extractor.extract(tired, [])
     assert extractor.again(tired, fault.value, extractor.clock()) is None
 
 
@@ -83,8 +80,8 @@ def test_a_spent_budget_is_no_try(extractor, batch, clock):
 def read(memory, *texts, session="talk"):
     """What the rules find in one batch of a conversation, once it is filed."""
     batch = batch_of(memory, *texts, session=session)
-    found = memory.distil(batch)
-    memory.file(batch, found)
+    found = memory.pipeline.distil(batch)
+    memory.pipeline.file(batch, found)
     return [candidate.text for candidate in found.candidates]
 
 

@@ -22,7 +22,7 @@ WORDS = "Anna maybe moved to Porto, I really like the sea there, and we decided 
 
 @pytest.fixture
 def held(memory):
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     return memory
 
 
@@ -35,7 +35,7 @@ def batch_of(memory, *texts, session="coffee plans", persona=None):
     ]
     memory.call("observe", {"turns": raw})
     memory.queue.hurry()
-    (batch,) = memory.due(memory.clock())
+    (batch,) = memory.pipeline.due(memory.clock())
     return batch
 
 
@@ -89,7 +89,9 @@ def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
     taken.mkdir(parents=True)
     name = f"fact-20261120t200000z-{content_hash('Anna lives in Porto.')[:8]}"
     (taken / f"{name}.md").write_text("A person's own words.")
-    held.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."))
+    held.pipeline.file(
+        batch, said(batch, "Anna lives in Porto.", "Anna likes the sea.")
+    )
     assert (taken / f"{name}.md").read_text() == "A person's own words."
     assert (new / f"{name}-2.md").exists()
     assert len(facts(held)) == 2 + (folder == "facts")
@@ -99,7 +101,7 @@ def test_file_names_are_unique_in_a_plan_and_on_the_disk(held, folder):
 def test_one_batch_that_says_a_thing_twice_keeps_it_once(held):
     """The second confirms the first, before either is on the disk."""
     batch = batch_of(held, WORDS)
-    filed = held.file(
+    filed = held.pipeline.file(
         batch, said(batch, "Anna lives in Porto.", "anna lives in  PORTO")
     )
     assert filed.confirmed == filed.created
@@ -118,7 +120,7 @@ def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
     ):
         batch = batch_of(held, WORDS, persona=persona, session=f"{persona}")
         assert (
-            len(held.file(batch, said(batch, "Anna lives in Porto.")).created)
+            len(held.pipeline.file(batch, said(batch, "Anna lives in Porto.")).created)
             == created
         )
     found = held.call(
@@ -132,13 +134,15 @@ def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
 def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held, clock):
     """30 days from the day it was learned; seen again it stays."""
     batch = batch_of(held, WORDS)
-    held.file(batch, said(batch, "Anna saw a fox.", "Anna is moody.", confidence=0.39))
-    held.file(batch_of(held, "Hm."), Extraction((), "test/1"))
+    held.pipeline.file(
+        batch, said(batch, "Anna saw a fox.", "Anna is moody.", confidence=0.39)
+    )
+    held.pipeline.file(batch_of(held, "Hm."), Extraction((), "test/1"))
     assert all(
         "expires: 2026-12-20T21:00:00" in path.read_text() for path in facts(held)
     )
     again = batch_of(held, WORDS)
-    held.file(again, said(again, "Anna saw a fox.", extractor="test/2"))
+    held.pipeline.file(again, said(again, "Anna saw a fox.", extractor="test/2"))
     clock.advance(days=30)
     hits = held.call("recall", {"query": "Anna", "kinds": ["fact"]})
     assert [hit["text"] for hit in hits["hits"]] == ["Anna saw a fox."]
@@ -149,7 +153,7 @@ def test_an_unconfirmed_speculation_expires_and_a_confirmation_clears_that(held,
 def test_a_person_who_says_it_confirms_it_too(held):
     """And a pin that comes with it is set."""
     batch = batch_of(held, WORDS)
-    (known,) = held.file(
+    (known,) = held.pipeline.file(
         batch, said(batch, "Anna moved to Porto.", confidence=0.3)
     ).created
     answer = held.call("remember", {"text": "Anna moved to Porto", "pinned": True})
@@ -166,16 +170,18 @@ def test_an_expiry_that_a_person_set_is_not_cleared(held):
         {"text": "The key lies under the mat.", "expires": "2026-12-24T00:00:00"},
     )
     batch = batch_of(held, WORDS)
-    assert held.file(batch, said(batch, "The key lies under the mat.")).confirmed == (
-        kept["id"],
-    )
+    assert held.pipeline.file(
+        batch, said(batch, "The key lies under the mat.")
+    ).confirmed == (kept["id"],)
     assert "expires: 2026-12-24T00:00:00" in facts(held)[0].read_text()
 
 
 def test_ids_follow_from_turn_ordinal_and_extractor(held, opened):
     """The same batch gives the same ids, another extractor others."""
     batch = batch_of(held, WORDS)
-    first = held.file(batch, said(batch, "Anna lives in Porto.", "Anna likes the sea."))
+    first = held.pipeline.file(
+        batch, said(batch, "Anna lives in Porto.", "Anna likes the sea.")
+    )
     ids = first.created
     assert len(set(ids)) == 2
     for path in facts(held):
@@ -217,10 +223,10 @@ def test_filing_a_batch_again_after_a_crash_changes_no_byte(held, opened, known)
     held.reconciler.file(batch, outcome, held.clock())
     before = tree(held)
     later = opened()
-    later.on_turns = lambda: None
-    (again,) = later.due(later.clock())
+    later.executor.attended = True
+    (again,) = later.pipeline.due(later.clock())
     assert again.turns == batch.turns
-    filed = later.file(again, outcome)
+    filed = later.pipeline.file(again, outcome)
     assert (filed.created, filed.confirmed, filed.review) == ((), (), ())
     assert tree(later) == before
     assert later.queue.counts()["waiting_turns"] == 0
@@ -243,9 +249,9 @@ def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
 
     monkeypatch.setattr(syscalls, "SYS", Full())
     with pytest.raises(StorageError):
-        held.file(batch, outcome)
+        held.pipeline.file(batch, outcome)
     monkeypatch.undo()
-    held.file(batch, outcome)
+    held.pipeline.file(batch, outcome)
     assert len(facts(held)) == 3
     assert not held.index.problems()
     assert not facts(held, "review")
@@ -256,7 +262,7 @@ def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
 def test_what_rests_on_nothing_waits_in_review_and_the_log_says_why(held):
     """It is not recalled, and each decision has its reason, turn and quote."""
     batch = batch_of(held, WORDS)
-    filed = held.file(batch, said(batch, "Anna is rich.", quote=""))
+    filed = held.pipeline.file(batch, said(batch, "Anna is rich.", quote=""))
     (note,) = facts(held, "review")
     assert "status: review" in note.read_text()
     assert "end_reason: no evidence in the turn" in note.read_text()
@@ -286,7 +292,7 @@ def test_what_happens_has_an_end_and_is_recalled_after_it(held):
         ("Anna sailed home yesterday", "fact"),
     ):
         batch = batch_of(held, text)
-        held.file(batch, said(batch, text, category=category, when=yesterday))
+        held.pipeline.file(batch, said(batch, text, category=category, when=yesterday))
     notes = {path.name.partition("-")[2][:9]: path.read_text() for path in facts(held)}
     ends = {
         name: "event_end: 2026-11-20T01:00:00\n" in text for name, text in notes.items()
@@ -311,7 +317,7 @@ def test_a_note_says_kind_importance_and_time(held):
     batch = batch_of(held, WORDS)
     day = held.clock().replace(hour=0)
     when = Interval(day, day.replace(hour=23), "day", "today")
-    held.file(
+    held.pipeline.file(
         batch, said(batch, "I always prefer tea", category="preference", when=when)
     )
     text = facts(held)[0].read_text()
@@ -320,7 +326,7 @@ def test_a_note_says_kind_importance_and_time(held):
     assert "valid_from: 2026-11-20T01:00:00\n" in text
     assert "event_end" not in text
     other = batch_of(held, WORDS)
-    held.file(other, said(other, "Anna deployed it yesterday", importance=0.9))
+    held.pipeline.file(other, said(other, "Anna deployed it yesterday", importance=0.9))
     note = next(path for path in facts(held) if "deployed" in path.name)
     assert "kind: episode\n" in note.read_text()
     assert "importance: 0.9\n" in note.read_text()
@@ -330,7 +336,7 @@ def test_a_note_says_kind_importance_and_time(held):
 def test_what_was_filed_is_found_by_the_next_question(held):
     """The index follows the write; nobody has to ask for it."""
     batch = batch_of(held, WORDS)
-    held.file(batch, said(batch, "Anna owns a lighthouse."))
+    held.pipeline.file(batch, said(batch, "Anna owns a lighthouse."))
     assert (
         held.call("recall", {"query": "lighthouse"})["hits"][0]["text"]
         == "Anna owns a lighthouse."
@@ -356,9 +362,11 @@ def test_a_fact_cites_its_own_turn_where_a_person_took_the_block(held, opened, a
     batch = batch_of(held, "My dog is called Rex.", session="walk")
     if again:
         held = opened()
-        held.on_turns = lambda: None
+        held.executor.attended = True
         batch = next(
-            each for each in held.due(held.clock()) if "Rex" in each.turns[-1].text
+            each
+            for each in held.pipeline.due(held.clock())
+            if "Rex" in each.turns[-1].text
         )
     turn = batch.turns[-1]
     candidate = Candidate(
@@ -368,7 +376,7 @@ def test_a_fact_cites_its_own_turn_where_a_person_took_the_block(held, opened, a
         turn_id=turn.id,
         quote=turn.text[:9],
     )
-    (made,) = held.file(batch, Extraction((candidate,), "test/1")).created
+    (made,) = held.pipeline.file(batch, Extraction((candidate,), "test/1")).created
     (source,) = held.call("why", {"id": made})["turns"]
     assert (source["text"], source["key"]) == (
         "My dog is called Rex.",
@@ -533,7 +541,7 @@ def test_a_session_file_rests_after_a_persons_edit(held, clock, age, waits):
         held.settings, policy=replace(held.settings.policy, files=files)
     )
     batch = batch_of(held, WORDS)
-    held.file(batch, said(batch))
+    held.pipeline.file(batch, said(batch))
     (session,) = facts(held, "sessions")
     assert held.note_writer.quiet_until(batch, clock()) is None
     os.utime(session, (clock().timestamp() - age,) * 2)

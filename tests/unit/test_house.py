@@ -42,7 +42,7 @@ MUTATING_CALLS = {
 
 CATCH_ALL = {
     "engram/daemon/background.py",
-    "engram/daemon/daemon.py",
+    "engram/daemon/threads.py",
     "engram/maintenance/plan.py",
 }
 """The daemon's loops and the runner of the passes survive any exception."""

@@ -24,7 +24,7 @@ def told(memory):
     """A memory with facts, turns that stand in a file, and turns that wait."""
     for words in WORDS:
         memory.call("remember", {"text": words})
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     memory.call(
         "observe", {"turns": [{"id": "w", "text": "The waiting tide of Porto."}]}
     )
@@ -59,7 +59,7 @@ def test_a_snapshot_answers_as_a_rebuild_does(told, opened, clock):
     """To the last unit and score, the waiting turn included."""
     before = settled(told)
     later = opened()
-    later.on_turns = lambda: None
+    later.executor.attended = True
     saved = scores(later.index, clock)
     assert answers(later) == before
     later.call("reindex", {})
@@ -130,7 +130,7 @@ def test_a_turn_counts_once_while_it_waits_and_when_it_is_filed(told):
         if "waiting" in hit["text"]
     ]
     told.queue.hurry()
-    told.due(told.clock())
+    told.pipeline.due(told.clock())
     after = told.index.counts()
     assert (before["waiting"], after["waiting"]) == (1, 0)
     assert after["turns"] == before["turns"] + 1
@@ -200,7 +200,7 @@ def test_a_unit_that_changed_is_read_from_its_file(told, settings):
 # row: X18
 def test_a_waiting_turn_is_found_while_and_after_the_snapshot_is_written(memory):
     """The snapshot leaves it out; the running index does not."""
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     memory.call(
         "observe",
         {"turns": [{"id": "1", "session": "s", "text": "The lighthouse is violet."}]},
@@ -214,12 +214,12 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(
     told, settings, seen
 ):
     """While it waits and when it is filed, and then theirs is found too."""
-    told.on_turns = lambda: None
+    told.executor.attended = True
     told.call(
         "observe", {"turns": [{"id": "a", "session": "walk", "text": "A grey gull."}]}
     )
     told.queue.hurry()
-    told.due(told.clock())
+    told.pipeline.due(told.clock())
     (note,) = (settings.vault / "sessions").rglob("*walk*.md")
     words = "\n> [!user] 21:00 %%theirs%%\n> A zebra finch.\n\n^t2\n"
     if seen:
@@ -241,7 +241,7 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(
 
     assert "A purple heron." in found("purple heron")
     told.queue.hurry()
-    (batch,) = told.due(told.clock())
+    (batch,) = told.pipeline.due(told.clock())
     assert (batch.waiting[0].filed.block, told.index.counts()["waiting"]) == ("t3", 0)
     assert found("purple heron")[0] == "A purple heron."
     assert found("zebra finch")[0] == "A zebra finch."

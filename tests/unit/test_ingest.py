@@ -40,14 +40,14 @@ def observe(memory, *turns):
 
 def held_back(memory):
     """As the daemon has it: turns wait until somebody looks."""
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     return memory
 
 
 def work(memory):
     """One round of the daemon's work, in this thread."""
-    for batch in memory.due(memory.clock()):
-        memory.file(batch, memory.distil(batch))
+    for batch in memory.pipeline.due(memory.clock()):
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
 
 
 def sessions(memory):
@@ -225,7 +225,7 @@ def test_taking_up_after_a_restart_counts_as_a_try(waiting, opened):
     observe(waiting, turn(1))
     for tries in (1, 2):
         later = held_back(opened())
-        (batch,) = later.due(later.clock())
+        (batch,) = later.pipeline.due(later.clock())
         assert batch.attempts == tries
 
 
@@ -236,9 +236,9 @@ def test_a_disk_that_refuses_to_count_does_not_hold_the_batch_back(
     observe(waiting, turn(1, "My name is Mira."))
     later = held_back(opened())
     refusing(on=True)
-    (batch,) = later.due(later.clock())
+    (batch,) = later.pipeline.due(later.clock())
     refusing(on=False)
-    later.file(batch, later.distil(batch))
+    later.pipeline.file(batch, later.pipeline.distil(batch))
     assert later.queue.counts()["distilling_turns"] == 0
 
 
@@ -246,10 +246,10 @@ def test_flush_of_one_conversation_leaves_the_others(waiting):
     """Nobody else's turns are hurried."""
     observe(waiting, turn(1), turn(2, session="other"))
     wanted = waiting.queue.hurry("other")
-    (batch,) = waiting.due(waiting.clock())
+    (batch,) = waiting.pipeline.due(waiting.clock())
     assert (batch.turns[0].session, len(wanted), batch.why) == ("other", 1, "asked for")
     assert not waiting.queue.wait(wanted, 0.01)
-    waiting.file(batch, waiting.distil(batch))
+    waiting.pipeline.file(batch, waiting.pipeline.distil(batch))
     assert waiting.queue.wait(wanted, 0.01)
 
 
@@ -263,7 +263,7 @@ def test_a_long_backlog_is_cut_into_batches(opened, model, cut):
     """
     waiting = held_back(opened(model=model))
     observe(waiting, *(turn(n, f"Wave {n}.") for n in range(125)))
-    batches = waiting.due(waiting.clock())
+    batches = waiting.pipeline.due(waiting.clock())
     assert [len(batch.turns) for batch in batches] == cut
     assert [said.id for batch in batches for said in batch.turns] == [
         f"m{n}" for n in range(125)
@@ -274,7 +274,7 @@ def test_a_long_backlog_is_cut_into_batches(opened, model, cut):
 def test_what_an_assistant_says_of_itself_is_no_reason_to_hurry(waiting):
     """Only the user's words are scanned."""
     observe(waiting, turn(1, "I always prefer metric units.", role="assistant"))
-    assert waiting.due(waiting.clock()) == []
+    assert waiting.pipeline.due(waiting.clock()) == []
 
 
 ODD = (
@@ -399,10 +399,10 @@ def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(
 ):
     """The longest wait between tries is a wait after the start too."""
     observe(waiting, turn(1, "My name is Mira."))
-    (batch,) = waiting.due(clock())
+    (batch,) = waiting.pipeline.due(clock())
     waiting.intake.parked(batch, clock() + timedelta(days=365), "the model was away")
     later = held_back(opened())
-    assert later.next_due() <= clock() + timedelta(
+    assert later.pipeline.next_due() <= clock() + timedelta(
         seconds=settings.policy.model.retry_most_seconds
     )
 
@@ -431,8 +431,8 @@ def parked(memory, *turns):
     """The turns, filed and parked after the model failed."""
     observe(memory, *turns)
     memory.queue.hurry()
-    for batch in memory.due(memory.clock()):
-        memory.file(batch, ModelError("the model is away"))
+    for batch in memory.pipeline.due(memory.clock()):
+        memory.pipeline.file(batch, ModelError("the model is away"))
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -483,7 +483,7 @@ def test_only_a_flush_revives_what_is_parked_or_dead_and_waits_for_it(waiting):
     """Hurrying what waits leaves it alone."""
     parked(waiting, turn(1, "My name is Mira."))
     assert waiting.queue.hurry() == set()
-    assert waiting.due(waiting.clock()) == []
+    assert waiting.pipeline.due(waiting.clock()) == []
     waiting.queue.revive()
     wanted = waiting.queue.hurry()
     assert len(wanted) == 1
@@ -501,8 +501,8 @@ def test_dead_letters_take_no_room_among_the_unfiled_turns(opened, settings):
     for number in range(4):
         observe(memory, turn(number, f"Wave number {number}."))
         memory.queue.hurry()
-        for batch in memory.due(memory.clock()):
-            memory.file(batch, ModelError("no key", retryable=False))
+        for batch in memory.pipeline.due(memory.clock()):
+            memory.pipeline.file(batch, ModelError("no key", retryable=False))
     assert memory.queue.counts()["dead_turns"] == 4
     assert observe(memory, turn(0, "Wave number 0."))["duplicates"] == 1
 
@@ -627,7 +627,7 @@ def test_a_fault_nobody_foresaw_holds_up_one_batch_and_no_other(
     with pytest.raises(ValueError, match="odd"):
         work(waiting)
     assert waiting.queue.counts()["distilling_turns"] == 0
-    assert waiting.next_due() == clock()
+    assert waiting.pipeline.next_due() == clock()
     work(waiting)
     assert len(sessions(waiting)) == 2
     assert waiting.queue.counts()["parked_turns"] == 1

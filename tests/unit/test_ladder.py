@@ -76,7 +76,7 @@ def understood(memory, fake, text, *verdicts, **more):
         {"facts": [fact("t1", text, text)], "entities": [], "relations": []},
         *(verdicts or ({},)),
     )
-    return memory.file(batch, memory.distil(batch))
+    return memory.pipeline.file(batch, memory.pipeline.distil(batch))
 
 
 def embedded(memory):
@@ -194,9 +194,9 @@ def test_a_verdict_on_what_changed_meanwhile_is_void(asking, fake):
     (old,) = tell(memory, BERLIN).created
     batch = batch_of(memory, f"{MUNICH} I thought I had better mention that.")
     fake.script({"facts": [fact("t1", MUNICH, MUNICH)]}, verdict("contradicts"))
-    outcome = memory.distil(batch)
+    outcome = memory.pipeline.distil(batch)
     memory.call("forget", {"id": old})
-    memory.file(batch, outcome)
+    memory.pipeline.file(batch, outcome)
     assert (texts(memory), by_text(memory, BERLIN).superseded_by) == ([MUNICH], ())
 
 

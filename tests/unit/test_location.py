@@ -74,7 +74,7 @@ class Machine:
     def tell(self, vault=None, text=TOLD):
         """A turn is acknowledged, and the process ends before it is filed."""
         memory = self.open(vault)
-        memory.on_turns = lambda: None
+        memory.executor.attended = True
         memory.call("observe", {"turns": [{"id": "t1", "session": "s", "text": text}]})
         memory.close()
 
@@ -387,7 +387,7 @@ def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):
 
 def test_a_copy_made_while_the_original_is_open_is_opened_beside_it(machine):
     memory = machine.open()
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     memory.call("observe", {"turns": [{"id": "t1", "session": "s", "text": TOLD}]})
     copy = machine.copy()
     assert machine.do("flush", copy)

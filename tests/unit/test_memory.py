@@ -53,14 +53,14 @@ def notes(memory, folder="facts"):
 
 def held_back(memory):
     """As the daemon has it: turns wait until somebody looks."""
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     return memory
 
 
 def work(memory):
     """One round of the daemon's work, in this thread."""
-    for batch in memory.due(memory.clock()):
-        memory.file(batch, memory.distil(batch))
+    for batch in memory.pipeline.due(memory.clock()):
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
 
 
 # row: X1
@@ -154,10 +154,10 @@ def test_two_turns_and_silence_are_distilled_when_the_oldest_has_waited_long_eno
     observe(
         memory, turn(1, "The garden needs rain."), turn(2, "It does.", role="assistant")
     )
-    assert memory.due(clock()) == []
-    assert (memory.next_due() - clock()).total_seconds() == 15 * 60
+    assert memory.pipeline.due(clock()) == []
+    assert (memory.pipeline.next_due() - clock()).total_seconds() == 15 * 60
     clock.advance(minutes=15)
-    (batch,) = memory.due(clock())
+    (batch,) = memory.pipeline.due(clock())
     assert (batch.why, len(batch.turns)) == ("15 minutes", 2)
 
 
@@ -166,10 +166,10 @@ def test_a_high_signal_is_distilled_now_and_five_turns_are_a_batch(memory, clock
     """Each batch is handed out once."""
     held_back(memory)
     observe(memory, turn(1, "Please always answer in metric units."))
-    assert [batch.why for batch in memory.due(clock())] == ["high signal"]
+    assert [batch.why for batch in memory.pipeline.due(clock())] == ["high signal"]
     observe(memory, *(turn(n, f"The tide was {n} metres.") for n in range(2, 7)))
-    assert [batch.why for batch in memory.due(clock())] == ["5 turns"]
-    assert memory.due(clock()) == []
+    assert [batch.why for batch in memory.pipeline.due(clock())] == ["5 turns"]
+    assert memory.pipeline.due(clock()) == []
 
 
 # row: E10
@@ -622,7 +622,7 @@ def test_a_person_who_edits_the_session_file_is_not_interrupted(
     session.write_text(session.read_text() + "\nMy own words.\n")
     os.utime(session, (clock().timestamp(), clock().timestamp()))
     observe(memory, turn(2, "My name is really Mira."))
-    assert memory.due(clock()) == []
+    assert memory.pipeline.due(clock()) == []
     clock.advance(seconds=61)
     work(memory)
     assert "My own words." in session.read_text()
@@ -668,13 +668,13 @@ def test_a_batch_that_a_model_fails_on_is_parked_retried_and_in_the_end_read_by_
         assert recalled(memory, "marine biologist")["hits"]
         for _ in range(memory.settings.policy.model.attempts):
             clock.advance(hours=2)
-            for batch in memory.due(clock()):
+            for batch in memory.pipeline.due(clock()):
                 outcome = None
                 try:
-                    outcome = memory.distil(batch)
+                    outcome = memory.pipeline.distil(batch)
                 except Exception as fault:  # noqa: BLE001
                     outcome = fault
-                memory.file(batch, outcome)
+                memory.pipeline.file(batch, outcome)
         assert memory.call("status", {})["dead_turns"] == 1
         assert notes(memory)
         assert "dead-letter" in [
@@ -723,11 +723,11 @@ def test_a_turn_asks_the_model_for_no_dead_letter(memory, monkeypatch):
         asked.append(len(batch.turns))
         raise ModelError("no key", retryable=False)
 
-    monkeypatch.setattr(memory, "distil", refused)
+    monkeypatch.setattr(memory.pipeline, "distil", refused)
     for number in range(3):
         observe(memory, turn(number, f"Wave number {number}."))
     assert asked == [1, 1, 1]
-    memory.flush_waiting()
+    memory.pipeline.flush_waiting()
     assert len(asked) == 3
     memory.call("flush", {})
     assert len(asked) == 6
@@ -740,17 +740,17 @@ def test_restarts_alone_end_in_a_dead_letter_that_is_seen(opened, settings):
     observe(memory, turn(1, "My name is Mira."))
     for _ in range(settings.policy.model.attempts):
         memory = held_back(opened(**model))
-        (batch,) = memory.due(memory.clock())
+        (batch,) = memory.pipeline.due(memory.clock())
     with pytest.raises(ModelError) as fault:
-        memory.distil(batch)
-    memory.file(batch, fault.value)
+        memory.pipeline.distil(batch)
+    memory.pipeline.file(batch, fault.value)
     assert len(notes(memory)) == 1
     assert [found["code"] for found in memory.call("doctor", {})["findings"]] == [
         "model",
         "dead-letter",
     ]
     memory.queue.revive()
-    (batch,) = memory.due(memory.clock())
+    (batch,) = memory.pipeline.due(memory.clock())
     assert batch.attempts < settings.policy.model.attempts
 
 
@@ -803,7 +803,7 @@ def test_a_flush_ends_when_the_vault_is_let_go_of(opened):
     memory = held_back(opened())
     observe(memory, turn(1, "My name is Mira."))
     waits = threading.Event()
-    memory.on_turns = waits.set
+    memory.executor.turns_arrived = waits.set
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(memory.call, "flush", {})
         waits.wait()

@@ -141,7 +141,7 @@ def whole(tmp_path_factory):
     memory.start()
     memory.warm()
     known(memory)
-    memory.file(*news(memory))
+    memory.pipeline.file(*news(memory))
     memory.close()
     return {
         path: raw
@@ -153,7 +153,7 @@ def whole(tmp_path_factory):
 def test_the_news_changes_everything_it_should(held):
     """Else the next test would prove nothing."""
     known(held)
-    held.file(*news(held))
+    held.pipeline.file(*news(held))
     assert texts(held, "superseded") == ["Anna lives in Berlin."]
     assert len(cases(held)) == 1
     assert by_text(held, "Cleo loves tea.").confidence == 0.4
@@ -183,13 +183,13 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
     )
     with monkeypatch.context() as patch, suppress(EngramError, Killed):
         patch.setattr(syscalls, "SYS", struck)
-        held.file(batch, outcome)
+        held.pipeline.file(batch, outcome)
     assert struck.met
     clock.advance(seconds=61)
     if end == "killed":
         held = held_back(opened())
-        (batch,) = held.due(clock())
-    held.file(batch.tried(), outcome)
+        (batch,) = held.pipeline.due(clock())
+    held.pipeline.file(batch.tried(), outcome)
     held.rescan(None)
     found = content(held)
     assert {
@@ -212,7 +212,7 @@ def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(
     )
     with monkeypatch.context() as patch, suppress(EngramError, Killed):
         patch.setattr(syscalls, "SYS", struck)
-        held.file(batch, outcome)
+        held.pipeline.file(batch, outcome)
     assert struck.met
     assert texts(held, "superseded") == ["Anna lives in Berlin."]
     if end == "killed":
@@ -246,7 +246,7 @@ def test_an_edit_of_a_persons_in_that_moment_is_theirs(held, monkeypatch, fault)
 
     with monkeypatch.context() as patch, suppress(EngramError):
         patch.setattr(syscalls, "SYS", Typing(STAGES["note"], fault))
-        held.file(batch, outcome)
+        held.pipeline.file(batch, outcome)
     held.rescan(None)
     assert {row["memory"] for row in rows(held) if row["action"] == "edit"} == {
         fact.id for fact in mine
@@ -283,13 +283,13 @@ def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
     batch, outcome = news(held)
     with monkeypatch.context() as patch, suppress(Killed):
         patch.setattr(syscalls, "SYS", Struck(STAGES["note"], Killed()))
-        held.file(batch, outcome)
+        held.pipeline.file(batch, outcome)
     (asks,) = cases(held)
     tick(asks, "both")
     held = held_back(opened())
     assert cases(held) == [asks]
-    (batch,) = held.due(clock())
-    held.file(batch.tried(), outcome)
+    (batch,) = held.pipeline.due(clock())
+    held.pipeline.file(batch.tried(), outcome)
     assert not cases(held)
     assert {"Ben works at Acme.", "Ben works at Initech."} <= set(texts(held))
 
@@ -308,8 +308,8 @@ def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(
     (doubtful,) = every(held, "review")
     tick(held.settings.vault / doubtful.path, "drop")
     held = held_back(opened())
-    (batch,) = held.due(clock())
-    assert held.file(batch, outcome).review == ()
+    (batch,) = held.pipeline.due(clock())
+    assert held.pipeline.file(batch, outcome).review == ()
     assert not every(held, "review")
 
 

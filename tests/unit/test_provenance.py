@@ -179,18 +179,18 @@ def test_words_are_shown_as_their_tokens_before_and_after_they_are_distilled_and
     """
     word, said_by = WORDS[standing], CLASS[standing]
     memory = opened()
-    memory.on_turns = lambda: None  # nothing is distilled yet
+    memory.executor.attended = True  # nothing is distilled yet
     say(memory, "Remember that my brother Otto lives in Graz.", standing)
     waiting = recalled(memory, "Otto Graz")
     assert {hit["provenance"] for hit in waiting["hits"]} == {word}
     assert not memory.index.catalog.facts()
     memory = opened()
-    memory.on_turns = lambda: None
+    memory.executor.attended = True
     assert {hit["provenance"] for hit in recalled(memory, "Otto Graz")["hits"]} == {
         word
     }
     memory = opened()
-    memory.flush()
+    memory.pipeline.flush()
     found = recalled(memory, "Where does Otto live?")
     assert {(hit["provenance"], hit["said_by"]) for hit in found["hits"]} == {
         (word, said_by)
@@ -240,7 +240,7 @@ def test_no_text_role_or_speaker_makes_a_tools_words_the_users(
         id="a|chat%%",
         session="poison",
     )
-    memory.flush()
+    memory.pipeline.flush()
     for _ in range(2):
         answer = recalled(memory, "Ben tea boat called", explain=True)
         assert len(answer["hits"]) >= 2

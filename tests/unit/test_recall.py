@@ -760,7 +760,7 @@ def test_a_name_is_never_a_stop_word(memory, name):
     text, question, other = NAMES[name]
     (key,) = told(memory, text, session="name")
     told(memory, *(f"{other} Number {n}." for n in range(4)), session="other")
-    memory.flush()
+    memory.pipeline.flush()
     first = recalled(memory, question)[0]
     assert key in {first["key"], first["source"]}
 
@@ -773,7 +773,7 @@ def test_names_that_are_words_are_found(memory):
         name: told(memory, f"{name} owns a heron.", session=f"of {name}")[0]
         for name in names
     }
-    memory.flush()
+    memory.pipeline.flush()
     for name, key in keys.items():
         first = recalled(memory, f"What does {name} own?")[0]
         assert key in {first["key"], first["source"]}, name
@@ -785,7 +785,7 @@ def test_a_known_name_is_found_in_lower_case_where_no_other_word_is_left(memory)
     entity(memory, "Will", "[]")
     (key,) = told(memory, "My brother Will likes jazz.", session="name")
     told(memory, "Will it rain? It will.", "The tram will be late.", session="other")
-    memory.flush()
+    memory.pipeline.flush()
     first = recalled(memory, "who is will")[0]
     assert key in {first["key"], first["source"]}
     assert all(
@@ -798,7 +798,7 @@ def test_a_question_of_small_words_turns_on_those_that_relate(memory):
     """Chatter finds nothing, whatever was said in such words."""
     (key,) = told(memory, "I am from Bremen.", session="home")
     told(memory, "How are you?", "What is it?", session="chatter")
-    memory.flush()
+    memory.pipeline.flush()
     first = recalled(memory, "where am I from?")[0]
     assert key in {first["key"], first["source"]}
     assert not recalled(memory, "how are you?")
@@ -827,7 +827,7 @@ def test_each_of_eight_facts_of_one_turn_is_found_by_its_own_question(memory):
         "my dog is called Rex, my phone is a Fairphone and Eva is my sister.",
         session="eight",
     )
-    memory.flush()
+    memory.pipeline.flush()
     assert (
         len([fact for fact in memory.index.catalog.facts() if fact.source == key]) >= 6
     )
@@ -838,6 +838,6 @@ def test_each_of_eight_facts_of_one_turn_is_found_by_its_own_question(memory):
         "My sister Eva lives in Porto, she is a dentist and she has a boat.",
         session="eva",
     )
-    memory.flush()
+    memory.pipeline.flush()
     about = [hit["text"] for hit in recalled(memory, "Tell me about Eva")]
     assert sum("Eva" in text for text in about) >= 3

@@ -19,7 +19,13 @@ from engram.vault.store import TOMBSTONES
 
 @pytest.fixture
 def queue(memory):
-    return ReviewQueue(memory.vault, memory.index, memory.note_writer, memory.settings)
+    return ReviewQueue(
+        memory.vault,
+        memory.index,
+        memory.note_writer,
+        memory.settings,
+        memory.maintenance_loop.order,
+    )
 
 
 @pytest.fixture
@@ -548,6 +554,6 @@ def test_a_correction_to_what_a_person_just_moved_is_made(memory, vault, told):
     (vault / twin.path).rename(
         vault / "archive/2026-11-23" / twin.path.rpartition("/")[2]
     )
-    memory.on_turns = lambda: None  # a daemon watches; nothing looks before the call
+    memory.executor.attended = True  # a daemon watches; nothing looks before the call
     assert memory.call("correct", {"id": old.id, "text": twin.text})["id"] == twin.id
     assert fact_of(memory, old.text).superseded_by == (twin.id,)

@@ -48,15 +48,15 @@ def told(opened):
     with FakeServer() as fake:
         fake.script(answers)
         memory = opened(model=ModelSettings("fake", fake.url))
-        memory.on_turns = lambda: None
+        memory.executor.attended = True
         yield memory
 
 
 def work(memory):
     """What the daemon does whenever it looks."""
-    for batch in memory.due(memory.clock()):
-        memory.file(batch, memory.distil(batch))
-    memory.tend()
+    for batch in memory.pipeline.due(memory.clock()):
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
+    memory.maintenance_loop.tend(busy=memory.queue.is_busy())
 
 
 def say(memory, text, session="trip", role="user", **more):
@@ -191,11 +191,12 @@ def test_the_same_said_in_two_sessions_at_once_is_one_memory(told):
     for session in ("trip", "cake"):
         told.call("observe", {"turns": [{"session": session, "text": said}]})
     told.call("flush", {"background": True})
-    batches = told.due(told.clock())
+    batches = told.pipeline.due(told.clock())
     assert len(batches) == 2
-    found = [told.distil(batch) for batch in batches]
+    found = [told.pipeline.distil(batch) for batch in batches]
     filed = [
-        told.file(batch, outcome) for batch, outcome in zip(batches, found, strict=True)
+        told.pipeline.file(batch, outcome)
+        for batch, outcome in zip(batches, found, strict=True)
     ]
     assert [len(one.created) for one in filed] == [1, 0]
     assert len(list((told.settings.vault / "facts").rglob("*.md"))) == 1

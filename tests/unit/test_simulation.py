@@ -106,7 +106,7 @@ class Stepped(SteppedDaemon):
             else self.memory.maintenance_loop.schedule.next(self.now)
         )
         tick = FRIDAY + -((FRIDAY - wanted) // MINUTE) * MINUTE
-        due = self.memory.next_due()
+        due = self.memory.pipeline.next_due()
         return min(tick, max(due, self.now + timedelta(seconds=1))) if due else tick
 
     def files_changed(self):

@@ -288,7 +288,7 @@ def test_open_promises_are_tasks_in_the_spine_and_a_tick_keeps_one(memory):
 def test_a_promise_is_due_on_the_day_of_the_vaults_zone(memory):
     """In Berlin the day begins while it is still the day before in London."""
     say(memory, "I promise to call the agency on Wednesday.")
-    memory.flush()
+    memory.pipeline.flush()
     (row,) = memory.call("todos", {})["todos"]
     assert row["due"] == "2026-11-25T00:00:00+01:00"
     assert row["due_until"] == "2026-11-26T00:00:00+01:00"

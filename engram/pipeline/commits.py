@@ -18,10 +18,11 @@ from engram.errors import EngramError
 from engram.vault.git import Git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from engram.config import Settings
     from engram.errors import Health
+    from engram.pipeline.executor import Executor
 
 log = logging.getLogger("engram.git")
 
@@ -33,21 +34,22 @@ class CommitLog:
     """What the operations of one process did. Belongs to the one writer; what is
     degraded is reported to `health`.
 
-    `alone` says whether nobody calls `settle` between operations. Without a repository
-    nothing is done; `repository` is there also where commits are switched off.
+    Without a daemon an operation is committed when it ends, else when the daemon calls
+    `settle`. Without a repository nothing is done; `repository` is there also where
+    commits are switched off.
     """
 
     def __init__(
         self,
         settings: Settings,
         health: Health,
-        alone: Callable[[], bool],
+        executor: Executor,
     ) -> None:
         self.policy = settings.policy.files
         self.repository = Git.of(settings.vault, settings.state / WAITING, self.policy)
         self.git = self.repository if settings.git else None
         self.health = health
-        self.alone = alone
+        self.executor = executor
         self._unnoted: set[str] = set()
         self._touched = False
         self._done: tuple[str, str] | None = None
@@ -98,7 +100,7 @@ class CommitLog:
         """
         if self._touched or always:
             self._done, self._touched = (op, subject), False
-        if self.alone():
+        if not self.executor.attended:
             self.settle()
 
     def passing(self) -> None:

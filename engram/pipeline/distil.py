@@ -1,0 +1,114 @@
+"""A batch of turns becomes an `Extraction`, with a model's verdict where it helps.
+
+The extractor says what the turns state. A statement that is neither clearly new nor
+clearly known is then put to the model beside its nearest known facts (`A9`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core.records import Fact, FiledTurn
+from engram.core.todos import looped
+from engram.errors import ModelError
+from engram.extraction.rules import engine
+
+if TYPE_CHECKING:
+    from engram.core.records import Candidate, Extraction, Turn
+    from engram.extraction.extract import Extractor
+    from engram.ingest.queue import Batch
+    from engram.pipeline.compare import Comparison
+    from engram.pipeline.embed import EmbeddingWorker
+
+
+class Distiller:
+    """Distils batches. May be called from any thread."""
+
+    def __init__(
+        self,
+        extractor: Extractor,
+        comparison: Comparison,
+        embedding: EmbeddingWorker | None,
+    ) -> None:
+        self.extractor = extractor
+        self.comparison = comparison
+        self.embedding = embedding
+
+    def distil(self, batch: Batch) -> Extraction:
+        """Return what the batch states. Raises ModelError."""
+        extraction = self.extractor.extract(batch, self._before(batch))
+        candidates = tuple(looped(candidate) for candidate in extraction.candidates)
+        extraction = replace(extraction, candidates=candidates)
+
+        if self.embedding:
+            texts = [candidate.text for candidate in candidates]
+            self.comparison.learn(texts, self.embedding.vectors)
+
+        if extraction.extractor == engine.EXTRACTOR:
+            return extraction
+        return self._with_verdicts(batch, extraction)
+
+    def distil_by_rules(self, batch: Batch) -> Extraction:
+        """Return what the offline rules find in the batch."""
+        return self.extractor.extract_by_rules(batch, self._before(batch))
+
+    def _before(self, batch: Batch) -> list[Turn]:
+        """Return the last turns in the session file above those of the batch."""
+        first = min(
+            (item.filed for item in batch.waiting),
+            key=lambda filed: int(filed.block[1:]),
+        )
+        number = int(first.block[1:])
+        context = self.extractor.settings.policy.extraction.rules_before
+        earliest = max(1, number - context)
+        keys = [
+            replace(first, block=f"t{block}").key for block in range(earliest, number)
+        ]
+        units = self.comparison.index.units(keys) if keys else {}
+        found = (units.get(key) for key in keys)
+        return [unit.turn for unit in found if isinstance(unit, FiledTurn)]
+
+    def _with_verdicts(self, batch: Batch, extraction: Extraction) -> Extraction:
+        """Add the model's verdicts on statements near known facts (`A9`).
+
+        A pair that the model has told apart before is not asked about again. Where the
+        model cannot be asked, the facts are kept without a verdict.
+        """
+        from engram.llm.judge import judge
+
+        policy = self.extractor.settings.policy.ladder
+        turns = {turn.id: turn for turn in batch.turns}
+        opinions: dict[str, tuple[str, str]] = {}
+        apart: dict[str, tuple[str, ...]] = {}
+
+        for candidate in extraction.candidates:
+            near = self._doubtful(candidate, turns[candidate.turn_id])
+            texts = [fact.text for fact in near]
+            try:
+                verdict = judge(self.extractor.model(), candidate.text, texts, policy)
+            except ModelError:
+                break
+            if verdict.index:
+                known = near[verdict.index - 1]
+                opinions[candidate.text] = (verdict.relation, known.id)
+            elif not verdict.warning:
+                apart[candidate.text] = tuple(fact.id for fact in near)
+
+        return replace(extraction, opinions=opinions, apart=apart)
+
+    def _doubtful(self, candidate: Candidate, turn: Turn) -> list[Fact]:
+        """Return the known facts that may or may not say the same."""
+        fact = Fact(
+            "",
+            candidate.text,
+            candidate.category,
+            about=candidate.about,
+            tags=candidate.tags,
+            persona=turn.persona,
+        )
+        verdict = self.comparison.weigh(fact, turn.occurred_at, model=True).verdict
+        if verdict.action != "judge":
+            return []
+        near = self.comparison.unjudged(fact.text, verdict.grey)
+        return [neighbour.fact for neighbour in near]

@@ -1,0 +1,38 @@
+"""Where the work of a memory is done: by its caller, or by the threads of a daemon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+class Executor(Protocol):
+    """Carries out what a memory does besides answering its caller."""
+
+    @property
+    def attended(self) -> bool:
+        """Whether batches, runs and changed files are handled without the caller."""
+
+    def turns_arrived(self) -> None:
+        """Look for batches that are due. May be called from any thread."""
+
+    def run_as_writer(self, job: Callable[[], T]) -> T:
+        """Do `job` in the thread that writes notes, and return its result."""
+
+
+class Inline:
+    """The executor without a daemon: the caller does everything, at once."""
+
+    def __init__(self, *, attended: bool = False) -> None:
+        self.attended = attended
+
+    def turns_arrived(self) -> None:
+        """Do nothing: the caller distils the turns before the call returns."""
+
+    def run_as_writer(self, job: Callable[[], T]) -> T:
+        """Do `job` in the calling thread."""
+        return job()
