@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs lock clean
+.PHONY: demo test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
@@ -41,6 +41,9 @@ lives: $(READY)  ## months of what people tell and ask (ACCEPT=1: list what pass
 
 docs: $(READY)  ## write the generated pages anew
 	$(PY) docs/generate.py
+
+measure:  ## size and density of the code
+	@python3 tools/measure $(if $(UPDATE),--update)
 
 lock: $(READY)  ## resolve the dependencies anew, with hashes and without addresses
 	tools/lock $(PY)

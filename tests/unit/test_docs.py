@@ -7,8 +7,6 @@ import re
 import string
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 _spec = importlib.util.spec_from_file_location(
@@ -25,10 +23,13 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", generate.PAGES)
-def test_a_generated_page_is_what_the_program_would_write_now(name):
-    """`make docs` brings it up to date."""
-    assert (ROOT / "docs" / name).read_text() == generate.PAGES[name]()
+def test_generated_pages_are_up_to_date():
+    """`make docs` writes them anew."""
+    assert not [
+        name
+        for name, written in generate.PAGES.items()
+        if (ROOT / "docs" / name).read_text() != written()
+    ]
 
 
 def test_every_key_is_on_the_page_of_its_file():
@@ -61,36 +62,58 @@ def test_every_comment_stands_above_a_test():
         ) or path == Path(__file__)
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_a_row_names_modules_that_exist(row):
-    """Where it is done."""
-    _, modules, _ = ROWS[row]
-    assert modules.split()
-    assert all((ROOT / module).is_file() for module in modules.split())
+def test_each_row_names_modules_that_exist():
+    offenders = {}
+    for row, (_, modules, _) in ROWS.items():
+        missing = [name for name in modules.split() if not (ROOT / name).is_file()]
+        if missing or not modules.split():
+            offenders[row] = missing
+    assert not offenders
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_test_that_a_page_names_exists(page):
+def test_each_test_that_a_page_names_exists():
     """As a file, or as a function in it."""
-    for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
-        assert (ROOT / path).is_file(), path
-        assert not name or re.search(
-            rf"^def {name}\(", (ROOT / path).read_text(), re.MULTILINE
-        ), name
+    offenders = []
+    for page in PAGES:
+        named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text())
+        offenders += [
+            f"{page.name}: {path}::{name}"
+            for path, name in named
+            if not _is_test(ROOT / path, name)
+        ]
+    assert not offenders
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_of_a_page_leads_somewhere(page):
+def _is_test(path: Path, name: str) -> bool:
+    if not path.is_file():
+        return False
+    definition = re.compile(rf"^def {name}\(", re.MULTILINE)
+    return not name or definition.search(path.read_text()) is not None
+
+
+def test_each_link_of_a_page_leads_somewhere():
     """To a file, and to a heading in it."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    for link in re.findall(r"(?<!!)\[[^\]\[]+\]\(([^)]+)\)", text):
-        path, _, heading = link.partition("#")
-        if "://" not in link:
-            target = page.parent / path if path else page
-            assert target.exists(), link
-            assert not heading or heading in map(
-                _anchor, re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
-            )
+    offenders = [
+        f"{page.name}: {link}"
+        for page in PAGES
+        for link in _links(page.read_text())
+        if "://" not in link and not _leads_somewhere(page, link)
+    ]
+    assert not offenders
+
+
+def _links(page: str) -> list[str]:
+    text = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"(?<!!)\[[^\]\[]+\]\(([^)]+)\)", text)
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    path, _, heading = link.partition("#")
+    target = page.parent / path if path else page
+    if not target.exists():
+        return False
+    headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+    return not heading or heading in map(_anchor, headings)
 
 
 def _anchor(heading: str) -> str:
