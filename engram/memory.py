@@ -268,7 +268,7 @@ class Memory:
         )
         self.index.take_tombstones(self.vault)
         with suppress(EngramError, ValueError, TypeError):
-            self.vault.own.update(json.loads(disk.read(settings.cache / OWN)))
+            self.vault.own_writes.update(json.loads(disk.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
             self.handed_out.load(json.loads(disk.read(settings.state / INJECTED)))
 
@@ -362,7 +362,9 @@ class Memory:
         first = (
             self.clock().timestamp() - self.settings.policy.files.quiet_seconds
         ) * 1e9
-        late = {path: when for path, when in self.vault.own.items() if when > first}
+        late = {
+            path: when for path, when in self.vault.own_writes.items() if when > first
+        }
         disk.write_derived(self.settings.cache / OWN, json.dumps(late).encode())
 
     def close(self) -> None:
@@ -444,7 +446,7 @@ class Memory:
         """
         policy, began = self.settings.policy.files, time.monotonic()
         now = self.clock()
-        if self.vault.replaced:
+        if self.vault.was_exchanged:
             fix = "Put the vault back, or start again with what stands there."
             raise NotFoundError(
                 "another folder stands in the vault's place",
@@ -452,7 +454,7 @@ class Memory:
                 fix=fix,
             )
         with self.readiness.reading():
-            self.vault.tidy(now, policy.quiet_seconds)
+            self.vault.settle_leftovers(now, policy.quiet_seconds)
             diff = self.index.refresh(paths, accept_deletions=accept_deletions)
         if diff.problems:
             log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
@@ -463,7 +465,7 @@ class Memory:
         self._as_git_left = diff.checked_out
         if diff.checked_out:
             self.reconciler.box_writer.reload()
-        self.health.report("leftover", "; ".join(self.vault.stuck.values()))
+        self.health.report("leftover", "; ".join(self.vault.unsettled.values()))
         self.health.report("frozen", FROZEN if diff.frozen else "")
         # git and sync tools bring tombstones of another time or machine
         if paths is None:

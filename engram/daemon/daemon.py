@@ -113,7 +113,7 @@ class Daemon:
         """What the daemon cannot do now, by name; a vault that was moved away is told
         before anybody needs it.
         """
-        gone = not self.memory.vault.stands_here
+        gone = not self.memory.vault.is_present
         return {
             **self.writer.health.problems(),
             **({"vault": "the vault is gone"} if gone else {}),
@@ -123,7 +123,7 @@ class Daemon:
         """Whether another vault stands at the path of ours; a path that is empty waits
         for ours to come back.
         """
-        return self.memory.vault.replaced and os.access(
+        return self.memory.vault.was_exchanged and os.access(
             self.settings.vault / "engram.toml", os.F_OK
         )
 

@@ -387,7 +387,7 @@ class Maintenance:
         for (memory, action), one in refused.items():
             said = {"action": action, "reason": one.why} | one.row
             if not any(
-                said.items() <= row.items() for row in self.vault.actions(memory)
+                said.items() <= row.items() for row in self.vault.actions_of(memory)
             ):
                 yield (
                     deed(now, action, memory, one.why, by="engram")

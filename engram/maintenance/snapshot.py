@@ -182,7 +182,7 @@ class Snapshot(VaultReader):
         """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: (
-            None if self.vault.rests(path, now, rest) else "somebody is at it"
+            None if self.vault.is_at_rest(path, now, rest) else "somebody is at it"
         )
 
     def read(self, path: str) -> bytes:

@@ -250,7 +250,7 @@ class MemoryOperations:
         fact = self.index.find(id)
         if fact.status == "forgotten":
             decisions = [
-                actions.told(_unquoted(row)) for row in self.vault.actions(fact.id)
+                actions.told(_unquoted(row)) for row in self.vault.actions_of(fact.id)
             ]
             return {
                 "memory": _wordless(fact),
@@ -278,7 +278,7 @@ class MemoryOperations:
             ],
             "decisions": [
                 actions.told(self._known_row(row))
-                for row in self.vault.actions(fact.id)
+                for row in self.vault.actions_of(fact.id)
             ],
         }
 

@@ -303,7 +303,7 @@ class ReviewQueue:
             )
         known = any(
             row.get("action") == "decide" and row.get("reason") == decision
-            for row in self.vault.actions(case.id)
+            for row in self.vault.actions_of(case.id)
         )
         self.note_writer.write(changes, [] if known else rows)
         self.note_writer.write([self._trashed(case, now, "decided")], [])
@@ -475,7 +475,7 @@ class ReviewQueue:
         stones = [
             _stone(fact, now, why) | ({} if turns else {"turn": ""}) for fact in gone
         ]
-        self.vault.bury(stones)
+        self.vault.add_tombstones(stones)
         self.index.take_tombstones(self.vault)
 
     def _lift(self, back: Sequence[Fact], now: datetime) -> None:
@@ -486,7 +486,7 @@ class ReviewQueue:
             if {content_hash(fact.text), fact.source} & self.index.tombstones
         ]
         if buried:
-            self.vault.bury(
+            self.vault.add_tombstones(
                 [_stone(fact, now, YOU) | {"restored": True} for fact in buried]
             )
             self.index.take_tombstones(self.vault)
@@ -609,7 +609,7 @@ class ReviewQueue:
         person removed.
         """
         return not any(
-            row.get("action") == "forget" for row in self.vault.actions(memory)
+            row.get("action") == "forget" for row in self.vault.actions_of(memory)
         )
 
     def _words(self, fact: Fact) -> str:

@@ -229,7 +229,7 @@ class BoxWriter:
         zone, box, trace = self.settings.zone, held.box, self._woven()[held.trace]
         places = forms.box_path(forms.box_name(box, zone)), forms.trace_path(trace)
         quiet = self.settings.policy.files.quiet_seconds
-        if not all(self.vault.rests(path, now, quiet) for path in places):
+        if not all(self.vault.is_at_rest(path, now, quiet) for path in places):
             return False
         known = (self.index.fact(memory) for memory in box.memories)
         stems = [PurePosixPath(fact.path).stem for fact in known if fact]

@@ -526,7 +526,9 @@ class EntityWriter:
         """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be
         read.
         """
-        rests = self.vault.rests(path, now, self.settings.policy.files.quiet_seconds)
+        rests = self.vault.is_at_rest(
+            path, now, self.settings.policy.files.quiet_seconds
+        )
         return self._stats[path] == UNKNOWN or not rests
 
     def _wrote(self, paths: Iterable[str]) -> None:

@@ -121,7 +121,7 @@ class Forgetting:
             deed(now, "drop", one.id, DROPPED) | {"by": "user"}
             for one in finished
             if not any(
-                row.get("action") == "drop" for row in self.vault.actions(one.id)
+                row.get("action") == "drop" for row in self.vault.actions_of(one.id)
             )
         ]
         self.note_writer.explain(rows)
@@ -288,7 +288,7 @@ class Forgetting:
                 continue
             quotes = [
                 str(one["quote"])
-                for one in self.vault.actions(fact.id)
+                for one in self.vault.actions_of(fact.id)
                 if one.get("quote")
             ]
             read = [
@@ -309,5 +309,5 @@ class Forgetting:
 
     def _write(self, rows: Sequence[Mapping[str, object]]) -> None:
         if rows:
-            self.vault.bury(rows)
+            self.vault.add_tombstones(rows)
         self.index.take_tombstones(self.vault)

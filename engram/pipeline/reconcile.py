@@ -92,7 +92,7 @@ class Reconciler:
             self.index,
             self.settings,
             self.entity_writer.ref_of,
-            lambda: self.vault.pairs(APART),
+            lambda: self.vault.logged_pairs(APART),
         )
         self.forgetting = Forgetting(note_writer)
         # whether the list of hashes may hold what no active fact says any more
@@ -139,7 +139,7 @@ class Reconciler:
             if verdict.action == "skip":
                 skipped[verdict.why] += 1
             if verdict.why != ALREADY and not (
-                batch.attempts and self.vault.actions(fact.id)
+                batch.attempts and self.vault.actions_of(fact.id)
             ):
                 plan.rows.append(
                     _row(
@@ -218,7 +218,7 @@ class Reconciler:
 
     def _bury(self, plan: WritePlan) -> None:
         if plan.stones:
-            self.vault.bury(plan.stones)
+            self.vault.add_tombstones(plan.stones)
             self.index.take_tombstones(self.vault)
 
     def _apply(
@@ -333,7 +333,7 @@ class Reconciler:
         digest = content_hash(fact.text)
         twin = plan.twin(digest, fact.persona, said.turn.occurred_at)
         already = self.index.unit(fact.id) is not None
-        if attempts and not already and (rows := self.vault.actions(fact.id)):
+        if attempts and not already and (rows := self.vault.actions_of(fact.id)):
             # The batch was filed before: the statement was confirmed, or a person has
             # removed it since.
             met = (
@@ -556,7 +556,9 @@ class Reconciler:
         """
         fact = near.fact
         rows = (
-            row for row in self.vault.actions(fact.id) if row.get("action") == "confirm"
+            row
+            for row in self.vault.actions_of(fact.id)
+            if row.get("action") == "confirm"
         )
         told = dict.fromkeys(
             key
@@ -576,7 +578,7 @@ class Reconciler:
         if not any(parts(one.turn.text) for one in filed):
             return [one.turn for one in filed]
         logged = [
-            *self.vault.actions(fact.id),
+            *self.vault.actions_of(fact.id),
             *(row for row in plan.rows if fact.id in {row["memory"], row.get("met")}),
         ]
         return [_counted(one, logged) for one in filed]

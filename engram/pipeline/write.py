@@ -68,7 +68,9 @@ class NoteWriter:
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
         return (
-            None if self.vault.rests(path, now, rest) else now + timedelta(seconds=rest)
+            None
+            if self.vault.is_at_rest(path, now, rest)
+            else now + timedelta(seconds=rest)
         )
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
@@ -136,7 +138,9 @@ class NoteWriter:
             self.vault.apply(changes, held, ready=ready)
         except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
             ours = {
-                path: raw for path, raw in held.items() if self.vault.stands(path, raw)
+                path: raw
+                for path, raw in held.items()
+                if self.vault.has_content(path, raw)
             }
             # a person's edit is for a rescan to tell
             theirs = isinstance(fault, ConflictError)
@@ -205,7 +209,7 @@ class NoteWriter:
             known = (
                 self._births_stat is not None and self._births_stat == self._log_stat()
             )
-            self._besides(ACTIONS, partial(self.vault.log, rows))
+            self._besides(ACTIONS, partial(self.vault.log_actions, rows))
             if known and not self.health.problem(ACTIONS):
                 born = [row for row in rows if row["action"] in BIRTHS]
                 self._births = {
@@ -220,7 +224,7 @@ class NoteWriter:
         decided).
         """
         if self._told is None:
-            self._told = self.vault.deeds(("edit", "decide", "restore"))
+            self._told = self.vault.logged_actions(("edit", "decide", "restore"))
         return (action, memory) in self._told
 
     def kept(self, fact: Fact) -> str | None:
@@ -241,7 +245,7 @@ class NoteWriter:
         now = self._log_stat()
         if now != self._births_stat:
             with suppress(EngramError):
-                self._births, self._births_stat = self.vault.births(), now
+                self._births, self._births_stat = self.vault.creation_times(), now
         return self._births
 
     def _log_stat(self) -> Stat | None:
@@ -324,7 +328,7 @@ def purged(
     (rows C16, X8).
     """
     found, failures, rows = (
-        note_writer.vault.trashed(),
+        note_writer.vault.trash_paths(),
         dict[str, str](),
         list[dict[str, object]](),
     )

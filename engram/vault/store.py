@@ -38,7 +38,7 @@ RETRIES = 5
 MOST_OWN = 4096
 """So many of the latest are enough: only what was written a moment ago is asked about.
 """
-# As `log` writes rows, for the log of a large vault is read whole before its first
+# As `log_actions` writes rows, for the log of a large vault is read whole before its first
 # night.
 _BIRTH = re.compile(
     rb'^\{"at": "([^"\n]*)", "action": "(?:%s)", [^\n]*?"memory": "([^"\n]*)"'
@@ -52,7 +52,7 @@ class Vault:
     """A folder of Markdown and the only writer of it.
 
     `root` is resolved and exists. `before_write` is called with the path of each file
-    before it changes. `own` maps the files that engram wrote last to the time of that
+    before it changes. `own_writes` maps the files that engram wrote last to the time of that
     write (ns): a file with another time was written by another program.
     """
 
@@ -61,8 +61,8 @@ class Vault:
     ) -> None:
         self.root = root
         self.before_write = before_write or _ignore
-        self.own: dict[str, int] = {}
-        self.stuck: dict[str, str] = {}
+        self.own_writes: dict[str, int] = {}
+        self.unsettled: dict[str, str] = {}
         self._folder = _folder_at(root)
         self._left = set(disk.leftovers(root))
 
@@ -93,7 +93,7 @@ class Vault:
         A path from which a note was moved holds b''. A file that is no longer as
         planned, or a place that is taken, raises ConflictError; what came before it in
         the plan stands. `held` is filled as it goes on: after a fault it says what was
-        meant to stand so far, which `stands` tells of what was done. With `pending` the
+        meant to stand so far, which `has_content` tells of what was done. With `pending` the
         folders are the caller's to make durable. `ready` has by the path of a change
         what it makes of the bytes it was planned for, where that was worked out
         already.
@@ -124,16 +124,16 @@ class Vault:
             mtime = (self.root / path).lstat().st_mtime_ns
         except OSError:
             return None
-        return None if mtime == self.own.get(path) else mtime / 1e9
+        return None if mtime == self.own_writes.get(path) else mtime / 1e9
 
-    def rests(self, path: str, now: datetime, quiet: float) -> bool:
+    def is_at_rest(self, path: str, now: datetime, quiet: float) -> bool:
         """Whether nobody else wrote the file within `quiet` seconds; a time in the
         future is a wrong clock.
         """
         edited = self.edited_at(path)
         return edited is None or abs(now.timestamp() - edited) >= quiet
 
-    def stands(self, path: str, raw: bytes) -> bool:
+    def has_content(self, path: str, raw: bytes) -> bool:
         """Whether these bytes stand at `path` now, or with b'' nothing."""
         try:
             return self.read(path) == raw
@@ -159,7 +159,7 @@ class Vault:
         """Replace the file by `patch` of its bytes, again on a person's newer bytes
         until it holds; what it holds.
         """
-        self.check_here()
+        self.check_present()
         target = disk.safe_join(self.root, path)
         for _ in range(RETRIES):
             raw = disk.read(target)
@@ -195,7 +195,7 @@ class Vault:
         on from there. The patch is tried out first, and a move that cannot be finished
         is taken back.
         """
-        self.check_here()
+        self.check_present()
         here, there = disk.safe_join(self.root, change.path), self._target(change.to)
         arrived = not here.exists() and there.exists()
         raw = disk.read(there if arrived else here)
@@ -228,10 +228,10 @@ class Vault:
         target = disk.safe_join(self.root, to)
         disk.make_folders(target.parent)
         disk.move(disk.safe_join(self.root, path), target, pending, expected)
-        if path in self.own:
-            self.own[to] = self.own.pop(path)
+        if path in self.own_writes:
+            self.own_writes[to] = self.own_writes.pop(path)
 
-    def trashed(self) -> list[str]:
+    def trash_paths(self) -> list[str]:
         """The paths of what was put aside in `.trash/YYYY-MM-DD/`; what else lies in
         `.trash/` is not ours.
         """
@@ -257,27 +257,27 @@ class Vault:
 
     def _wrote(self, path: str) -> None:
         """Keep in mind that it was us who wrote this file last."""
-        self.own.pop(path, None)
+        self.own_writes.pop(path, None)
         with suppress(OSError):
-            self.own[path] = (self.root / path).lstat().st_mtime_ns
-        if len(self.own) > MOST_OWN:
-            del self.own[next(iter(self.own))]
+            self.own_writes[path] = (self.root / path).lstat().st_mtime_ns
+        if len(self.own_writes) > MOST_OWN:
+            del self.own_writes[next(iter(self.own_writes))]
 
-    def tidy(self, now: datetime, grace: float) -> list[str]:
+    def settle_leftovers(self, now: datetime, grace: float) -> list[str]:
         """Finish with displaced files; a person's words in one become a note in
         `review/`, whose paths are given.
 
         `grace` in seconds is how long a file must have rested where nobody can tell who
-        has it open. One that cannot be finished stands in `stuck` and holds nothing
+        has it open. One that cannot be finished stands in `unsettled` and holds nothing
         else up.
         """
         saved = []
-        self.stuck.clear()
+        self.unsettled.clear()
         for hidden in sorted(self._left):
             try:
                 saved += self._settle(hidden, now, grace)
             except EngramError as fault:
-                self.stuck[shown(hidden.relative_to(self.root).as_posix())] = shown(
+                self.unsettled[shown(hidden.relative_to(self.root).as_posix())] = shown(
                     str(fault)
                 )
         return saved
@@ -300,19 +300,19 @@ class Vault:
         self._left.discard(hidden)
         return saved
 
-    def log(self, rows: Sequence[Mapping[str, object]]) -> None:
+    def log_actions(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Append to the action log what was decided and why; not synced: it explains,
         it does not hold.
         """
         self._append(ACTIONS, rows, set())
 
-    def bury(self, rows: Sequence[Mapping[str, object]]) -> None:
+    def add_tombstones(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Append tombstones, durably: statements that must not come back by themselves
         (`X8`).
         """
         self._append(TOMBSTONES, rows, None)
 
-    def actions(self, memory: str) -> list[dict[str, object]]:
+    def actions_of(self, memory: str) -> list[dict[str, object]]:
         """The rows of the action log that name `memory`, oldest first."""
         return [
             row
@@ -320,7 +320,7 @@ class Vault:
             if memory in {row.get("memory"), row.get("met")}
         ]
 
-    def births(self) -> dict[str, str]:
+    def creation_times(self) -> dict[str, str]:
         """When each memory that engram wrote was first written, by its id: the times of
         the rows of `BIRTHS`.
         """
@@ -335,7 +335,7 @@ class Vault:
             )
         return found
 
-    def deeds(self, actions: Collection[str]) -> set[tuple[str, str]]:
+    def logged_actions(self, actions: Collection[str]) -> set[tuple[str, str]]:
         """Action and memory of each row of the action log that tells of one of these
         actions.
         """
@@ -346,7 +346,7 @@ class Vault:
             if row.get("action") in actions
         }
 
-    def pairs(self, action: str) -> set[frozenset[str]]:
+    def logged_pairs(self, action: str) -> set[frozenset[str]]:
         """The `pair` of each row of the action log that tells of this action."""
         rows = (
             row for row in self._rows(ACTIONS, action) if row.get("action") == action
@@ -401,22 +401,22 @@ class Vault:
         return True
 
     @property
-    def stands_here(self) -> bool:
+    def is_present(self) -> bool:
         """Whether the folder at `root` is still the one that was opened, and a vault."""
         return _folder_at(self.root) == self._folder and os.access(
             self.root / "engram.toml", os.F_OK
         )
 
     @property
-    def replaced(self) -> bool:
+    def was_exchanged(self) -> bool:
         """Whether another folder stands at `root` now."""
         return _folder_at(self.root) not in {self._folder, None}
 
-    def check_here(self) -> None:
+    def check_present(self) -> None:
         """Raise NotFoundError where the vault was moved away, or another folder stands
         at its path.
         """
-        if not self.stands_here:  # also where it may not be looked at
+        if not self.is_present:  # also where it may not be looked at
             raise NotFoundError(
                 "the vault is gone",
                 where=str(self.root),
@@ -427,7 +427,7 @@ class Vault:
         """Where `path` stands, its folder made; never where the vault itself has been
         moved away.
         """
-        self.check_here()
+        self.check_present()
         target = disk.safe_join(self.root, path)
         disk.make_folders(target.parent)
         self.before_write(path)
@@ -435,7 +435,7 @@ class Vault:
 
     def append(self, path: str, raw: bytes) -> None:
         """Add whole lines to a file, durably; one that is not there yet appears whole."""
-        self.check_here()
+        self.check_present()
         if self.exists(path):
             self.before_write(path)
             disk.append(disk.safe_join(self.root, path), raw)

@@ -297,7 +297,7 @@ def _purged(vault: Vault, kept: RecordedRun, step: FileStep, here: str) -> str |
     if here or not step.before:
         return None
     name = frontmatter.read(kept.contents.get(step.was, b"")).keys.get("id")
-    rows = vault.actions(name) if isinstance(name, str) else []
+    rows = vault.actions_of(name) if isinstance(name, str) else []
     last = max(
         (number for number, row in enumerate(rows) if row.get("run") == kept.run),
         default=-1,

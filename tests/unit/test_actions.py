@@ -173,7 +173,7 @@ def test_feedback_goes_into_heat(memory):
         keeping.fact("Anna likes tea.", category="preference"),
     )
     at = keeping.clock().isoformat()
-    keeping.memory.vault.log(
+    keeping.memory.vault.log_actions(
         [
             {
                 "at": at,
@@ -267,7 +267,7 @@ def test_guidelines_are_written_once_for_the_same_events(memory):
     keeping = Keeping(memory)
     names = keeping.plant(*(keeping.made(f"Anna saw bird {n}.") for n in range(6)))
     at = keeping.clock().isoformat()
-    keeping.memory.vault.log(
+    keeping.memory.vault.log_actions(
         [
             {"at": at, "action": "store", "outcome": "applied", "memory": name}
             for name in names
@@ -299,7 +299,7 @@ def test_what_the_log_suggests_stands_beside_a_context(memory):
     keeping = Keeping(memory)
     names = keeping.plant(*(keeping.made(f"Anna saw bird {n}.") for n in range(6)))
     at = keeping.clock().isoformat()
-    keeping.memory.vault.log(
+    keeping.memory.vault.log_actions(
         [
             {"at": at, "action": "store", "outcome": "applied", "memory": name}
             for name in names

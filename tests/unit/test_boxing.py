@@ -572,7 +572,9 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(
         except Killed:
             crashes += 1
             bench.again()
-            bench.box_writer.vault.tidy(datetime.now(UTC) + timedelta(hours=1), 0)
+            bench.box_writer.vault.settle_leftovers(
+                datetime.now(UTC) + timedelta(hours=1), 0
+            )
             work()
             assert bench.tree() == wanted, left
         else:

@@ -225,7 +225,9 @@ def test_what_an_interrupted_write_left_is_found_and_dropped(tmp_path):
 def test_a_writer_that_comes_at_the_last_moment_is_seen(note, monkeypatch):
     """The displaced file is looked at once more before it is dropped."""
     answers = iter([True, False, True, True])
-    monkeypatch.setattr(Syscalls, "has_no_writer", lambda _self, _descriptor: next(answers))
+    monkeypatch.setattr(
+        Syscalls, "has_no_writer", lambda _self, _descriptor: next(answers)
+    )
     with pytest.raises(vault_disk.ChangedError):
         vault_disk.replace(note, b"new\n", SHA_OLD)
     assert (note.read_bytes(), names(note.parent)) == (b"old\n", ["note.md"])

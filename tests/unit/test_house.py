@@ -30,9 +30,7 @@ HOMES = {
 }
 """The only places that import a library."""
 
-DISK = {
-    f"engram/vault/{name}.py" for name in ("disk", "exchange", "locks", "syscalls")
-}
+DISK = {f"engram/vault/{name}.py" for name in ("disk", "exchange", "locks", "syscalls")}
 """The only modules that change files."""
 
 MUTATING_CALLS = {

@@ -291,7 +291,7 @@ def test_a_conclusion_that_says_more_than_its_sources_is_dropped_and_counted(
 def test_what_a_person_removed_is_not_concluded_again(keeping, fake):
     names = told(keeping, *TRIPS)
     at = keeping.clock().isoformat()
-    keeping.memory.vault.bury(
+    keeping.memory.vault.add_tombstones(
         [
             {
                 "at": at,

@@ -142,7 +142,7 @@ def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
         for hit in memory.call("recall", {"query": "Porto", "kinds": ["fact"]})["hits"]
     ] == [kept.text]
     assert content_hash(kept.text) in (vault / "state/fact-hashes.txt").read_text()
-    assert [row["action"] for row in memory.vault.actions(kept.id)] == ["keep"]
+    assert [row["action"] for row in memory.vault.actions_of(kept.id)] == ["keep"]
 
 
 # row: C5
@@ -181,7 +181,7 @@ def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(
 # row: X8
 def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, clock):
     """A person said no, and now says yes."""
-    memory.vault.bury(
+    memory.vault.add_tombstones(
         [{"hash": content_hash("Anna moved to Porto."), "turn": "", "memory": "m1"}]
     )
     memory.index.tombstones = memory.vault.tombstones()
@@ -286,7 +286,7 @@ def test_a_pair_of_which_both_are_true_is_not_asked_about_again(
     queue.obey(None, clock())
     assert tree(vault / "facts") == before
     (vault / trash(vault)[0]).unlink()
-    assert memory.vault.actions(reviews.case_id(*(fact.id for fact in told)))
+    assert memory.vault.actions_of(reviews.case_id(*(fact.id for fact in told)))
 
 
 # row: X9
@@ -525,7 +525,7 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
         fact_of(memory, fact.text).verification,
         fact_of(memory, fact.text).expires,
     ) == ("user_confirmed", None)
-    assert [row["action"] for row in memory.vault.actions(fact.id)] == [
+    assert [row["action"] for row in memory.vault.actions_of(fact.id)] == [
         "store",
         "dispute",
         "confirm",

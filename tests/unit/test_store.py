@@ -139,41 +139,43 @@ def test_no_path_leads_out(vault, path):
 def test_a_tombstone_stands_until_a_person_restores_the_statement(vault):
     """The rows are only added to, and the last one counts."""
     assert vault.tombstones() == set()
-    vault.bury([{"hash": "a"}, {"hash": "b"}])
-    vault.bury([{"hash": "a", "restored": True}])
+    vault.add_tombstones([{"hash": "a"}, {"hash": "b"}])
+    vault.add_tombstones([{"hash": "a", "restored": True}])
     assert vault.tombstones() == {"b"}
-    vault.bury([{"hash": "a"}])
+    vault.add_tombstones([{"hash": "a"}])
     assert vault.tombstones() == {"a", "b"}
 
 
 # row: X8
 def test_tombstones_survive_torn_and_foreign_lines(vault):
     """A line cut short by a power cut, a merge, an editor: the others count."""
-    vault.bury([{"hash": "a"}])
+    vault.add_tombstones([{"hash": "a"}])
     path = vault.root / "state" / "tombstones.jsonl"
     path.write_bytes(path.read_bytes() + b'[1]\n\xff\xfe\n{"hash": "b"}\n{"hash": "c"')
-    vault.bury([{"hash": "d"}])
+    vault.add_tombstones([{"hash": "d"}])
     assert vault.tombstones() == {"a", "b", "d"}
 
 
 # row: X8
 def test_a_restored_statement_leaves_buried_what_another_forgotten_one_came_from(vault):
     """The turn of both is back when both are; words edited in between do not matter."""
-    vault.bury(
+    vault.add_tombstones(
         [
             {"hash": "a", "turn": "t", "memory": "m1"},
             {"hash": "b", "turn": "t", "memory": "m2"},
         ]
     )
-    vault.bury([{"hash": "a", "turn": "t", "memory": "m1", "restored": True}])
+    vault.add_tombstones([{"hash": "a", "turn": "t", "memory": "m1", "restored": True}])
     assert vault.tombstones() == {"b", "t"}
-    vault.bury([{"hash": "edited", "turn": "t", "memory": "m2", "restored": True}])
+    vault.add_tombstones(
+        [{"hash": "edited", "turn": "t", "memory": "m2", "restored": True}]
+    )
     assert vault.tombstones() == {"b"}
 
 
 def test_tombstones_are_read_in_linear_time(vault):
     """A vault of twenty years has many."""
-    vault.bury(
+    vault.add_tombstones(
         [{"hash": f"{number:064}", "turn": f"s#^t{number}"} for number in range(20_000)]
     )
     began = time.monotonic()
@@ -200,15 +202,15 @@ def test_a_leftover_that_cannot_be_finished_holds_nothing_up(vault, note):
 # row: A32
 def test_the_log_tells_what_happened_to_a_memory(vault):
     """As itself, or as the one that another met; oldest first."""
-    vault.log(
+    vault.log_actions(
         [
             {"memory": "m1", "action": "store"},
             {"memory": "m2", "action": "store", "reason": "like m1"},
         ]
     )
-    vault.log([{"memory": "m3", "met": "m1", "action": "confirm"}])
-    assert [row["action"] for row in vault.actions("m1")] == ["store", "confirm"]
-    assert vault.actions("m9") == []
+    vault.log_actions([{"memory": "m3", "met": "m1", "action": "confirm"}])
+    assert [row["action"] for row in vault.actions_of("m1")] == ["store", "confirm"]
+    assert vault.actions_of("m9") == []
 
 
 # row: C5
@@ -262,14 +264,17 @@ def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
     """
     # whole seconds, which no float rounds
     now = datetime.fromtimestamp(int(note.stat().st_mtime), UTC)
-    assert vault.rests("facts/x.md", now, 60)
+    assert vault.is_at_rest("facts/x.md", now, 60)
     vault.rewrite("facts/x.md", lambda raw: raw + b"Ours.\n")
     assert vault.edited_at("facts/x.md") is None
     (change,) = [
         Move("facts/x.md", disk.sha256(note.read_bytes()), "archive/x.md", {}, "why")
     ]
     vault.apply([change])
-    assert (vault.rests("archive/x.md", now, 60), vault.edited_at("facts/x.md")) == (
+    assert (
+        vault.is_at_rest("archive/x.md", now, 60),
+        vault.edited_at("facts/x.md"),
+    ) == (
         True,
         None,
     )
@@ -283,7 +288,10 @@ def test_what_engram_wrote_last_is_nobodys_edit(vault, note):
         (-56, True),
         (-54, False),
     ):
-        assert vault.rests("archive/x.md", now + timedelta(seconds=later), 60) is rests
+        assert (
+            vault.is_at_rest("archive/x.md", now + timedelta(seconds=later), 60)
+            is rests
+        )
 
 
 def test_only_so_many_own_writes_are_kept_in_mind(vault, monkeypatch):
@@ -293,7 +301,7 @@ def test_only_so_many_own_writes_are_kept_in_mind(vault, monkeypatch):
         vault.create(f"facts/{name}.md", NOTE)
     vault.rewrite("facts/b.md", lambda raw: raw + b"Again.\n")
     vault.create("facts/d.md", NOTE)
-    assert list(vault.own) == ["facts/b.md", "facts/d.md"]
+    assert list(vault.own_writes) == ["facts/b.md", "facts/d.md"]
 
 
 # row: X3

@@ -39,7 +39,7 @@ def filled(keeping):
     waste.parent.mkdir(parents=True)
     waste.write_bytes(b"thrown away\r\n")
     old = (keeping.clock() - timedelta(days=100)).isoformat()
-    keeping.memory.vault.log(
+    keeping.memory.vault.log_actions(
         [
             {"at": old, "action": "skip", "memory": "X"},
             {"at": old, "action": "edit", "memory": "Y"},

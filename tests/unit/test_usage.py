@@ -439,7 +439,7 @@ def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(
             except Killed:
                 died += 1
         again = fresh(Vault(vault.root))
-        again.vault.tidy(NOW + timedelta(days=9000), 0)
+        again.vault.settle_leftovers(NOW + timedelta(days=9000), 0)
         assert again.of(ANNA) == safe
         assert again.of(BEN).access in {0, 1}
         recall(again, BEN, NOW + HOUR)
