@@ -120,7 +120,7 @@ def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
 
 def test_a_lost_tombstone_is_found_undisturbed(arena, monkeypatch):
     """What was forgotten and said again stands among the active facts."""
-    monkeypatch.setattr(Vault, "bury", nothing)
+    monkeypatch.setattr(Vault, "add_tombstones", nothing)
     found(arena, DeedsWork(), kill_everywhere, KILLS)
 
 

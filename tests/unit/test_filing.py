@@ -421,7 +421,7 @@ def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypa
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(held.vault, "bury", full)
+        patch.setattr(held.vault, "add_tombstones", full)
         with pytest.raises(StorageError):
             held.rescan([note])
     held.rescan(None)

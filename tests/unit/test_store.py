@@ -191,12 +191,12 @@ def test_a_leftover_that_cannot_be_finished_holds_nothing_up(vault, note):
     late = vault.root / "facts" / ".engram-1111111111111111.a.b.c.tmp"
     late.write_bytes(b"Late words.\n")
     again = Vault(vault.root)
-    saved = again.tidy(datetime.now(UTC) + timedelta(days=1), 60)
+    saved = again.settle_leftovers(datetime.now(UTC) + timedelta(days=1), 60)
     assert [again.read(path) for path in saved] == [b"Late words.\n"]
-    assert list(again.stuck) == ["facts/.engram-0000000000000000.a.b.c.tmp"]
+    assert list(again.unsettled) == ["facts/.engram-0000000000000000.a.b.c.tmp"]
     odd.unlink()
-    assert again.tidy(datetime.now(UTC), 60) == []
-    assert not again.stuck
+    assert again.settle_leftovers(datetime.now(UTC), 60) == []
+    assert not again.unsettled
 
 
 # row: A32
