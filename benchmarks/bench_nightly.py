@@ -173,12 +173,12 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
             lambda: "",
         )
         settling = order.run("nightly")
-        assert settling.plain()["counts"].keys() <= {
+        assert settling.as_json()["counts"].keys() <= {
             "topics",
             "spine",
             "cards",
             "profile",
-        }, settling.plain()
+        }, settling.as_json()
         parsed = min(
             seconds_of(lambda: parse_all(paths), time.process_time) for _ in range(3)
         )
@@ -187,7 +187,7 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
             now += HOUR  # what depends on the time of day is looked at anew
             spent.append(seconds_of(lambda: order.run("nightly"), time.process_time))
         idle = min(spent)
-        assert order.run("nightly").deeds == ()
+        assert order.run("nightly").actions == ()
         yield ratio(
             "night, nothing due", f"{size:,}", idle, ("read+hash+parse", parsed), 1.0
         )
@@ -196,8 +196,8 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
         begin = time.perf_counter()
         report = order.run("nightly")
         busy = time.perf_counter() - begin
-        done = report.plain()["counts"].get("archive", 0)
-        assert done == -(-size // DUE), (done, report.failures, report.put_off)
+        done = report.as_json()["counts"].get("archive", 0)
+        assert done == -(-size // DUE), (done, report.failures, report.deferred)
         yield ratio(
             "night, 1 % due", f"{size:,}", busy, ("read+hash+parse", parsed), 1.5
         )

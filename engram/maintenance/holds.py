@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from engram.core.records import Create, Edit
 from engram.core.text import ulid
 from engram.errors import EngramError
 from engram.maintenance.passes import FileWrite
-from engram.maintenance.plan import Action, RunPlan
 from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
@@ -29,12 +29,31 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from engram.maintenance.passes import Pass
+    from engram.maintenance.plan import RunPlan
+    from engram.maintenance.report import Action
     from engram.vault.store import Vault
 
 STATE = "state/held.json"
 LISTED = 200
 """Memories that a note lists."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person is asked about one pass: the reason, and its actions."""
+
+    why: str
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedPlan:
+    """A plan within its bounds; `held` has by pass why the rest waits for approval."""
+
+    plan: RunPlan
+    held: Mapping[str, str] = field(default_factory=dict)
+    held_actions: tuple[Action, ...] = ()
 
 
 class Holds:
@@ -89,81 +108,72 @@ class Holds:
 
     def bounded(
         self, plan: Callable[[RunPlan], None], draft: RunPlan, passes: Sequence[Pass]
-    ) -> RunPlan:
-        """The run as `plan` makes it, without what is beyond its bounds, and with the
-        notes that ask for that.
+    ) -> BoundedPlan:
+        """Return the plan within its bounds, with the notes that ask for the rest.
 
-        `draft` is empty; `plan` fills it, and others like it.
+        `plan` fills `draft`, which is empty, and any that replaces it.
         """
         plan(draft)
         if not self.ask:
-            return draft
-        held, proposed = (
-            dict[str, tuple[str, tuple[Action, ...]]](),
-            dict[str, dict[str, Action]](),
-        )
-        limit = holds.bounds(draft.active, draft.notes, draft.view.policy.consolidation)
+            return BoundedPlan(draft)
+        draft, requests = self._within_bounds(plan, draft, passes)
+        names = {one.__name__ for one in passes}
+        waiting, _ = self._unanswered()
+        held = {
+            name: f"{name} waits for a word in {path_of(name)}"
+            for name in sorted(names & waiting.keys())
+        }
+        held |= {name: request.why for name, request in requests.items()}
+        actions = [action for one in requests.values() for action in one.actions]
+        self._ask(draft, requests, names)
+        return BoundedPlan(draft, held, tuple(actions))
+
+    def _within_bounds(
+        self, plan: Callable[[RunPlan], None], draft: RunPlan, passes: Sequence[Pass]
+    ) -> tuple[RunPlan, dict[str, Request]]:
+        """Plan again without the passes that are held, until the rest is in bounds."""
+        requests: dict[str, Request] = {}
+        proposed: dict[str, dict[str, Action]] = {}
+        policy = draft.view.policy.consolidation
+        limit = holds.bounds(draft.active_count, draft.note_count, policy)
         for _ in passes:
             proposed |= draft.proposed
-            ended, rewritten = (
-                Counter(draft.ended.values()),
-                Counter(draft.rewritten.values()),
-            )
-            reasons = holds.held(ended, rewritten, limit)
+            ended = Counter(draft.ended.values())
+            reasons = holds.held(ended, Counter(draft.rewritten.values()), limit)
             for name, why in reasons.items():
-                held[name] = (
-                    why,
-                    tuple(
-                        one for one in draft.deeds if one.name == name and one.memory
-                    ),
+                actions = [one for one in draft.actions if one.name == name]
+                requests[name] = Request(
+                    why, tuple(one for one in actions if one.memory)
                 )
                 ended.pop(name, None)
             portion = holds.portion(ended, limit)
             if not reasons and portion in {None, draft.portion}:
                 break
-            draft = draft.anew()
-            draft.skip, draft.portion = frozenset(held), portion
+            draft = draft.restarted(frozenset(requests), portion)
             plan(draft)
-        asked, (waiting, _) = {one.__name__ for one in passes}, self._unanswered()
-        draft.held = {
-            name: f"{name} waits for a word in {path_of(name)}"
-            for name in sorted(asked & waiting.keys())
-        }
-        held |= _with_proposed(
-            held,
-            {
-                name: one
-                for name, one in proposed.items()
-                if one and name not in waiting
-            },
-        )
-        draft.held |= {name: why for name, (why, _) in held.items()}
-        draft.holding = [deed for _, deeds in held.values() for deed in deeds]
-        self._asked(draft, held, asked)
-        return draft
-
-    def _asked(
-        self,
-        draft: RunPlan,
-        held: Mapping[str, tuple[str, tuple[Action, ...]]],
-        asked: set[str],
-    ) -> None:
-        """Plan the notes that ask, one for a pass: what is held besides what one asks
-        already is added to it.
-        """
-        (waiting, rejected), later = self._unanswered(), self._state("later")
-        for name, (why, deeds) in held.items():
-            if change := self._note(name, why, deeds, draft.now):
-                draft.add("hold", change)
-                waiting[name] = sorted(
-                    {*waiting.get(name, ()), *(one.memory for one in deeds)}
+        waiting, _ = self._unanswered()
+        for name, actions_by_memory in proposed.items():
+            if actions_by_memory and name not in waiting:
+                requests[name] = _with_proposals(
+                    name, requests.get(name), tuple(actions_by_memory.values())
                 )
-        for name in asked & (holds.PORTIONED | later.keys()):
+        return draft, requests
+
+    def _ask(
+        self, draft: RunPlan, requests: Mapping[str, Request], names: set[str]
+    ) -> None:
+        """Plan a note that asks for each pass; one that asks already gets further lines."""
+        (waiting, rejected), later = self._unanswered(), self._state("later")
+        for name, request in requests.items():
+            if change := self._note(name, request, draft.now):
+                draft.add("hold", change)
+                ids = [action.memory for action in request.actions]
+                waiting[name] = sorted({*waiting.get(name, ()), *ids})
+        for name in names & (holds.PORTIONED | later.keys()):
             later[name] = sorted(draft.later.get(name, ()))
         later = {name: ids for name, ids in later.items() if ids}
-        if raw := _state(
-            {"waiting": waiting, "rejected": rejected, "later": later}, self.vault
-        ):
+        state = {"waiting": waiting, "rejected": rejected, "later": later}
+        if raw := _state_bytes(state, self.vault):
             draft.add("hold", FileWrite(STATE, raw, "what is held"))
 
     def _unanswered(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -175,26 +185,24 @@ class Holds:
             rejected[name] = sorted({*rejected.get(name, ()), *waiting.pop(name)})
         return waiting, rejected
 
-    def _note(
-        self, name: str, why: str, deeds: Sequence[Action], now: datetime
-    ) -> Create | Edit | None:
-        """The note about a held pass, or its new words; None where a person ticked a
-        box in it.
+    def _note(self, name: str, request: Request, now: datetime) -> Create | Edit | None:
+        """Return the note about a held pass, or its new text.
+
+        None where a person ticked a box in it.
         """
-        path, lines = path_of(name), [_line(one) for one in deeds]
+        path, why = path_of(name), request.why
+        lines = [_line(action) for action in request.actions]
         if not self.vault.exists(path):
-            return Create(
-                path, _keys(name, why, now, self.zone), _body(name, why, lines), why
-            )
+            keys = _keys(name, why, now, self.zone)
+            return Create(path, keys, _body(name, why, lines), why)
         raw = self.vault.read(path)
         body = frontmatter.read(raw).body
         if reviews.ticked(body):
             return None
         before = [line for line in body.splitlines() if line.startswith("- [[")]
         lines = list(dict.fromkeys([*before, *lines]))
-        return Edit(
-            path, disk.sha256(raw), {"end_reason": why}, why, _body(name, why, lines)
-        )
+        sha = disk.sha256(raw)
+        return Edit(path, sha, {"end_reason": why}, why, _body(name, why, lines))
 
     # -- a person's word ---------------------------------------------------------------
 
@@ -207,7 +215,7 @@ class Holds:
         if rejected:
             refused[name] = sorted({*refused.get(name, ()), *ids})
         state = {"waiting": waiting, "rejected": refused, "later": self._state("later")}
-        if raw := _state(state, self.vault):
+        if raw := _state_bytes(state, self.vault):
             if self.vault.exists(STATE):
                 self.vault.rewrite(STATE, lambda _: raw)
             else:
@@ -219,19 +227,15 @@ def path_of(name: str) -> str:
     return f"{reviews.FOLDER}/held-{name}.md"
 
 
-def _with_proposed(
-    held: Mapping[str, tuple[str, tuple[Action, ...]]],
-    proposed: Mapping[str, Mapping[str, Action]],
-) -> dict[str, tuple[str, tuple[Action, ...]]]:
-    """What to ask about each pass of `proposed`: why, and what it would do, with what
-    is `held` of it besides.
-    """
-    found = {}
-    for name, deeds in proposed.items():
-        why = f"{name} would end {_counted(len(deeds), 'note', 'notes')} that engram did not write"
-        before, also = held.get(name, ("", ()))
-        found[name] = f"{before}; {why}" if before else why, (*also, *deeds.values())
-    return found
+def _with_proposals(
+    name: str, request: Request | None, proposals: tuple[Action, ...]
+) -> Request:
+    """Return the request about a pass with the ends of notes engram did not write."""
+    notes = _counted(len(proposals), "note", "notes")
+    why = f"{name} would end {notes} that engram did not write"
+    if request is None:
+        return Request(why, proposals)
+    return Request(f"{request.why}; {why}", (*request.actions, *proposals))
 
 
 def _counted(number: int, one: str, more: str) -> str:
@@ -267,7 +271,9 @@ def _body(name: str, why: str, lines: Sequence[str]) -> str:
     )
 
 
-def _state(state: Mapping[str, Mapping[str, Sequence[str]]], vault: Vault) -> bytes:
+def _state_bytes(
+    state: Mapping[str, Mapping[str, Sequence[str]]], vault: Vault
+) -> bytes:
     """The bytes of the state, b'' where they stand already or say nothing at all."""
     raw = (json.dumps(state, indent=1, sort_keys=True) + "\n").encode()
     if vault.exists(STATE):

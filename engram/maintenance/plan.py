@@ -1,20 +1,21 @@
-"""What one run of consolidation will do, gathered before anything is written (rows X6,
-X22, X23).
+"""The plan of a run: all changes of its passes, collected before anything is written
+(rows X6, X22, X23).
 
-Each pass sees what those before it plan, and they begin again until none has anything
-left to say. What a person is at or has decided on is left to them here, so that no pass
-has to think of it.
+Each pass sees the changes of those before it, and the passes are asked again until none
+has a new change. The plan refuses changes that belong to a person, so that no pass
+needs to check this.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from engram.core.holds import PORTIONED
 from engram.core.records import BlockEdit, Create, Edit, Move
-from engram.errors import ConflictError, EngramError, unexpected
+from engram.errors import EngramError, unexpected
+from engram.maintenance.overlay import Overlay, PlannedNote, within
 from engram.maintenance.passes import (
     FOREIGN,
     TRASH,
@@ -22,114 +23,59 @@ from engram.maintenance.passes import (
     EdgeUpdate,
     FileWrite,
     Finding,
+    MemoryState,
     ModelQuestion,
     NewCase,
     NewEdge,
     NewMemory,
     PassView,
     VectorPrecision,
+    ViewUpdate,
 )
-from engram.vault import blocks, disk, facts, frontmatter
-from engram.vault.edges import EDGES, edge_id
-from engram.vault.undo import FileStep, cost
+from engram.maintenance.report import Action
+from engram.vault import blocks, disk, frontmatter
+from engram.vault.edges import EDGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
     from engram.core.actions import Proposal
-    from engram.core.records import Change, Edge, Fact, Stored, Usage
-    from engram.maintenance.births import NoteDrafts
-    from engram.maintenance.passes import MemoryState, Pass
-    from engram.maintenance.passes import Step as Planned
+    from engram.core.records import Change, Fact, Stored, Usage
+    from engram.maintenance.drafts import NoteDrafts
+    from engram.maintenance.overlay import PlannedWrite
+    from engram.maintenance.passes import Pass, Step
     from engram.vault.edges import EdgeStore
     from engram.vault.store import Vault
 
 ROUNDS = 8
 """Times that all passes are asked; two are enough for the passes there are."""
 
-TORN = "what belongs to it has to wait"
+INCOMPLETE = "a change that belongs to it has to wait"
+NEXT_NIGHTS = "it is put away in one of the next nights"
+DECLINED = "a person is asked about it, or said no"
 
 OBEDIENT = frozenset({"expire", "ticked", "unite"})
-"""Passes that do what a person's own keys ask for; no other touches what a person
-edited or confirmed.
+"""Passes that follow keys which a person wrote: they alone may change a note that a
+person edited or confirmed.
 """
 
-ASKED_FOR = frozenset({"ticked"})
-"""Passes that do what a person just asked for in the note itself; no other touches what
-engram did not write.
+REQUESTED = frozenset({"ticked"})
+"""Passes that do what a person asked for in the note itself: they alone may change a
+note that engram did not write.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that a pass does, with which memory or file, and why; `to` is where a
-    note goes.
-    """
-
-    name: str
-    memory: str
-    path: str
-    to: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a run did, or with `dry_run` would do.
-
-    `put_off` says what waits for another run and why, by path; `left` counts what is a
-    person's, by reason; `failures` are told by the pass or the path that met them;
-    `unasked` counts by task the questions for which no model could be asked; `findings`
-    are what was seen and left as it is. `held` says by pass what is too much to do
-    without asking, and `holding` has it one by one. `frozen` is why nothing was done at
-    all.
-    """
-
-    run: str
-    cadence: str
-    started: datetime
-    ended: datetime
-    deeds: tuple[Action, ...] = ()
-    put_off: Mapping[str, str] = field(default_factory=dict)
-    left: Mapping[str, int] = field(default_factory=dict)
-    failures: Mapping[str, str] = field(default_factory=dict)
-    unasked: Mapping[str, int] = field(default_factory=dict)
-    findings: tuple[Action, ...] = ()
-    held: Mapping[str, str] = field(default_factory=dict)
-    holding: tuple[Action, ...] = ()
-    frozen: str = ""
-    dry_run: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        times = {"started": self.started.isoformat(), "ended": self.ended.isoformat()}
-        return asdict(self) | times | {"counts": counts(self.deeds)}
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedWrite:
-    """One file as it is to be: the step, the bytes it replaces and those it puts there,
-    and the change to a note.
-
-    `together` are the keys of what is written with it or not at all.
-    """
-
-    key: str
-    step: FileStep
-    raw: bytes
-    new: bytes
-    change: Change | None = None
-    together: frozenset[str] = frozenset()
 
 
 class RunPlan:
-    """A run's changes in the making, on a view of the vault. Nothing is written.
+    """The changes of one run, on a view of the vault. Nothing is written.
 
-    `ended` and `rewritten` name by memory the pass that ends or rewrites it. The passes
-    of `skip` are not asked; at most `portion` memories are put away, the rest is
-    `later`. `held` says by pass why it was left out. `proposed` are by pass the ends of
-    notes that engram did not write: refused here, for a person has to approve them.
+    The passes of `skip` are not asked; at most `portion` memories are put away, and the
+    rest is `later`, by pass. `quiet` says why the note at a path must not be touched
+    now, or None.
+
+    `ended` and `rewritten` have by memory the pass that ends or rewrites it. `proposed`
+    has by pass the ends of notes that engram did not write: they are refused here, and
+    a person has to approve them.
     """
 
     def __init__(
@@ -138,285 +84,323 @@ class RunPlan:
         now: datetime,
         vault: Vault,
         quiet: Callable[[str], str | None],
-        births: NoteDrafts,
+        drafts: NoteDrafts,
+        *,
+        skip: Collection[str] = (),
+        portion: int | None = None,
     ) -> None:
         self.view = view
         self.now = now
         self.vault = vault
         self.quiet = quiet
-        self.births = births
-        self.deeds: list[Action] = []
-        self.told: dict[tuple[str, str, str], Action] = {}
-        self.refused: dict[tuple[str, str], Proposal] = {}
-        self.anchors: dict[str, Usage] = {}
-        self.reweighed: dict[str, Fact] = {}
-        self.put_off: dict[str, str] = {}
-        self.failures: dict[str, str] = {}
-        self.left: Counter[str] = Counter()
+        self.drafts = drafts
+        self.skip = skip
+        self.portion = portion
+        self.active_count = len(view.active())
+        self.note_count = len(view.memories) + len(view.entities)
+
+        self.actions: list[Action] = []
+        self.findings: dict[tuple[str, str, str], Action] = {}
         self.questions: dict[str, ModelQuestion] = {}
-        self._changes: dict[str, Change] = {}
-        self._bundles: dict[str, set[str]] = {}
-        self._targets: set[str] = set()
-        self._marks: dict[str, FileWrite] = {}
-        self._amended: dict[str, list[BlockEdit]] = {}
-        self._faded: dict[str, Edge] = {}
+        self.rejections: dict[tuple[str, str], Proposal] = {}
+        self.failures: dict[str, str] = {}
+        self.deferred: dict[str, str] = {}
+        self.left_alone: Counter[str] = Counter()
+
+        self.first_usage: dict[str, Usage] = {}
+        self.reweighed: dict[str, Fact] = {}
         self.stored: dict[str, Stored] = {}
-        self.active = len(view.active())
-        self.notes = len(view.memories) + len(view.entities)
         self.ended: dict[str, str] = {}
         self.rewritten: dict[str, str] = {}
-        self.skip: Collection[str] = ()
-        self.portion: int | None = None
         self.later: dict[str, set[str]] = {}
         self.proposed: dict[str, dict[str, Action]] = {}
-        self.held: dict[str, str] = {}
-        self.holding: list[Action] = []
-        self._begun = view
+
+        self._initial_view = view
+        self._overlay = Overlay(vault, view.policy.files, view.zone)
+        self._groups: dict[str, set[str]] = {}
+        self._targets: set[str] = set()
         self._checked: dict[str, str | None] = {}
-        self._passed: set[tuple[str, str]] = set()
+        self._counted: set[tuple[str, str]] = set()
 
-    def anew(self) -> RunPlan:
-        """An empty draft on what this one began with."""
-        return RunPlan(self._begun, self.now, self.vault, self.quiet, self.births)
+    def restarted(self, skip: Collection[str], portion: int | None) -> RunPlan:
+        """Return an empty plan on the view that this one began with."""
+        return RunPlan(
+            self._initial_view,
+            self.now,
+            self.vault,
+            self.quiet,
+            self.drafts,
+            skip=skip,
+            portion=portion,
+        )
 
-    def add(self, name: str, step: Change | FileWrite) -> None:
-        """Plan something that is no pass's idea; a person who is at the note comes
-        first.
-        """
-        if isinstance(step, FileWrite):
-            self._beside_notes(name, step)
-        elif not self._refused(name, step.path, step):
-            self._put(name, step.path, step)
+    # -- collect -----------------------------------------------------------------------
 
     def plan(self, passes: Sequence[Pass]) -> None:
-        """Ask the passes in order; one that fails stops no other, and is named in
-        `failures`.
+        """Ask the passes in order, until none has a new change.
 
-        They are asked again until none has anything new to say, but none that would see
-        what it saw before.
+        A pass that fails stops no other and is named in `failures`. A pass that would
+        see what it saw before is not asked again.
         """
         asked = [one for one in passes if one.__name__ not in self.skip]
-        seen = dict[str, tuple[PassView, frozenset[str]]]()
+        seen: dict[str, tuple[PassView, frozenset[str]]] = {}
         for _ in range(ROUNDS):
-            before = len(self.deeds)
+            before = len(self.actions)
             for one in tuple(asked):
-                if one.__name__ in seen and self.view.is_like(*seen[one.__name__]):
+                name = one.__name__
+                if name in seen and self.view.is_like(*seen[name]):
                     continue
                 self.view.reads.clear()
                 try:
-                    found = one(self.view, self.now)
+                    steps = one(self.view, self.now)
                 except Exception as fault:  # noqa: BLE001
-                    self.failures[one.__name__] = str(
-                        fault
-                        if isinstance(fault, EngramError)
-                        else unexpected(one.__name__, fault)
-                    )
+                    self.failures[name] = _error_text(name, fault)
                     asked.remove(one)
                 else:
-                    seen[one.__name__] = self.view, frozenset(self.view.reads)
-                    self._take(one.__name__, found)
-            if len(self.deeds) == before:
+                    seen[name] = self.view, frozenset(self.view.reads)
+                    self._take(name, steps)
+            if len(self.actions) == before:
                 return
 
-    def _take(self, name: str, found: Iterable[Planned]) -> None:
-        """Plan what a pass found, except what is a person's for now or for good."""
-        taken: list[Planned] = []
-        for step in found:
-            if isinstance(step, ModelQuestion | Finding | NewCase):
-                self._noted(name, step)
-            elif isinstance(step, ChangeGroup | NewMemory):
-                taken += self._bundled(
-                    name, step.steps if isinstance(step, ChangeGroup) else (step,)
-                )
-            elif isinstance(step, EdgeUpdate | NewEdge | FileWrite | VectorPrecision):
-                self._beside_notes(name, step)
-                taken.append(step)
-            elif isinstance(step, BlockEdit):
-                if not self._held(step.path) and self._may_amend(step.path):
-                    self._amended.setdefault(step.path, []).append(step)
-                    self.deeds.append(
-                        Action(name, step.path, step.path, step.path, step.why)
-                    )
-                    taken.append(step)
-            elif not self._refused(
-                name, key := self.view.at.get(step.path, step.path), step
-            ):
-                self._put(name, key, step)
-                taken.append(step)
-        if taken:
-            self.view = self.view.after(taken)
+    def add(self, name: str, step: Create | Edit | FileWrite) -> None:
+        """Plan a change that no pass made, unless a person is at the note."""
+        if isinstance(step, FileWrite):
+            self._take_file(name, step, ViewUpdate())
+        elif note := self._permitted(name, step.path, step):
+            self._keep(name, step.path, step, note, ViewUpdate())
 
-    def _noted(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
-        """What a pass asks, tells, or has a person asked."""
-        if isinstance(step, NewCase):
-            self._case(name, step)
+    def _take(self, name: str, steps: Iterable[Step]) -> None:
+        """Plan the steps of a pass, except those on notes that belong to a person."""
+        update = ViewUpdate()
+        for step in steps:
+            match step:
+                case ModelQuestion() | Finding() | NewCase():
+                    self._take_message(name, step)
+                case ChangeGroup():
+                    self._take_group(name, step.steps, update)
+                case NewMemory():
+                    self._take_group(name, (step,), update)
+                case FileWrite():
+                    self._take_file(name, step, update)
+                case EdgeUpdate() | NewEdge():
+                    self._overlay.tie(step.edge)
+                    update.edges.append(step.edge)
+                    self.actions.append(Action(name, "", EDGES, EDGES, step.why))
+                case VectorPrecision():
+                    self.stored |= step.stored
+                    update.stored.update(step.stored)
+                    self.actions.append(Action(name, "", "", "", step.why))
+                case BlockEdit():
+                    self._take_blocks(name, step, update)
+                case _:
+                    key = self.view.at.get(step.path, step.path)
+                    if note := self._permitted(name, key, step):
+                        self._keep(name, key, step, note, update)
+        self.view = self.view.after(update)
+
+    def _take_message(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
+        """Record a question to a model or a person, or a finding."""
+        if isinstance(step, ModelQuestion):
+            if step.key not in self.view.answers:
+                self.questions[step.key] = step
         elif isinstance(step, Finding):
-            self.told[name, step.memory, step.why] = Action(
-                name, step.memory, step.path, "", step.why
-            )
+            found = Action(name, step.memory, step.path, "", step.why)
+            self.findings[name, step.memory, step.why] = found
             if step.refused:
-                self.refused[step.memory, step.refused.action] = step.refused
-        elif step.key not in self.view.answers:
-            self.questions[step.key] = step
-
-    def _beside_notes(
-        self, name: str, step: EdgeUpdate | NewEdge | FileWrite | VectorPrecision
-    ) -> None:
-        if isinstance(step, VectorPrecision):
-            self.stored |= step.stored
-            self.deeds.append(Action(name, "", "", "", step.why))
-        elif isinstance(step, EdgeUpdate | NewEdge):
-            self._faded[edge_id(step.edge)] = step.edge
-            self.deeds.append(Action(name, "", EDGES, EDGES, step.why))
+                self.rejections[step.memory, step.refused.action] = step.refused
         else:
-            self._marks[step.path] = step
-            self.deeds.append(
-                Action(
-                    name,
-                    "",
-                    step.path,
-                    "" if step.content is None else step.path,
-                    step.why,
-                )
-            )
+            case = self.drafts.case(step, self.now)
+            if case and (note := self._permitted(name, case.path, case)):
+                self._keep(name, case.path, case, note, ViewUpdate())
 
-    def _put(self, name: str, key: str, step: Change) -> None:
-        to = step.to if isinstance(step, Move) else step.path
-        if "confidence" in step.keys and (one := self.view.memories.get(key)):
-            self.reweighed.setdefault(key, one.fact)
-        self.deeds.append(Action(name, key, step.path, to, step.why))
-        if not isinstance(step, Create) and key in self.view.memories:
-            (self.ended if _ends(step) else self.rewritten).setdefault(key, name)
-        self._changes[key] = _joined(self._changes.get(key), step)
-        self._targets |= {to} if isinstance(step, Create) else {to} - {step.path}
+    def _take_file(self, name: str, step: FileWrite, update: ViewUpdate) -> None:
+        """Plan a file that is not a note."""
+        self._overlay.write(step)
+        update.files[step.path] = step.content
+        target = "" if step.content is None else step.path
+        self.actions.append(Action(name, "", step.path, target, step.why))
 
-    def _bundled(
-        self, name: str, steps: Iterable[Edit | Move | NewMemory]
-    ) -> list[Planned]:
-        """Plan all steps of a bundle, or none of them where one is refused; the steps
-        as the view takes them.
-        """
+    def _take_blocks(self, name: str, step: BlockEdit, update: ViewUpdate) -> None:
+        """Plan an edit of generated blocks, unless the note belongs to a person."""
+        path = step.path
+        if self._is_busy(path) or self._is_foreign_page(path):
+            return
+        try:
+            self._overlay.amend(step)
+        except EngramError as fault:
+            self.deferred[path] = fault.what
+            return
+        update.pages[path] = blocks.page_from(self._overlay.page(path))
+        known = update.entities.get(path) or self.view.entities.get(path)
+        if known:
+            entity = self._overlay.entity(path, known.sha)
+            if entity != known:
+                update.entities[path] = None if entity.superseded else entity
+        self.actions.append(Action(name, path, path, path, step.why))
+
+    def _take_group(
+        self, name: str, steps: Iterable[Edit | Move | NewMemory], update: ViewUpdate
+    ) -> None:
+        """Plan all steps of a group, or none of them where one is refused."""
         planned: list[tuple[str, Change, Edit | Move | NewMemory]] = []
         for step in steps:
             if not isinstance(step, NewMemory):
                 planned.append((self.view.at.get(step.path, step.path), step, step))
-            elif step.fact.id in self._changes:  # planned in the round before
-                return []
+            elif step.fact.id in self._overlay.notes:  # planned in the round before
+                return
             else:
-                fact = self.births.placed(step.fact, self._targets)
-                planned.append(
-                    (
-                        fact.id,
-                        self.births.note(fact, step.why),
-                        replace(step, fact=fact),
-                    )
-                )
-        # each of them is told
-        refusals = [self._refused(name, key, change) for key, change, _ in planned]
-        if any(refusals):
-            return []
-        together = [key for key, *_ in planned]
-        for key, change, done in planned:
-            self._put(name, key, change)
-            self._bundles.setdefault(key, set()).update(together)
-            if isinstance(done, NewMemory):
-                self.anchors[key] = done.usage
-        return [done for *_, done in planned]
+                fact = self.drafts.placed(step.fact, self._targets)
+                draft = self.drafts.note(fact, step.why)
+                planned.append((fact.id, draft, replace(step, fact=fact)))
 
-    def _case(self, name: str, case: NewCase) -> None:
-        """Plan the note that asks, unless the pair was asked about or decided."""
-        note_of = self.births.case(case, self.now)
-        if note_of and not self._refused(name, note_of.path, note_of):
-            self._put(name, note_of.path, note_of)
+        # all of them, so that each refusal is recorded
+        notes = [self._permitted(name, key, change) for key, change, _ in planned]
+        if None in notes:
+            return
+        together = {key for key, *_ in planned}
+        for (key, change, step), note in zip(planned, notes, strict=True):
+            assert note is not None
+            self._keep(name, key, change, note, update)
+            self._groups.setdefault(key, set()).update(together)
+            if isinstance(step, NewMemory):
+                self.first_usage[key] = step.usage
+                self._add_memory(key, step, update)
 
-    # -- what is left to a person ------------------------------------------------------
+    def _keep(
+        self,
+        name: str,
+        key: str,
+        step: Change,
+        note: PlannedNote,
+        update: ViewUpdate,
+    ) -> None:
+        """Keep a permitted change of the note `key`."""
+        known = self.view.memories.get(key)
+        target = step.to if isinstance(step, Move) else step.path
+        self.actions.append(Action(name, key, step.path, target, step.why))
+        self._overlay.keep(key, note)
+        if isinstance(step, Create):
+            self._targets.add(target)
+            return
+        self._targets |= {target} - {step.path}
+        if known is None:
+            self._change_page(key, step, update)
+            return
+        if "confidence" in step.keys:
+            self.reweighed.setdefault(key, known.fact)
+        (self.ended if _ends(step) else self.rewritten).setdefault(key, name)
+        self._change_memory(key, known, update)
 
-    def _refused(self, name: str, key: str, step: Change) -> bool:
-        """Whether a change to a note is not to be, now or at all (`X23`)."""
-        if isinstance(known := self._changes.get(key), Create):
-            if known != step:  # else a pass says again what it said in the round before
-                self.put_off[step.path] = "it is made in this run"
+    # -- read back ---------------------------------------------------------------------
+
+    def _change_memory(self, key: str, known: MemoryState, update: ViewUpdate) -> None:
+        """Read a changed memory back from its planned bytes."""
+        fact = self._overlay.fact(key)
+        if fact is None or fact.path.startswith(f"{TRASH}/"):
+            update.memories[key] = None
+            return
+        before = (update.memories.get(key) or known).fact
+        if before.status == "active" and fact.superseded_by != before.superseded_by:
+            update.ended[fact.status] += 1
+        update.memories[key] = replace(known, fact=fact)
+
+    def _add_memory(self, key: str, step: NewMemory, update: ViewUpdate) -> None:
+        """Read a new memory back from its planned bytes."""
+        fact = self._overlay.fact(key)
+        if fact:
+            trust = self.view.policy.trust.dream
+            update.memories[key] = MemoryState(fact, step.usage, trust, said_by="dream")
+            update.made[step.by] += 1
+
+    def _change_page(self, path: str, step: Edit | Move, update: ViewUpdate) -> None:
+        """Read a changed session file or entity note back from its planned bytes."""
+        if isinstance(step, Move):
+            update.entities[path] = None
+        else:
+            note = self._overlay.note(path)
+            update.sessions[path] = note.keys, note.body
+
+    # -- permission --------------------------------------------------------------------
+
+    def _permitted(self, name: str, key: str, step: Change) -> PlannedNote | None:
+        """Return the note `key` after `step`; None where the change is refused (`X23`).
+
+        The reason is recorded: in `deferred` by path, or as a number in `left_alone`.
+        """
+        if self._is_refused(name, key, step):
+            return None
+        why = self._impossible(key, step)
+        if not why:
+            try:
+                return self._overlay.patched(key, step)
+            except EngramError as fault:
+                why = fault.what
+        self.deferred[step.path] = why
+        return None
+
+    def _is_refused(self, name: str, key: str, step: Change) -> bool:
+        """Return whether a pass may not make this change, and record why."""
+        planned = self._overlay.notes.get(key)
+        if planned and isinstance(planned.change, Create):
+            if planned.change != step:  # equal where a pass repeats it in a new round
+                self.deferred[step.path] = "it is made in this run"
             return True
-        one = self.view.memories.get(key)
-        if one and one.kept and not self._may_touch(name, one):
-            # counted once, though it is asked in every round
-            if (name, key) not in self._passed:
-                self._passed.add((name, key))
-                self.left[one.kept] += 1
-            if (
-                isinstance(step, Edit | Move)
-                and one.proposable
-                and name not in PORTIONED
-                and _ends(step)
-            ):
+        known = self.view.memories.get(key)
+        if known is None or isinstance(step, Create):
+            return False
+        if known.kept and not self._may_touch(name, known):
+            self._count(name, key, known.kept)
+            if known.proposable and name not in PORTIONED and _ends(step):
                 self._propose(name, key, step)
             return True
-        if (
-            not isinstance(step, Create)
-            and key in self.view.memories
-            and not self._wanted(name, key, step)
-        ):
+        return not self._is_in_scope(name, key, step)
+
+    def _may_touch(self, name: str, known: MemoryState) -> bool:
+        """Return whether a pass may change a memory that belongs to a person."""
+        if known.proposable and known.fact.id in (self.view.approved or ()):
             return True
-        why = self._impossible(key, step)
-        if why:
-            self.put_off[step.path] = why
-        return bool(why)
+        return name in (REQUESTED if known.foreign else OBEDIENT)
 
-    def _may_touch(self, name: str, one: MemoryState) -> bool:
-        """Whether a pass may change a memory that is a person's or that engram did not
-        write.
-        """
-        if one.proposable and one.fact.id in (self.view.approved or ()):
-            return True
-        return name in (ASKED_FOR if one.foreign else OBEDIENT)
-
-    def _propose(self, name: str, key: str, step: Edit | Move) -> None:
-        """Note that a pass would end a memory that engram did not write; a bounded
-        number of them.
-        """
-        proposed = self.proposed.setdefault(name, {})
-        if (
-            key in self.view.closed.get(name, ())
-            or len(proposed) >= self.view.policy.consolidation.proposed
-        ):
-            return
-        if key not in proposed and not self._impossible(key, step):
-            to = step.to if isinstance(step, Move) else step.path
-            proposed[key] = Action(name, key, step.path, to, step.why)
-
-    def _impossible(self, key: str, step: Change) -> str | None:
-        """Why a change cannot be made now, by a look at the disk and at what else is
-        planned.
-        """
-        why = None
-        if key not in self._changes and not isinstance(step, Create):
-            if key not in self._checked:
-                self._checked[key] = self._check(key, step)
-            why = self._checked[key]
-        return why or self._taken(step)
-
-    def _wanted(self, name: str, key: str, step: Edit | Move) -> bool:
-        """Whether a memory is among those that this run may touch, and in the portion
-        that it may put away.
-        """
+    def _is_in_scope(self, name: str, key: str, step: Edit | Move) -> bool:
+        """Return whether this run may touch a memory, and its portion has room."""
         if self.view.approved is not None and key not in self.view.approved:
             return False
         if key in self.view.closed.get(name, ()):
-            if (name, key) not in self._passed:
-                self._passed.add((name, key))
-                self.left["a person is asked about it, or said no"] += 1
+            self._count(name, key, DECLINED)
             return False
         if self.portion is None or name not in PORTIONED or not _ends(step):
             return True
-        away = sum(by in PORTIONED for by in self.ended.values())
-        if key not in self.ended and away >= self.portion:
+        put_away = sum(by in PORTIONED for by in self.ended.values())
+        if key not in self.ended and put_away >= self.portion:
             self.later.setdefault(name, set()).add(key)
-            self.put_off[step.path] = "it is put away in one of the next nights"
+            self.deferred[step.path] = NEXT_NIGHTS
             return False
         return True
 
+    def _propose(self, name: str, key: str, step: Edit | Move) -> None:
+        """Record that a pass would end a memory that engram did not write.
+
+        At most `policy.consolidation.proposed` memories by pass.
+        """
+        proposed = self.proposed.setdefault(name, {})
+        limit = self.view.policy.consolidation.proposed
+        if key in self.view.closed.get(name, ()) or len(proposed) >= limit:
+            return
+        if key not in proposed and not self._impossible(key, step):
+            target = step.to if isinstance(step, Move) else step.path
+            proposed[key] = Action(name, key, step.path, target, step.why)
+
+    def _impossible(self, key: str, step: Change) -> str | None:
+        """Return why a change cannot be made now, from the disk and the plan."""
+        if not isinstance(step, Create) and key not in self._overlay.notes:
+            if key not in self._checked:
+                self._checked[key] = self._check(key, step)
+            if why := self._checked[key]:
+                return why
+        return self._name_conflict(step)
+
     def _check(self, key: str, step: Edit | Move) -> str | None:
-        """Why the note is not to be touched now, by a look at the disk."""
+        """Return why the note on the disk must not be touched now, or None."""
         try:
             raw = self.vault.read(step.path)
         except EngramError as fault:
@@ -424,208 +408,98 @@ class RunPlan:
         if disk.sha256(raw) != step.sha:
             return "it changed since it was last looked at"
         if key in self.view.memories:
-            held = frontmatter.read(raw, self.view.policy.files)
-            if held.problems:
-                return f"{held.problems[0].message}: it is for a person to mend"
-            if held.keys.get("id") != key:
+            note = frontmatter.read(raw, self.view.policy.files)
+            if note.problems:
+                return f"{note.problems[0].message}: it is for a person to mend"
+            if note.keys.get("id") != key:
                 return "a note without an id of ours is its writer's alone"
         return self.quiet(step.path)
 
-    def _may_amend(self, path: str) -> bool:
-        """Whether a note that is no memory may be told something in: not one that
-        engram neither wrote nor told in.
-        """
-        # what else engram tells in has no other writer
-        theirs = path.startswith("entities/") or path == "profile.md"
-        page = self.view.page(path) if theirs else None
-        if page is None or not blocks.is_foreign(page):
-            return True
-        if ("", path) not in self._passed:
-            self._passed.add(("", path))
-            self.left[FOREIGN] += 1
-        return False
-
-    def _held(self, path: str) -> bool:
-        """Whether a note that is no memory is not to be touched now, and why is told."""
-        if path not in self._checked:
-            self._checked[path] = self.quiet(path)
-        if why := self._checked[path]:
-            self.put_off[path] = why
-        return bool(why)
-
-    def _taken(self, step: Change) -> str | None:
-        """Why a note cannot go where it is to go; never is anything renamed to make
-        room.
-        """
-        target = (
-            step.to
-            if isinstance(step, Move)
-            else step.path
-            if isinstance(step, Create)
-            else ""
-        )
-        if not target:
+    def _name_conflict(self, step: Change) -> str | None:
+        """Return why a note cannot have its new path; no other note is ever renamed."""
+        if isinstance(step, Edit):
             return None
+        target = step.to if isinstance(step, Move) else step.path
         try:
             taken = target in self._targets or self.vault.exists(target)
         except EngramError as fault:
             return fault.what
-        return (
-            f"another note has its name in {target.rpartition('/')[0]}"
-            if taken
-            else None
-        )
+        folder = target.rpartition("/")[0]
+        return f"another note has its name in {folder}" if taken else None
 
-    # -- the result --------------------------------------------------------------------
+    def _is_foreign_page(self, path: str) -> bool:
+        """Return whether a note that is no memory is a person's, without any block."""
+        # the other notes with generated blocks have no other writer
+        if not path.startswith("entities/") and path != "profile.md":
+            return False
+        page = self.view.page(path)
+        if page is None or not blocks.is_foreign(page):
+            return False
+        self._count("", path, FOREIGN)
+        return True
 
-    def writes(self, edges: EdgeStore, most: int) -> list[PlannedWrite]:
-        """The files as they are to be, state before notes; what would change nothing is
-        left out.
+    def _is_busy(self, path: str) -> bool:
+        """Return whether a person just wrote in a note, and record the reason."""
+        if path not in self._checked:
+            self._checked[path] = self.quiet(path)
+        if why := self._checked[path]:
+            self.deferred[path] = why
+        return bool(why)
 
-        What does not fit into `most` replaced bytes is put off: it could not be taken
-        back.
+    def _count(self, name: str, key: str, why: str) -> None:
+        """Count once a memory or note that a pass leaves to a person."""
+        if (name, key) not in self._counted:
+            self._counted.add((name, key))
+            self.left_alone[why] += 1
+
+    # -- the writes --------------------------------------------------------------------
+
+    def writes(self, edges: EdgeStore, limit: int) -> list[PlannedWrite]:
+        """Return the files to write, state before notes; `actions` keeps only theirs.
+
+        Files beyond `limit` replaced bytes are deferred, because the undo history could
+        not keep them, and so is each note of a group that is not complete.
         """
         found: list[PlannedWrite] = []
         try:
-            if self._faded:
-                self._marks[EDGES] = FileWrite(
-                    EDGES, edges.anew(self._faded.values()), ""
-                )
-            found += [
-                write for mark in self._marks.values() if (write := self._marked(mark))
-            ]
+            found += self._overlay.file_writes(edges)
         except EngramError as fault:
             self.failures["state"] = str(fault)
-        lost: set[str] = set()
-        for path, steps in self._amended.items():
-            try:
-                found += self._told(path, steps)
-            except EngramError as fault:
-                self.put_off[path] = fault.what
-        for key, change in sorted(
-            self._changes.items(), key=lambda item: not isinstance(item[1], Create)
-        ):
-            try:
-                found += self._changed(key, change)
-            except EngramError as fault:
-                self.put_off[change.path] = fault.what
-                lost.add(key)
-        kept, over = _within(found, most)
-        self.put_off |= {
-            write.step.before or write.step.after: "too much for one run"
-            for write in over
+        found += self._overlay.page_writes()
+        found += self._overlay.note_writes(self._groups)
+
+        kept, beyond = within(found, limit)
+        incomplete = self._incomplete({write.key for write in beyond})
+        self.deferred |= {write.place: "too much for one run" for write in beyond}
+        self.deferred |= {
+            write.place: INCOMPLETE for write in kept if write.key in incomplete
         }
-        lost |= {write.key for write in over}
-        while (
-            more := {key for key, together in self._bundles.items() if together & lost}
-            - lost
-        ):
-            lost |= more
-        self.put_off |= {
-            write.step.before or write.step.after: TORN
-            for write in kept
-            if write.key in lost
-        }
-        kept = [write for write in kept if write.key not in lost]
-        # how vectors are kept is nothing that is written here
+        kept = [write for write in kept if write.key not in incomplete]
+
+        # '': the precision of vectors is in no file
         done = {"", *(write.key for write in kept)}
-        self.deeds = [deed for deed in self.deeds if (deed.memory or deed.path) in done]
+        self.actions = [
+            action for action in self.actions if (action.memory or action.path) in done
+        ]
         return kept
 
-    def _marked(self, mark: FileWrite) -> PlannedWrite | None:
-        there = self.vault.exists(mark.path)
-        raw = self.vault.read(mark.path) if there else b""
-        new = mark.content or b""
-        before, after = (
-            mark.path if there else "",
-            "" if mark.content is None else mark.path,
-        )
-        if (before, raw) == (after, new) or not (before or after):
-            return None
-        return PlannedWrite(mark.path, _step(before, after, raw, new), raw, new)
+    def _incomplete(self, lost: set[str]) -> set[str]:
+        """Return the keys `lost` and all that are written only together with them."""
+        lost = set(lost)
+        while True:
+            more = {key for key, group in self._groups.items() if group & lost} - lost
+            if not more:
+                return lost
+            lost |= more
 
-    def _told(self, path: str, steps: Iterable[BlockEdit]) -> list[PlannedWrite]:
-        there = self.vault.exists(path)
-        raw = new = self.vault.read(path) if there else b""
-        for step in steps:
-            new = blocks.amended(new, step, self.view.policy.files)
-        return (
-            []
-            if new == raw
-            else [
-                PlannedWrite(
-                    path, _step(path if there else "", path, raw, new), raw, new
-                )
-            ]
-        )
 
-    def _changed(self, key: str, change: Change) -> list[PlannedWrite]:
-        together = frozenset(self._bundles.get(key, ()))
-        if isinstance(change, Create):
-            new = frontmatter.emit(change.keys, change.body)
-            return [
-                PlannedWrite(
-                    key, _step("", change.path, b"", new), b"", new, change, together
-                )
-            ]
-        raw = self.vault.read(change.path)
-        if disk.sha256(raw) != change.sha:
-            raise ConflictError(
-                "it changed since it was last looked at", where=change.path
-            )
-        new = frontmatter.edit(raw, facts.keys_to_write(change), change.body)
-        after = change.to if isinstance(change, Move) else change.path
-        if (after, new) == (change.path, raw):
-            return []
-        return [
-            PlannedWrite(
-                key, _step(change.path, after, raw, new), raw, new, change, together
-            )
-        ]
+def _error_text(name: str, fault: Exception) -> str:
+    known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
+    return str(known)
 
 
 def _ends(step: Edit | Move) -> bool:
-    """Whether a memory is no longer active by this step, or lies in the trash."""
-    gone = isinstance(step, Move) and step.to.startswith(f"{TRASH}/")
-    return gone or step.keys.get("status", "active") != "active"
-
-
-def _step(before: str, after: str, raw: bytes, new: bytes) -> FileStep:
-    was, now = disk.sha256(raw) if before else "", disk.sha256(new) if after else ""
-    return FileStep(before, after, was, now, len(new))
-
-
-def _within(
-    found: Iterable[PlannedWrite], most: int
-) -> tuple[list[PlannedWrite], list[PlannedWrite]]:
-    """What fits into so many bytes, in order, and what would have gone beyond them."""
-    kept: list[PlannedWrite] = []
-    over: list[PlannedWrite] = []
-    for write in found:
-        size = cost(write.step, write.raw)
-        (kept if size <= most else over).append(write)
-        most -= size if size <= most else 0
-    return kept, over
-
-
-def _joined(first: Change | None, then: Change) -> Change:
-    """Two changes to one note as one; a new note has no change before it."""
-    if first is None or isinstance(first, Create) or isinstance(then, Create):
-        return then
-    keys = {**first.keys, **then.keys}
-    body = first.body if then.body is None else then.body
-    to = (
-        then.to
-        if isinstance(then, Move)
-        else first.to
-        if isinstance(first, Move)
-        else first.path
-    )
-    if to == first.path:
-        return Edit(first.path, first.sha, keys, then.why, body)
-    return Move(first.path, first.sha, to, keys, then.why, body)
-
-
-def counts(deeds: Iterable[Action]) -> dict[str, int]:
-    """How many deeds of each pass."""
-    return dict(Counter(one.name for one in deeds))
+    """Return whether a memory is no longer active after this step."""
+    if isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
+        return True
+    return step.keys.get("status", "active") != "active"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.extraction.extract import Extractor
     from engram.maintenance.passes import ModelQuestion
-    from engram.maintenance.plan import Report
+    from engram.maintenance.report import Report
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.executor import Executor
@@ -75,7 +75,7 @@ class MaintenanceLoop:
         report = self._made(known, dry_run=dry_run, only=only)
         if not dry_run and only is None:
             self._ran(known, report)
-        return report.plain()
+        return report.as_json()
 
     def tend(self, *, busy: bool) -> list[Report]:
         """Make the runs that are due; a light one waits while there are turns to
@@ -241,7 +241,7 @@ class MaintenanceLoop:
 
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
         """Take a run back (X6)."""
-        return self.order.undo(id, dry_run=dry_run).plain()
+        return self.order.undo(id, dry_run=dry_run).as_json()
 
     def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
         """Give up what nobody can rely on any more: a person asks for it, and can take
@@ -252,7 +252,7 @@ class MaintenanceLoop:
             if threshold is None
             else threshold
         )
-        return self.order.prune(least, dry_run=dry_run).plain()
+        return self.order.prune(least, dry_run=dry_run).as_json()
 
     def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
         """Remove for good what was put aside in `.trash/`, or with `dry_run` list it;

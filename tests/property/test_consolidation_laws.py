@@ -120,7 +120,7 @@ def test_a_second_run_at_one_instant_changes_no_byte(lives):
         before = keeping.everything()
         for cadence in ("weekly", "nightly", "light"):
             report = keeping.run(cadence)
-            assert (report.deeds, report.failures) == ((), {})
+            assert (report.actions, report.failures) == ((), {})
         assert keeping.everything() == before
 
 
@@ -133,16 +133,16 @@ def test_a_dry_run_tells_exactly_what_a_run_does(lives, cadence):
         told = keeping.run(cadence, dry_run=True)
         assert keeping.everything() == before
         done = keeping.run(cadence)
-        assert (told.deeds, told.put_off, told.left) == (
-            done.deeds,
-            done.put_off,
-            done.left,
+        assert (told.actions, told.deferred, told.left_alone) == (
+            done.actions,
+            done.deferred,
+            done.left_alone,
         )
         after = keeping.tree()
         held = {
             path for path in after if path not in before or after[path] != before[path]
         }
-        assert held == {one.to for one in told.deeds if one.to in after}
+        assert held == {one.to for one in told.actions if one.to in after}
 
 
 # row: X22
@@ -156,7 +156,7 @@ def test_nothing_vanishes_and_no_memory_is_made(lives):
         before, active = ids(keeping), actives(keeping)
         report = keeping.run()
         assert ids(keeping) == before
-        revived = {one.memory for one in report.deeds if one.name == "revive"}
+        revived = {one.memory for one in report.actions if one.name == "revive"}
         assert actives(keeping) <= active | revived
         assert all(was[name].status == "archived" for name in revived)
 
@@ -201,7 +201,7 @@ def test_a_run_taken_back_leaves_the_bytes_of_before(lives):
         before = keeping.tree()
         report = keeping.run()
         if report.run:
-            assert keeping.order.undo(report.run).put_off == {}
+            assert keeping.order.undo(report.run).deferred == {}
         assert keeping.tree() == before
 
 
@@ -409,4 +409,4 @@ def test_notes_are_united_that_share_a_name_however_far_the_chain_goes(groups):
             pair[0] | pair[1],
             *(one for one in slow if all(one is not old for old in pair)),
         ]
-    assert entities._united(groups) == sorted(map(sorted, slow))
+    assert entities._joined_groups(groups) == sorted(map(sorted, slow))

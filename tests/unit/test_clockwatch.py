@@ -49,7 +49,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     before = keeping.everything()
     clock.jump(days=400)
     report = keeping.run()
-    assert report.deeds == ()
+    assert report.actions == ()
     assert report.frozen.startswith(
         "the clock jumped by +9600.0 hours; nothing is believed to have aged"
     )
@@ -65,7 +65,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     assert "clock" not in memory.call("status", {})["faults"]
     report = keeping.run()
     assert report.frozen == ""
-    assert "archive" in {deed.name for deed in report.deeds}
+    assert "archive" in {deed.name for deed in report.actions}
 
 
 def test_time_that_really_passes_raises_no_doubt(watch, clock):

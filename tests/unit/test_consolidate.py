@@ -15,8 +15,8 @@ import pytest
 from engram.core.policy import ConsolidationPolicy
 from engram.core.records import Create, Edge
 from engram.errors import BadRequestError, StorageError
+from engram.maintenance.pass_table import LIGHT, NIGHTLY, PASSES, WEEKLY
 from engram.maintenance.passes import lifecycle
-from engram.maintenance.run import LIGHT, NIGHTLY, PASSES, WEEKLY
 from engram.maintenance.schedule import Schedule, due, following
 from engram.vault import facts, syscalls
 from engram.vault.edges import EdgeRow
@@ -37,7 +37,7 @@ def rows(keeping, name="memory-actions"):
 
 
 def deeds(report):
-    return [(one.name, one.memory) for one in report.deeds]
+    return [(one.name, one.memory) for one in report.actions]
 
 
 # -- a run -----------------------------------------------------------------------------
@@ -141,9 +141,9 @@ def test_a_night_puts_away_what_has_faded_and_says_why(keeping):
 def test_a_second_run_at_the_same_instant_changes_no_byte(keeping):
     keeping.used(keeping.fact("Anna plays the violin.", importance=0.8), access=6)
     keeping.fact("Anna saw a red car.", days=100, **FADING)
-    assert keeping.run().deeds
+    assert keeping.run().actions
     before = keeping.everything()
-    assert keeping.run().deeds == ()
+    assert keeping.run().actions == ()
     assert keeping.everything() == before
 
 
@@ -155,13 +155,13 @@ def test_a_dry_run_says_what_a_run_does_and_changes_no_byte(keeping):
     told = keeping.run(dry_run=True)
     assert keeping.everything() == before
     done = keeping.run()
-    assert (told.deeds, told.put_off, told.left) == (
-        done.deeds,
-        done.put_off,
-        done.left,
+    assert (told.actions, told.deferred, told.left_alone) == (
+        done.actions,
+        done.deferred,
+        done.left_alone,
     )
     assert told.dry_run
-    assert told.plain()["counts"] == done.plain()["counts"]
+    assert told.as_json()["counts"] == done.as_json()["counts"]
 
 
 def test_one_pass_that_fails_stops_no_other(keeping, monkeypatch):
@@ -205,10 +205,10 @@ def test_a_pass_may_make_a_note_once_and_it_is_taken_back_with_the_run(
     before = keeping.tree()
     report = keeping.run()
     assert ("merge", path) in deeds(report)
-    assert report.put_off == {path: "it is made in this run"}
+    assert report.deferred == {path: "it is made in this run"}
     assert keeping.seen(made.id).text == "Anna likes music."
     undone = keeping.order.undo(report.run)
-    assert made.id in [one.memory for one in undone.deeds]
+    assert made.id in [one.memory for one in undone.actions]
     assert keeping.tree() == before
 
 
@@ -222,7 +222,7 @@ def test_what_goes_wrong_beside_the_notes_is_told_and_holds_nothing_up(
 
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     monkeypatch.setattr(keeping.usage_tracker.usage_log, "flush", refuse)
-    keeping.order.git = type("Refusing", (), {"commit": refuse})()
+    keeping.order.run_writer.git = type("Refusing", (), {"commit": refuse})()
     (keeping.root / "state" / "runs.jsonl").mkdir()
     report = keeping.run()
     assert set(report.failures) == {"usage", "logs", "state/runs.jsonl", "git"}
@@ -319,9 +319,10 @@ def test_more_than_can_be_taken_back_waits_for_the_next_run(opened, settings):
         )
     )
     first = keeping.run()
-    assert set(first.put_off.values()) == {"too much for one run"}
+    assert set(first.deferred.values()) == {"too much for one run"}
     assert (
-        len([one for one in first.deeds if one.name == "archive"]) + len(first.put_off)
+        len([one for one in first.actions if one.name == "archive"])
+        + len(first.deferred)
         == 120
     )
     assert {name for name, _ in deeds(keeping.run())} >= {"archive"}
@@ -338,7 +339,7 @@ def test_one_note_too_large_to_be_kept_holds_up_no_other(opened, settings):
     ]
     was = keeping.seen(large).path
     report = keeping.run(only="archive")
-    assert report.put_off == {was: "too much for one run"}
+    assert report.deferred == {was: "too much for one run"}
     assert {keeping.seen(name).status for name in small} == {"archived"}
     assert keeping.seen(large).status == "active"
 
@@ -366,7 +367,7 @@ def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
         ]
     )
     report = keeping.run("weekly")
-    assert [one.name for one in report.deeds] == ["edges"]
+    assert [one.name for one in report.actions] == ["edges"]
     edges.refresh()
     (line,) = edges.lines.values()
     assert (line.edge.confidence, line.edge.reinforced, line.owed) == (
@@ -374,7 +375,7 @@ def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
         now - timedelta(days=20),
         True,
     )
-    assert keeping.run("weekly").deeds == ()
+    assert keeping.run("weekly").actions == ()
 
 
 # -- people go first -------------------------------------------------------------------
@@ -394,7 +395,7 @@ def test_what_a_person_edited_or_confirmed_is_theirs(keeping, how):
     before = path.read_bytes()
     report = keeping.run()
     assert path.read_bytes() == before
-    assert name not in {one.memory for one in report.deeds}
+    assert name not in {one.memory for one in report.actions}
 
 
 # row: X23
@@ -430,7 +431,7 @@ def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
     path = keeping.root / keeping.seen(name).path
     os.utime(path, (clock().timestamp() - 59,) * 2)
     keeping.memory.rescan(None)
-    assert keeping.run().put_off == {keeping.seen(name).path: "somebody is at it"}
+    assert keeping.run().deferred == {keeping.seen(name).path: "somebody is at it"}
     clock.advance(seconds=1)
     keeping.run()
     assert keeping.seen(name).status == "archived"
@@ -469,7 +470,7 @@ def test_a_note_that_changed_unseen_is_put_off(keeping):
     path = keeping.root / keeping.seen(name).path
     path.write_text(path.read_text() + "\nAnd a blue one.\n")
     report = keeping.run()
-    assert list(report.put_off.values()) == ["it changed since it was last looked at"]
+    assert list(report.deferred.values()) == ["it changed since it was last looked at"]
     assert path.read_text().endswith("And a blue one.\n")
 
 
@@ -483,7 +484,10 @@ def test_a_note_without_front_matter_is_never_written(keeping):
     keeping.used(fact.id, access=3)
     report = keeping.run()
     assert path.read_text() == "Anna plays the violin.\n"
-    assert (report.put_off, [one for one in report.deeds if one.memory == fact.id]) == (
+    assert (
+        report.deferred,
+        [one for one in report.actions if one.memory == fact.id],
+    ) == (
         {},
         [],
     )
@@ -501,7 +505,7 @@ def test_a_name_that_is_taken_in_the_archive_waits_for_another_day(keeping, cloc
     there.parent.mkdir(parents=True)
     there.write_text("Mine.")
     keeping.memory.rescan(None)
-    assert list(keeping.run().put_off.values()) == [
+    assert list(keeping.run().deferred.values()) == [
         "another note has its name in archive/2026-11-20"
     ]
     assert there.read_text() == "Mine."
@@ -516,7 +520,7 @@ def test_a_frozen_vault_is_left_alone_and_says_why(keeping):
     keeping.frozen = "the clock jumped by +2.0 hours"
     before = keeping.everything()
     report = keeping.run()
-    assert (report.frozen, report.deeds) == ("the clock jumped by +2.0 hours", ())
+    assert (report.frozen, report.actions) == ("the clock jumped by +2.0 hours", ())
     assert keeping.everything() == before
 
 
@@ -590,7 +594,7 @@ def test_a_folder_that_leads_out_of_the_vault_is_not_used(keeping, tmp_path):
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     report = keeping.run()
     assert keeping.seen(name).status == "active"
-    assert list(report.put_off) == [keeping.seen(name).path]
+    assert list(report.deferred) == [keeping.seen(name).path]
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

@@ -256,7 +256,7 @@ def test_an_undo_from_git_brings_nothing_back_that_a_person_purged(repository, m
     assert trashed.endswith(path.rpartition("/")[2])
     shutil.rmtree(keeping.order.history.folder)
     undone = keeping.order.undo(run)
-    assert undone.put_off[path] == PURGED
+    assert undone.deferred[path] == PURGED
     assert not (keeping.root / path).exists()
     assert not (keeping.root / trashed).exists()
 
@@ -275,5 +275,5 @@ def test_an_undo_from_git_brings_back_what_lies_in_the_trash(repository, memory)
     path = keeping.seen(kept).path
     run = keeping.run().run
     shutil.rmtree(keeping.order.history.folder)
-    assert path not in keeping.order.undo(run).put_off
+    assert path not in keeping.order.undo(run).deferred
     assert keeping.seen(kept).path == path

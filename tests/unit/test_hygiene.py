@@ -22,6 +22,7 @@ from engram.maintenance.passes import (
     VaultReader,
     lifecycle,
 )
+from tests.fakes.pass_views import after
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -83,8 +84,8 @@ def test_an_important_episode_that_is_often_recalled_becomes_semantic():
     view = view_of(MemoryState(fact, Usage(access=5, last_access=NOW - 150 * DAY)))
     (step,) = lifecycle.promote(view, NOW)
     assert step.keys == {"layer": "semantic"}
-    assert lifecycle.promote(view.after([step]), NOW) == []
-    assert lifecycle.archive(view.after([step]), NOW) == []
+    assert lifecycle.promote(after(view, step), NOW) == []
+    assert lifecycle.archive(after(view, step), NOW) == []
 
 
 # row: D7
@@ -261,7 +262,7 @@ def test_topics_are_the_words_that_tell_most():
         "milk",
     }
     assert listed["updatedAt"] == "2026-11-20T20:00:00+00:00"
-    assert lifecycle.topics(view.after([mark]), NOW + DAY) == []
+    assert lifecycle.topics(after(view, mark), NOW + DAY) == []
 
 
 # row: C20
@@ -312,7 +313,7 @@ def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anc
             graph.effective(one, then, POLICY.links) for one in (edge, faded.edge)
         )
         assert now == pytest.approx(was, abs=1e-9)
-    assert lifecycle.edges(view.after([faded]), NOW) == []
+    assert lifecycle.edges(after(view, faded), NOW) == []
 
 
 # row: D9
@@ -345,7 +346,7 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
         raw[len(lines[0]) + len(lines[1]) :],
         "2 rows older than 90 days",
     )
-    assert lifecycle.logs(view.after([mark]), NOW) == []
+    assert lifecycle.logs(after(view, mark), NOW) == []
 
 
 # row: D9
@@ -377,9 +378,9 @@ def test_what_passes_share_is_worked_out_anew_only_where_what_it_rests_on_change
     assert [
         count(view),
         count(view),
-        count(view.after([FileWrite("state/x.json", b"{}", "new")])),
+        count(after(view, FileWrite("state/x.json", b"{}", "new"))),
     ] == [1, 1, 1]
-    later = view.after(lifecycle.archive(view, NOW))
+    later = after(view, *lifecycle.archive(view, NOW))
     assert [count(later), count(later)] == [2, 2]
     assert [len(one.active()) for one in (view, later, view)] == [1, 0, 1]
 
@@ -391,11 +392,11 @@ def test_passes_see_what_those_before_them_plan():
     gone, prune = FileWrite("state/a.json", None, "old"), lifecycle.pruning(0.05)
     view = view_of(replace(FADED, confidence=0.1), look=files(a=b"a", b=b"x"))
     (step,) = lifecycle.archive(view, NOW)
-    after = view.after([step, gone])
+    later = after(view, step, gone)
     assert prune(view, NOW) != []
-    assert prune(after, NOW) == []
-    assert after.memories["F"].fact.path == step.to
-    assert (view.read(gone.path), after.read(gone.path), after.read("b")) == (
+    assert prune(later, NOW) == []
+    assert later.memories["F"].fact.path == step.to
+    assert (view.read(gone.path), later.read(gone.path), later.read("b")) == (
         b"a",
         b"",
         b"x",

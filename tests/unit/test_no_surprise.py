@@ -325,7 +325,7 @@ def test_what_is_to_be_put_away_goes_in_portions_night_after_night(keeping, cloc
     done = []
     for _ in range(4):
         report = keeping.run()
-        done.append(report.plain()["counts"].get("archive", 0))
+        done.append(report.as_json()["counts"].get("archive", 0))
         assert keeping.order.holds.status() == (
             {"archive": f"{50 - sum(done)} memories are put away in the next nights"}
             if sum(done) < 50
@@ -503,7 +503,7 @@ def test_a_machine_without_a_person_may_do_it_unasked(opened, clock):
             f"Anna saw a red car number {n}.", days=100, importance=0.2, confidence=0.9
         )
     report = keeping.run()
-    assert report.plain()["counts"]["archive"] == 50
+    assert report.as_json()["counts"]["archive"] == 50
     assert report.held == {}
 
 
@@ -657,7 +657,7 @@ def test_engrams_own_copy_gives_way_while_a_foreign_one_is_proposed(keeping):
     report = keeping.run()
     assert keeping.seen(own).status == "superseded"
     assert bytes_of(paths) == before
-    assert {one.memory for one in report.holding} == {"fact-00000"}
+    assert {one.memory for one in report.held_actions} == {"fact-00000"}
 
 
 @pytest.mark.parametrize("how", ["pinned", "edited", "no id", "unasked"])

@@ -14,6 +14,7 @@ from engram.index.filters import SearchFilter
 from engram.maintenance.passes import PassView, VectorPrecision, vectors
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, vector
+from tests.fakes.pass_views import after
 
 DIMENSION = 256
 FACTS = SearchFilter(("fact",))
@@ -54,7 +55,7 @@ def bits(keeping):
 
 def told(report):
     return {
-        one.name: one.why for one in report.deeds if one.name in {"tier", "precision"}
+        one.name: one.why for one in report.actions if one.name in {"tier", "precision"}
     }
 
 
@@ -119,11 +120,11 @@ def test_a_second_night_at_the_same_instant_packs_nothing(keeping, opened):
         == plan
         == {"tier": "1 turn cold", "precision": "1 in 4 bits, 1 in 8 bits"}
     )
-    after = files(keeping)
-    assert after != before
+    later = files(keeping)
+    assert later != before
     assert told(keeping.run()) == {}
     again = Keeping(opened(embeddings=keeping.memory.settings.embeddings))
-    assert (told(again.run()), files(again)) == ({}, after)
+    assert (told(again.run()), files(again)) == ({}, later)
 
 
 # row: D12
@@ -268,6 +269,4 @@ def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
         == vectors.precision(view, memory.clock())
         == []
     )
-    assert view.after([VectorPrecision({"F": Stored(2)}, "")]).stored == {
-        "F": Stored(2)
-    }
+    assert after(view, VectorPrecision({"F": Stored(2)}, "")).stored == {"F": Stored(2)}

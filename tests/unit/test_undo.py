@@ -60,7 +60,7 @@ def test_a_run_is_taken_back_byte_for_byte(filled):
     keeping, names = filled
     before, log = keeping.tree(), (keeping.root / LOG).read_bytes()
     report = keeping.run()
-    assert {one.name for one in report.deeds} == {
+    assert {one.name for one in report.actions} == {
         "promote",
         "expire",
         "archive",
@@ -71,7 +71,7 @@ def test_a_run_is_taken_back_byte_for_byte(filled):
     undone = keeping.order.undo(report.run)
     assert keeping.tree() == before
     assert (keeping.root / LOG).read_bytes().startswith(log)
-    assert undone.put_off == undone.failures == {}
+    assert undone.deferred == undone.failures == {}
     assert {keeping.seen(name).status for name in names.values()} == {"active"}
     runs = (keeping.root / "state" / "runs.jsonl").read_text().splitlines()
     assert [json.loads(run)["cadence"] for run in runs] == ["nightly", "undo"]
@@ -98,7 +98,7 @@ def test_taking_back_twice_changes_nothing_more(filled):
     keeping.order.undo(report.run)
     before = keeping.everything()
     again = keeping.order.undo(report.run)
-    assert (again.run, again.deeds) == ("", ())
+    assert (again.run, again.actions) == ("", ())
     assert keeping.everything() == before
 
 
@@ -110,7 +110,7 @@ def test_a_dry_undo_says_what_it_would_do(filled):
     before = keeping.everything()
     told = keeping.order.undo(report.run, dry_run=True)
     assert keeping.everything() == before
-    assert told.deeds == keeping.order.undo(report.run).deeds
+    assert told.actions == keeping.order.undo(report.run).actions
 
 
 # row: X6
@@ -126,12 +126,12 @@ def test_what_a_person_changed_since_stays_and_is_named(filled):
     deleted.unlink()
     (step,) = [
         step
-        for step in report.deeds
+        for step in report.actions
         if step.memory == names["old"] and step.name == "archive"
     ]
     (keeping.root / step.path).write_text("Mine too.\n")
     undone = keeping.order.undo(report.run)
-    assert set(undone.put_off.values()) == {
+    assert set(undone.deferred.values()) == {
         "it was changed since",
         "it is gone",
         "its place is taken",

@@ -28,6 +28,7 @@ from engram.maintenance.passes.view import (
     Pass,
     PassView,
     VaultReader,
+    ViewUpdate,
 )
 
 __all__ = [
@@ -48,4 +49,5 @@ __all__ = [
     "Step",
     "VaultReader",
     "VectorPrecision",
+    "ViewUpdate",
 ]

@@ -5,6 +5,7 @@ B11–B14, C13, C14, D9).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -40,31 +41,43 @@ if TYPE_CHECKING:
 
 
 def unite(view: PassView, _now: datetime) -> list[Step]:
-    """Notes of one name, or of a name that is another's alias, become one (`C13`);
-    likeness unites nothing.
+    """Unite notes of one name, or of a name that is another's alias (`C13`).
 
-    A person's own note stays; two of them are theirs to unite. Further names, relations
-    and links move.
+    Similar names unite nothing. A note that a person wrote in is kept; two of them are
+    left to the person. Further names, relations and links move to the kept note.
     """
-    found: list[Step] = []
-    for stays, goes in _fragments(view):
-        winner, loser = view.entities[stays.path], view.entities[goes.path]
-        steps = [*_gathered(winner, loser), *_relinked(view, winner, loser)]
-        view = view.after(steps)
-        found += steps
-    return found
+    steps: list[Step] = []
+    entities = dict(view.entities)
+    about = {name: one.fact.about for name, one in view.memories.items()}
+    for kept, merged in _fragments(view):
+        winner, loser = entities[kept.path], entities[merged.path]
+        united = _united(winner, loser)
+        steps += _difference(winner, united, f"{loser.name} is the same")
+        entities[kept.path] = united
+
+        why = f"{loser.name} is {winner.name}"
+        for path, relinked in _relinked_entities(entities, united, loser).items():
+            steps += _difference(entities[path], relinked, why)
+            entities[path] = relinked
+        for name, links in _relinked_memories(about, united, loser).items():
+            fact = view.memories[name].fact
+            steps.append(Edit(fact.path, fact.sha, {"about": linked(links)}, why))
+            about[name] = links
+    return steps
 
 
 def retire(view: PassView, now: datetime) -> list[Step]:
-    """A note that was united with another goes to the trash once no memory leads to it
-    any more (`C13`).
+    """Move a united note to the trash once no memory links to it any more (`C13`).
 
-    Where a person's words do, it stays and says where it went.
+    Where words of a person link to it, it stays and names the note that replaces it.
     """
+    about = {name: one.fact.about for name, one in view.memories.items()}
     return [
         _laid_aside(view, winner, loser, now)
         for winner, loser in _fragments(view)
-        if not _gathered(winner, loser) and not _relinked(view, winner, loser)
+        if _united(winner, loser) == winner
+        and not _relinked_entities(view.entities, winner, loser)
+        and not _relinked_memories(about, winner, loser)
     ]
 
 
@@ -83,7 +96,7 @@ def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
         named[key(one.name)].add(path)
         for alias in {key(alias) for alias in one.aliases} - {key(one.name)}:
             aliased[alias].add(path)
-    alike, called = _united(named.values()), set[str]()
+    alike, called = _joined_groups(named.values()), set[str]()
     while True:
         place = {path: number for number, group in enumerate(alike) for path in group}
         meant = {
@@ -94,7 +107,7 @@ def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
         if meant == called:
             break
         called = meant  # what an alias unites may be all that share the next one
-        alike = _united(
+        alike = _joined_groups(
             [*named.values(), *(named[name] | aliased[name] for name in called)]
         )
     for group in alike:
@@ -115,63 +128,85 @@ def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
             yield from ((stays, goes) for goes in rest if not goes.theirs)
 
 
-def _united(groups: Iterable[set[str]]) -> list[list[str]]:
-    """The groups, those with a member in common as one."""
+def _joined_groups(groups: Iterable[set[str]]) -> list[list[str]]:
+    """Return the groups, those with a common member as one."""
     found: dict[str, set[str]] = {}
     for group in groups:
         one = group.union(*(found[path] for path in group & found.keys()))
         found |= dict.fromkeys(one, one)
-    return sorted(
-        sorted(one) for one in {id(one): one for one in found.values()}.values()
-    )
+    distinct = {id(one): one for one in found.values()}
+    return sorted(sorted(one) for one in distinct.values())
 
 
-def _gathered(winner: Entity, loser: Entity) -> list[Step]:
-    """What the old note says that the other does not say yet."""
+def _united(winner: Entity, loser: Entity) -> Entity:
+    """Return the kept entity with the names and relations of the other."""
     known = {key(name) for name in (winner.name, *winner.aliases)}
-    fresh = [
+    aliases = [
         name
         for name in dict.fromkeys((loser.name, *loser.aliases))
         if key(name) not in known
     ]
-    keys: dict[str, object] = {"aliases": [*winner.aliases, *fresh]} if fresh else {}
-    if winner.type == "concept" != loser.type:
-        keys["type"] = loser.type
     own = {key(winner.name), key(loser.name)}
-    add = tuple(
+    relations = [
         one
         for one in loser.relations
         if one not in winner.relations and key(one[1]) not in own
+    ]
+    return replace(
+        winner,
+        type=loser.type if winner.type == "concept" else winner.type,
+        aliases=(*winner.aliases, *aliases),
+        relations=(*winner.relations, *relations),
     )
-    why = f"{loser.name} is the same"
-    return [BlockEdit(winner.path, why, keys, add=add)] if keys or add else []
 
 
-def _relinked(view: PassView, winner: Entity, loser: Entity) -> list[Step]:
-    """What links to the old note by a name that the other's file has not."""
-    if _leads(winner.name, loser):
+def _difference(before: Entity, after: Entity, why: str) -> list[BlockEdit]:
+    """Return the edit that makes the note of `before` say `after`, if any."""
+    keys: dict[str, object] = {}
+    if after.aliases != before.aliases:
+        keys["aliases"] = list(after.aliases)
+    if after.type != before.type:
+        keys["type"] = after.type
+    add = tuple(one for one in after.relations if one not in before.relations)
+    drop = tuple(one for one in before.relations if one not in after.relations)
+    if not keys and not add and not drop:
         return []
-    found: list[Step] = []
-    why = f"{loser.name} is {winner.name}"
-    for one in view.memories.values():
-        if any(_leads(name, loser) for name in one.fact.about):
-            links = linked(
-                winner.name if _leads(name, loser) else name for name in one.fact.about
-            )
-            found.append(Edit(one.fact.path, one.fact.sha, {"about": links}, why))
-    for other in view.entities.values():
-        drop = tuple(one for one in other.relations if _leads(one[1], loser))
-        if drop and other.path not in {winner.path, loser.path}:
-            add = tuple((kind, winner.name) for kind, _ in drop)
-            found.append(
-                BlockEdit(
-                    other.path,
-                    why,
-                    add=tuple(one for one in add if one not in other.relations),
-                    drop=drop,
+    return [BlockEdit(before.path, why, keys, add=add, drop=drop)]
+
+
+def _relinked_memories(
+    about: Mapping[str, Sequence[str]], winner: Entity, loser: Entity
+) -> dict[str, tuple[str, ...]]:
+    """Return by id the links of memories to the old note, as links to the kept one."""
+    if _leads(winner.name, loser):  # both files have the same name
+        return {}
+    return {
+        memory: tuple(winner.name if _leads(name, loser) else name for name in links)
+        for memory, links in about.items()
+        if any(_leads(name, loser) for name in links)
+    }
+
+
+def _relinked_entities(
+    entities: Mapping[str, Entity], winner: Entity, loser: Entity
+) -> dict[str, Entity]:
+    """Return by path the entities related to the old note, as related to the other."""
+    if _leads(winner.name, loser):
+        return {}
+    return {
+        path: replace(
+            other,
+            relations=tuple(
+                dict.fromkeys(
+                    (kind, winner.name) if _leads(name, loser) else (kind, name)
+                    for kind, name in other.relations
                 )
-            )
-    return found
+            ),
+        )
+        for path, other in entities.items()
+        if path not in {winner.path, loser.path}
+        and any(_leads(name, loser) for _, name in other.relations)
+    }
 
 
 def _laid_aside(view: PassView, winner: Entity, loser: Entity, now: datetime) -> Step:

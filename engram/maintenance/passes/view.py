@@ -12,28 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay, dedup, lifecycle
 from engram.core.forgetting import Forgotten
-from engram.core.records import (
-    BlockEdit,
-    Edge,
-    Edit,
-    Entity,
-    Fact,
-    Move,
-    Page,
-    Stored,
-    Usage,
-)
-from engram.maintenance.passes import outcome
-from engram.maintenance.passes.steps import (
-    TRASH,
-    Answer,
-    EdgeUpdate,
-    FileWrite,
-    NewEdge,
-    NewMemory,
-    Step,
-    VectorPrecision,
-)
+from engram.core.records import Edge, Entity, Fact, Page, Stored, Usage
+from engram.maintenance.passes.steps import Answer, Step
 from engram.maintenance.passes.term_counts import TermCache, TermCounts
 
 if TYPE_CHECKING:
@@ -143,6 +123,25 @@ class VaultReader:
         nothing does (`D10`).
         """
         return b""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewUpdate:
+    """The records in the planned bytes of a pass, by id or path; None: no longer there.
+
+    `sessions` are the keys and the body of session files. `made` counts by pass the
+    memories that are new, `ended` by status those that were superseded or invalidated.
+    """
+
+    memories: dict[str, MemoryState | None] = field(default_factory=dict)
+    sessions: dict[str, tuple[Mapping[str, object], str]] = field(default_factory=dict)
+    pages: dict[str, Page] = field(default_factory=dict)
+    entities: dict[str, Entity | None] = field(default_factory=dict)
+    files: dict[str, bytes | None] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    stored: dict[str, Stored] = field(default_factory=dict)
+    made: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -295,86 +294,54 @@ class PassView:
             for path in reads
         )
 
-    def after(self, steps: Iterable[Step]) -> PassView:
-        """The view once these steps are done; the hash of a note stays that of the
-        bytes on the disk.
+    def after(self, update: ViewUpdate) -> PassView:
+        """Return the view with the planned changes of a pass.
+
+        A field that nothing changes stays the same object, so that a pass which reads
+        only such fields need not be asked again.
         """
-        steps = list(steps)
-        told = self._notes_after(
-            [step for step in steps if isinstance(step, BlockEdit | Move)]
-        )
-        told |= self._memories_after(
-            [step for step in steps if isinstance(step, NewMemory | Edit | Move)]
-        )
-        for step in steps:
-            if isinstance(step, VectorPrecision):
-                told["stored"] = {**told.get("stored", self.stored), **step.stored}
-            elif isinstance(step, EdgeUpdate | NewEdge):
-                told["edges"] = outcome.tied(told.get("edges", self.edges), step)
-            elif isinstance(step, FileWrite):
-                told["written"] = {
-                    **told.get("written", self.written),
-                    step.path: step.content,
-                }
-        return replace(self, **told)
+        changed: dict[str, Any] = {}
+        if update.memories:
+            changed["memories"] = _overlaid(self.memories, update.memories)
+            changed["made"] = Counter(self.made) + update.made
+            changed["ended"] = Counter(self.ended) + update.ended
+            changed["_vitals"] = {
+                name: vitals
+                for name, vitals in self._vitals.items()
+                if name not in update.memories
+            }
+        if update.sessions:
+            changed["talks"] = [_reread(talk, update.sessions) for talk in self.talks]
+        if update.pages:
+            changed["amended"] = {**self.amended, **update.pages}
+        if update.entities:
+            changed["entities"] = _overlaid(self.entities, update.entities)
+        if update.files:
+            changed["written"] = {**self.written, **update.files}
+        if update.edges:
+            edges = {_edge_key(edge): edge for edge in (*self.edges, *update.edges)}
+            changed["edges"] = list(edges.values())
+        if update.stored:
+            changed["stored"] = {**self.stored, **update.stored}
+        return replace(self, **changed) if changed else self
 
-    def _memories_after(
-        self, steps: Sequence[NewMemory | Edit | Move]
-    ) -> dict[str, Any]:
-        """What becomes of the fields about memories and talks."""
-        memories, at, vitals, talks = (
-            dict(self.memories),
-            self.at,
-            dict(self._vitals),
-            list(self.talks),
-        )
-        made, ended = Counter(self.made), Counter(self.ended)
-        for step in steps:
-            if isinstance(step, NewMemory):
-                memories[step.fact.id] = MemoryState(
-                    step.fact, step.usage, self.policy.trust.dream, said_by="dream"
-                )
-                made[step.by] += 1
-            elif (name := at.get(step.path)) is None:
-                talks = [outcome.retold(talk, step) for talk in talks]
-            elif isinstance(step, Move) and step.to.startswith(f"{TRASH}/"):
-                del memories[name]
-            else:
-                if (
-                    memories[name].fact.status == "active"
-                    and "superseded_by" in step.keys
-                ):
-                    ended[str(step.keys.get("status", ""))] += 1
-                memories[name] = replace(
-                    memories[name],
-                    fact=outcome.changed(memories[name].fact, step, self.zone),
-                )
-                vitals.pop(name, None)
-        told = {
-            "memories": memories,
-            "talks": talks,
-            "made": made,
-            "ended": ended,
-            "_vitals": vitals,
-        }
-        return told if steps else {}
 
-    def _notes_after(self, steps: Sequence[BlockEdit | Move]) -> dict[str, Any]:
-        """What becomes of the fields about notes that are no memories."""
-        entities, amended = dict(self.entities), dict(self.amended)
-        for step in steps:
-            if isinstance(step, BlockEdit):
-                amended[step.path] = outcome.amended(
-                    amended.get(step.path) or self.look.page(step.path), step
-                )
-                if step.path in entities:
-                    entities[step.path] = outcome.reentered(entities[step.path], step)
-            else:
-                entities.pop(step.path, None)
-        here = {path: one for path, one in entities.items() if not one.superseded}
-        return ({"amended": amended} if steps else {}) | (
-            {"entities": here} if here != self.entities else {}
-        )
+def _overlaid(known: Mapping[str, T], changes: Mapping[str, T | None]) -> dict[str, T]:
+    """Return a copy of `known` with the changes; None removes an entry."""
+    return {
+        name: value for name, value in {**known, **changes}.items() if value is not None
+    }
+
+
+def _reread(
+    talk: SessionView, sessions: Mapping[str, tuple[Mapping[str, object], str]]
+) -> SessionView:
+    keys, body = sessions.get(talk.path, (talk.keys, talk.body))
+    return replace(talk, keys=keys, body=body)
+
+
+def _edge_key(edge: Edge) -> tuple[object, ...]:
+    return edge.type, edge.source, edge.target, edge.label, edge.valid_from
 
 
 def _folder(path: str) -> str:

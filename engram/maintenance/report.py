@@ -1,0 +1,83 @@
+"""The report of a run: its actions, and the reasons for what it left undone.
+
+`Report.as_json` is the one place that maps the fields to the keys of the JSON that
+`engram consolidate`, the HTTP interface and the log show.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a pass on a memory or a file, with its reason.
+
+    `name` is the pass, `memory` the id of the memory ('' for other files), `path` the
+    file before the action, '' for a new one, and `to` the file after it.
+    """
+
+    name: str
+    memory: str
+    path: str
+    to: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a run, or with `dry_run` of its plan.
+
+    `run` is the id of the run, '' where it wrote nothing. `deferred` has the reason by
+    path for what another run has to do; `left_alone` counts the memories that belong to
+    a person, by reason; `failures` has the error by pass or path; `unanswered` counts
+    by task the questions without an answer; `findings` change nothing. `held` says by
+    pass why it waits for a person's approval, and `held_actions` are its actions.
+    `frozen` says why the run did nothing at all.
+    """
+
+    run: str
+    cadence: str
+    started: datetime
+    ended: datetime
+    actions: tuple[Action, ...] = ()
+    deferred: Mapping[str, str] = field(default_factory=dict)
+    left_alone: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[Action, ...] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+    held_actions: tuple[Action, ...] = ()
+    frozen: str = ""
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report under the keys of its public format."""
+        return {
+            "run": self.run,
+            "cadence": self.cadence,
+            "started": self.started.isoformat(),
+            "ended": self.ended.isoformat(),
+            "deeds": tuple(map(asdict, self.actions)),
+            "put_off": dict(self.deferred),
+            "left": dict(self.left_alone),
+            "failures": dict(self.failures),
+            "unasked": dict(self.unanswered),
+            "findings": tuple(map(asdict, self.findings)),
+            "held": dict(self.held),
+            "holding": tuple(map(asdict, self.held_actions)),
+            "frozen": self.frozen,
+            "dry_run": self.dry_run,
+            "counts": counts(self.actions),
+        }
+
+
+def counts(actions: Iterable[Action]) -> dict[str, int]:
+    """Return the number of actions by pass."""
+    return dict(Counter(action.name for action in actions))
