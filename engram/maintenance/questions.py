@@ -120,7 +120,7 @@ class MaintenanceLoop:
         ready = (
             now >= self._talks_after
             and self.order.index.known
-            and not self.order.frozen()
+            and not self.order.freeze.reason()
         )
         self.schedule.events["talk"] = (
             len(self.order.snapshot.talks.due(now)) if ready else 0

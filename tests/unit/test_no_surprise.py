@@ -9,6 +9,7 @@ import os
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -483,14 +484,14 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     """The tick stands, and is obeyed once the clock is believed again."""
     memory = doubles.memory
     memory.call("consolidate", {})
-    real, memory.maintenance_loop.order.frozen = (
-        memory.maintenance_loop.order.frozen,
-        lambda: "many notes vanished",
+    real, memory.maintenance_loop.order.freeze = (
+        memory.maintenance_loop.order.freeze,
+        SimpleNamespace(reason=lambda: "many notes vanished"),
     )
     tick(memory, "Do it")
     assert held(memory).exists()
     assert "nothing is done to memories now" in memory.health.problems()["review"]
-    memory.maintenance_loop.order.frozen = real
+    memory.maintenance_loop.order.freeze = real
     memory.rescan(None)
     assert not held(memory).exists()
     assert statuses(memory).count("superseded") == 25
