@@ -20,13 +20,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.core.language.paraphrase import (
-    Gist,
+    Fingerprint,
+    fingerprints,
     from_row,
-    gists,
     is_denied,
     is_question,
-    may,
-    says,
+    may_restate,
+    restates,
     tokens,
 )
 from engram.core.language.quotations import parts
@@ -71,7 +71,7 @@ class Stone:
     memory: str
     hash: str
     at: datetime
-    gists: tuple[Gist, ...] = ()
+    fingerprints: tuple[Fingerprint, ...] = ()
     exact: frozenset[str] = frozenset()
     within: str = ""
     until: datetime | None = None
@@ -138,9 +138,9 @@ def row(text: str) -> dict[str, object]:
     """What a tombstone keeps of forgotten words: their gists, and the hashes of
     sentences that have none.
     """
-    known = gists(text)
+    known = fingerprints(text)
     plain = [text[start:end] for start, end in sentences(text)]
-    bare = [content_hash(one) for one in plain if not gists(one)]
+    bare = [content_hash(one) for one in plain if not fingerprints(one)]
     return {"says": [one.row() for one in known]} | ({"cut": bare} if bare else {})
 
 
@@ -151,12 +151,14 @@ class Forgotten:
 
     def __init__(self, known: Sequence[Stone] = ()) -> None:
         self.stones = tuple(known)
-        self._by_word: defaultdict[str, list[tuple[Stone, Gist]]] = defaultdict(list)
+        self._by_word: defaultdict[str, list[tuple[Stone, Fingerprint]]] = defaultdict(
+            list
+        )
         self._exact: defaultdict[str, list[Stone]] = defaultdict(list)
         self._within = frozenset(stone.within for stone in self.stones if stone.within)
         self._bare = any(stone.exact and not stone.within for stone in self.stones)
         for stone in self.stones:
-            for one in stone.gists:
+            for one in stone.fingerprints:
                 for word in one.names or one.words:
                     self._by_word[word].append((stone, one))
             for digest in stone.exact:
@@ -234,8 +236,8 @@ class Forgotten:
                 later = (asked or said.at > stone.at) and said.key not in stone.anew
                 if later and all(
                     one.denied == is_denied(sentence)
-                    for one in stone.gists
-                    if says(one, sentence)
+                    for one in stone.fingerprints
+                    if restates(one, sentence)
                 ):
                     found[stone.memory, stone.hash, stone.within] = stone
         return list(found.values())
@@ -246,7 +248,7 @@ class Forgotten:
             return True
         held = tokens(text)
         return any(
-            may(one, held)
+            may_restate(one, held)
             for word in self._by_word.keys() & held
             for _, one in self._by_word[word]
         )
@@ -268,7 +270,7 @@ class Forgotten:
         seen = set[int]()
         for word in self._by_word.keys() & held:
             for stone, one in self._by_word[word]:
-                if id(stone) not in seen and says(one, sentence):
+                if id(stone) not in seen and restates(one, sentence):
                     seen.add(id(stone))
                     yield stone
         if self._bare or key in self._within:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engram.core import ranking, trust
 from engram.core.forgetting import Spoken, row
 from engram.core.language.echo import own_words
-from engram.core.language.paraphrase import gists, says
+from engram.core.language.paraphrase import fingerprints, restates
 from engram.core.language.sentences import sentences
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.sessions import STATE
@@ -273,7 +273,7 @@ class Forgetting:
         There the sentence that the fact was read in is hidden, or the whole turn where
         nobody knows which that was.
         """
-        known = gists(fact.text)
+        known = fingerprints(fact.text)
         named = {"hash": content_hash(fact.text), "memory": fact.id}
         yield {**named, **row(fact.text)}
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
@@ -284,7 +284,7 @@ class Forgetting:
                 continue
             text = unit.turn.text
             plain = [text[start:end] for start, end in sentences(text)]
-            if any(says(one, sentence) for sentence in plain for one in known):
+            if any(restates(one, sentence) for sentence in plain for one in known):
                 continue
             quotes = [
                 str(one["quote"])
@@ -297,7 +297,9 @@ class Forgetting:
                 if any(quote in one or one in quote for quote in quotes)
             ]
             if read and len(read) < len(plain):
-                more = [one.row() for sentence in read for one in gists(sentence)]
+                more = [
+                    one.row() for sentence in read for one in fingerprints(sentence)
+                ]
                 yield {
                     **named,
                     "in": key,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.language.paraphrase import from_row, gists, says
+from engram.core.language.paraphrase import fingerprints, from_row, restates
 
 SAME = {
     "The user weighs 82 kg.": (
@@ -132,7 +132,7 @@ def pairs(table):
 
 
 def is_said(statement, sentence):
-    return any(says(known, sentence) for known in gists(statement))
+    return any(restates(known, sentence) for known in fingerprints(statement))
 
 
 # row: X8
@@ -154,7 +154,7 @@ def test_a_sentence_of_somebody_or_something_else_is_not_taken_for_it(
 # row: X8
 def test_a_gist_is_kept_without_its_words_and_means_the_same_when_read_back():
     """All that can be read of it are hashes and marks."""
-    (known,) = gists("My therapist is Dr. Vos.")
+    (known,) = fingerprints("My therapist is Dr. Vos.")
     assert from_row(known.row()) == known
     assert not {"therap", "therapist", "vos"} & set(
         str(known.row()).replace("'", " ").split()
@@ -164,5 +164,5 @@ def test_a_gist_is_kept_without_its_words_and_means_the_same_when_read_back():
 
 
 def test_a_sentence_without_a_word_of_its_own_has_no_gist():
-    assert gists("I am here with you.") == ()
-    assert gists("") == ()
+    assert fingerprints("I am here with you.") == ()
+    assert fingerprints("") == ()

@@ -44,6 +44,27 @@ _SECTIONS: Mapping[str, str] = {
     "signals.medium": "*",
     "signals": "",
     "injection": "*",
+    "paraphrase": """
+        weak user user_nouns subjects being others not_names negations negation_signs
+        weight_before age_before function_words function_signs frame_signs user_signs
+        other_signs question_endings
+    """,
+    "paraphrase.frames": "*",
+    "paraphrase.units": "*",
+    "similarity": """
+        emphasis own_articles emphasis_signs negations negation_phrases negation_signs
+        negating negating_signs liking numerals numeral_signs user_nouns function_signs
+    """,
+    "sentences": """
+        abbreviations numbered_abbreviations short_months clause_subject conjunction
+        comma_splice clause_boundary double_subject plain_statement not_asserted doubt
+        mockery unfinished before_wish wish question_at_end question_start takes_back
+        interjection no not_after_no afterthought not_in_earnest task first_person
+    """,
+    "sentences.third_person": "*",
+    "sentences.third_person_verbs": "*",
+    "role_play": "role opens closes",
+    "quotations": "forwarded first_header header subject wrote passes_on speech",
 }
 """The keys that a section may have; `*` stands for any key."""
 

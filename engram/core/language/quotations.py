@@ -1,14 +1,16 @@
-"""What in a turn is somebody else's text: between quotation marks, quoted, fenced,
-forwarded or pasted (rows X2, X27).
+"""Parts of a turn that somebody else wrote: quoted, fenced, forwarded or pasted.
 
-Who hands in a text need not have written it. The offline rules read nothing in such a
-part, and what a model reads there does not count as said by the user.
+The offline rules read nothing in such a part, and what a model reads there does not
+count as said by the user (rows X2, X27). Words of mail headers and the like are in
+section `[quotations]` of the language files.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from engram.core.language import languages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,21 +21,22 @@ _MARKS = re.compile(
     r"|(?<!\w)[‘'][^'‘’\n]{2,80}[’'](?!\w)"
 )
 _BLOCKS = re.compile(r"(```|~~~).*?(?:\1|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_PATTERNS = {
+    key: languages.any_pattern("quotations", key)
+    for key in languages.keys("quotations")
+}
 _HEADED = re.compile(
-    r"^[ \t>]*(?:-{2,}[^\n]{0,20}\b(?:forwarded|original|weitergeleitet\w*|ursprüngliche|transféré|reenviado)\b[^\n]*"
+    r"^[ \t>]*(?:-{2,}[^\n]{0,20}\b"
+    rf"(?:{_PATTERNS['forwarded']})\b[^\n]*"
     r"|(?:begin )?forwarded message:"
-    r"|(?:subject|from|sent|betreff|von|gesendet|objet|de|asunto)[ \t]?:[ \t]*\S[^\n]*\n[ \t>]*"
-    r"(?:subject|from|to|cc|date|sent|betreff|von|an|datum|gesendet|objet|de|à|date|asunto|para|fecha)[ \t]?:"
-    r"|(?:subject|betreff|objet|asunto)[ \t]?:[ \t]*\S"
-    r"|(?:on|am|le|el) [^\n]{6,80}(?:wrote|schrieb[^\n]{0,40}|a écrit|escribió)[ \t]?:[ \t]*$)",
+    rf"|(?:{_PATTERNS['first_header']})[ \t]?:[ \t]*\S[^\n]*\n[ \t>]*"
+    rf"(?:{_PATTERNS['header']})[ \t]?:"
+    rf"|(?:{_PATTERNS['subject']})[ \t]?:[ \t]*\S"
+    rf"|(?:{_PATTERNS['wrote']})[ \t]?:[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
 _PASSED_ON = re.compile(
-    r"^(?=[^\n]*\b(?:sent|wrote|writes|says|said|forward\w*|past(?:e|ed|ing)|received|got this|e-?mail|mail|letter"
-    r"|message|article|post|review|text|page|paragraph|transcript|summari[sz]e|translate|proofread|rephrase|rewrite"
-    r"|schrieb|schreibt|geschickt|bekommen|weitergeleitet|nachricht|brief|artikel|zusammenfass\w*|übersetz\w*"
-    r"|fass\w*|envoyé|écrit|reçu|lettre|courriel|résume[rz]?|tradui\w*|envió|escribió|recibí|carta|correo|mensaje"
-    r"|resum[ea]\w*|traduc\w*)\b)[^\n]*:[ \t]*\n",
+    rf"^(?=[^\n]*\b(?:{_PATTERNS['passes_on']})\b)[^\n]*:[ \t]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that ends with a colon and announces a text, which then goes on to the end."""
@@ -90,7 +93,7 @@ def quoted(text: str, words: str) -> str:
 
 
 _TITLE = re.compile(r"[A-Z0-9][^.!?]*[.!?]?\Z")
-_SPEECH = re.compile(r"\b(?:i|i'm|i've|i'll|my|me|we|you|he|she|they)\b", re.IGNORECASE)
+_SPEECH = re.compile(rf"\b(?:{_PATTERNS['speech']})\b", re.IGNORECASE)
 
 
 def is_title(part: str) -> bool:

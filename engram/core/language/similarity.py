@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.language import single_valued
+from engram.core.language import languages, single_valued
 from engram.core.language.words import content, language, words
 from engram.core.text import normalise
 
@@ -70,90 +70,43 @@ class ParsedStatement:
     attribute: Attribute | None
 
 
-def _listed(listing: str) -> frozenset[str]:
-    return frozenset(listing.split())
-
-
 _SPACELESS = re.compile("[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+")
-_EMPHASIS = _listed(
-    """
-    the an really very truly just also too currently actually still indeed quite absolutely definitely simply now
-    der das ein eine einen einem einer sehr wirklich auch echt ganz jetzt le la les l une très vraiment aussi
-    maintenant el los las una muy realmente también ahora il gli uno molto davvero anche adesso os um uma muito
-    realmente também agora het een heel erg echt ook nu очень действительно также тоже сейчас
-    """
-)
+_KEY = "similarity"
+_EMPHASIS = languages.all_words(_KEY, "emphasis")
 _ARTICLES = {
-    "en": frozenset({"a"}),
-    "de": frozenset({"die", "den", "dem", "des"}),
-    "fr": frozenset({"un"}),
-    "es": frozenset({"un"}),
-    "it": frozenset({"un", "lo", "i"}),
-    "pt": frozenset({"o", "as"}),
-    "nl": frozenset({"de"}),
+    code: frozenset(listed.split())
+    for code, listed in languages.texts(_KEY, "own_articles").items()
 }
 """Articles that are another word in another language."""
-_EMPHASIS_SIGNS = re.compile(
-    "非常|真的|特别|十分|确实|とても|本当に|すごく|(?<=[\u3041-\u9fff])(?:です|だ)$|很"
-)
-
-_NEGATIONS = _listed(
-    """
-    not never no stopped quit neither nor hates hate hated dislikes dislike detests former formerly anymore
-    nicht nie niemals hasst hasse verabscheut aufgehört kein keine keinen keinem keiner keines
-    pas jamais déteste nunca jamás odia odio detesta non não odeia deixou niet nooit geen
-    haat не нет никогда перестал перестала бросил бросила ненавидит
-    """
-)
+_EMPHASIS_SIGNS = re.compile(languages.any_pattern(_KEY, "emphasis_signs"))
+_NEGATIONS = languages.all_words(_KEY, "negations")
 _NEGATION_PHRASE = re.compile(
-    r"\b(?:no longer|gave up|given up|used to|any more|no more|ne [\w']+ plus|nicht mehr|dejó de|ya no|ha smesso di)\b"
-    r"|[不没沒戒]|ない|ません|なかった|やめ|嫌い|讨厌|討厭"
+    rf"\b(?:{languages.any_pattern(_KEY, 'negation_phrases')})\b"
+    rf"|{languages.any_pattern(_KEY, 'negation_signs')}"
 )
-_NEGATING = _NEGATIONS | _listed(
-    "longer more up given gave used any ne n plus mehr ya más больше meer"
-)
-_NEGATING_SIGNS = re.compile(
-    "不再|不|没有|没|沒|戒|了|ない|ません|なかった|もう|やめ|嫌い|讨厌|討厭|喜欢|好き"
-)
+_NEGATING = _NEGATIONS | languages.all_words(_KEY, "negating")
+_NEGATING_SIGNS = re.compile(languages.any_pattern(_KEY, "negating_signs"))
 _LIKES = "\N{BLACK HEART SUIT}"
-_LIKING = _listed(
-    """
-    loves love loved likes like liked hates hate hated enjoys enjoy enjoyed adores adore dislikes dislike detests
-    liebt liebe mag hasst hasse verabscheut aime adore déteste gusta gustan encanta encantan odia odio ama adora piace
-    gosta odeia haat любит нравится ненавидит обожает
-    """
-)
+_LIKING = languages.all_words(_KEY, "liking")
 _NUMERALS = {
-    form: str(number)
-    for number, forms in enumerate(
-        (
-            "two zwei deux dos twee два две",
-            "three drei trois tres drie три",
-            "four vier quatre cuatro четыре",
-            "five fünf cinq cinco vijf пять",
-            "six sechs seis zes шесть",
-            "seven sieben sept siete zeven семь",
-            "eight acht huit ocho восемь",
-            "nine neun neuf nueve negen девять",
-            "ten zehn diez tien десять",
-            "eleven elf одиннадцать",
-            "twelve zwölf douze doce twaalf двенадцать",
-        ),
-        2,
+    word: figure
+    for listed in languages.texts(_KEY, "numerals").values()
+    for word, _, figure in (
+        entry.partition(" = ") for entry in languages.phrases(listed)
     )
-    for form in forms.split()
 }
 _FIGURE = re.compile(r"[\d+#$€£¥%@=<>]")
-_SPACELESS_NUMERAL = re.compile("[两二三四五六七八九十]")
+_SPACELESS_NUMERAL = re.compile(
+    f"[{''.join(languages.texts(_KEY, 'numeral_signs').values())}]"
+)
 _NOT_CONTRACTED = re.compile(r"\b(?:(ca)n't|(wo)n't|(sha)n't|(\w+)n't|cannot)\b")
 _ELISION = re.compile(r"\b([ldjnmtsc]|qu)'(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _CAPITALISED = re.compile(r"\b(?=[^\W\d_])(?-i:[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я])[\w'’]*")
-_WHOM = _listed(
-    "user person persona personne usuario usuaria utilisateur nutzer gebruiker utente"
-)
+_USER_NOUNS = languages.all_words(_KEY, "user_nouns")
 _FUNCTION_SIGNS = re.compile(
-    "[\u3041-\u3096\u3099-\u309f的了是在我你他她它们有也都就吗呢一个只和与]+"
+    "[\u3041-\u3096\u3099-\u309f"
+    f"{''.join(languages.texts(_KEY, 'function_signs').values())}]+"
 )
 
 
@@ -358,7 +311,7 @@ def _subject_length(carrying: Sequence[str], names: frozenset[str]) -> int:
     word of a script without case.
     """
     for place, word in enumerate(carrying):
-        if word not in names and word not in _WHOM:
+        if word not in names and word not in _USER_NOUNS:
             return place or bool(_SPACELESS.match(word))
     return len(carrying)
 
