@@ -1,9 +1,8 @@
-"""How people write: what in a turn is the speaker's own plain assertion, sentence by
-sentence (row X2).
+"""Sentences and clauses of a turn, and which of them the speaker asserts (row X2).
 
-Everything that is someone else's text, a question, a doubt or a joke is taken out
-before a rule may read it. English, with the stops of other scripts; positions always
-refer to the original text.
+Text of other people, questions, doubts and jokes are taken out before a rule reads a
+clause. Patterns are in section `[sentences]` of the language files, most of them
+English. Positions always refer to the original text.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engram.core.language import languages
 from engram.core.language.quotations import is_title, parts
 
 if TYPE_CHECKING:
@@ -58,43 +58,12 @@ def _blank(found: re.Match[str]) -> str:
 
 
 _END = re.compile(r"[.!?]+[\"')\]]*(?=[\s\x00]|$)|[。！？…]+|\n+")
-_ABBREVIATIONS = frozenset(
-    {
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "vs",
-        "etc",
-        "e.g",
-        "i.e",
-        "approx",
-        "jr",
-        "sr",
-        "inc",
-        "ltd",
-    }
-    | {
-        "u.s",
-        "u.k",
-        "a.m",
-        "p.m",
-        "z.b",
-        "bzw",
-        "ca",
-        "sra",
-        "mme",
-        "dept",
-        "ave",
-        "mt",
-    }
-)
-_NUMBERED = frozenset({"no", "nr"})
+_KEY = "sentences"
+_ABBREVIATIONS = languages.all_words(_KEY, "abbreviations")
+_NUMBERED = languages.all_words(_KEY, "numbered_abbreviations")
 """Abbreviations only before a number: `no` is a word."""
 _DAY_MONTH = re.compile(
-    r"\s(?:[a-zäöü]|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)"
+    rf"\s(?:[a-zäöü]|{languages.any_pattern(_KEY, 'short_months')})"
 )
 
 
@@ -135,58 +104,42 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 _BLANK = " \t\r\n" + MASK
 
-# Where a clause may begin: after a conjunction or a sign, if a subject follows.
-_SUBJECT = (
-    r"(?:i|i'(?:m|ve|ll|d)|we|we'(?:re|ve|ll)|my|our|he|she|it|they|you|this|there|his|her|their|your"
-    r"|(?:he|she|it|that|there|who|what)'s|(?:they|you)'(?:re|ve|ll))\b"
-)
-_JOIN = r"(?:and|but|so|because|'?cause|plus|also|or|yet|then|though|although|while|whereas|since|as|especially|even)"
-_SPLICE = (
-    r"(?:(?:the|this|that|these|those|my|our|his|her|its|their|your)\s(?:[\w'-]+\s){1,3}?|(?-i:[A-Z])[a-z]+\s)"
-    r"(?:is|isn't|are|aren't|was|were|has|have|had|will|can|can't|do|does|don't|doesn't|did|didn't|makes?|tastes?|gets?"
-    r"|got|went|needs?|takes?|feels?|looks?|comes?|lives?|loves?|works?|made|said|says|told|wants?|thinks?|agreed"
-    r"|gave|brought|knows?|hates?|hated|loved|turned|insisted)\b"
-)
-"""A new main clause after a mere comma."""
-_CUT = re.compile(
-    rf"(?:[,;:)]|\s[-–—]+|—)\s*(?:{_JOIN}\s+){{0,2}}(?={_SUBJECT})"
-    rf"|\s{_JOIN}\s+(?={_SUBJECT})"
-    r"|,?\s+and\s+(?=(?:so far|(?:i )?need help|(?:i )?could use|looking for|was wondering|am looking"
-    r"|since then|everything|things)\b)|,\s+(?=(?:things|everything)\b)"
-    r"|\sand\s(?=(?P<shared>live in|work (?:as|at|for|in|from|remotely|part|full)|study|have (?:an?|two|three|four))\b)"
-    r"|;\s|\s[-–—]+\s|—|\s\(|\)|,?\s(?:but|because|although|though|whereas|unless)\s|,?\s'cause\s"
-    r"|,\s(?=(?:which|who|where|when|maybe|perhaps|since|as|while|so|too|right|even"
-    r"|especially|how|what|do|have|thanks|just|would you|can you|believe it)\b)"
-    r"|,?\s(?:otherwise|apart from that|other than that|sonst|ansonsten|sinon|por lo demás)[\s,]"
-    r"|(?<! now on)(?<!forward)(?<!future),\s(?=(?:please|always|never|don't|let's)\b)"
-    rf"|,\s(?:(?:and|but|so)\s)?(?={_SPLICE})|,\sand\s(?=(?:[\w'-]+\s){{1,4}}(?:is|are|was|were)\b)"
-    r"|,?\s(?:und|aber)\s(?=(?:ich|wir|meine?|wohne|lebe|arbeite|komme aus)\b)"
-    r"|,\s(?=(?:seit|weil|obwohl|damit|denn|sondern|dabei|aber)\b)|,?\s(?:et|mais)\s(?=(?:je|mon|ma|mes)\b|j')"
-    r"|,?\s(?:y|pero)\s(?=(?:yo|me|mi|mis|vivo|trabajo|soy|tengo|hablo)\b)",
-    re.IGNORECASE,
-)
+
+def _compiled(key: str) -> re.Pattern[str]:
+    """The patterns of a key as alternatives, without regard to case."""
+    return re.compile(languages.any_pattern(_KEY, key), re.IGNORECASE)
 
 
-_PAIR = re.compile(r"(?:my|our)(?: [\w-]+){1,2}|[A-Z]\w+", re.IGNORECASE)
+def _boundary() -> re.Pattern[str]:
+    """The words and signs between two clauses."""
+    pattern = languages.any_pattern(_KEY, "clause_boundary")
+    for hole, key in _PARTS.items():
+        pattern = pattern.replace(hole, languages.any_pattern(_KEY, key))
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_PARTS = {
+    "<SUBJECT>": "clause_subject",
+    "<CONJUNCTION>": "conjunction",
+    "<SPLICE>": "comma_splice",  # a new main clause after a mere comma
+}
+_CUT = _boundary()
+_DOUBLE_SUBJECT = _compiled("double_subject")
 """The first half of `my sister and I`, which is one subject."""
-
-
-_STATED = re.compile(
-    r"(?:i(?:'?m| am| live| work| study| have|'ve got| come)|my name(?:'s| is))\b"
-    r"(?:(?!\b(?:to|who|that|which|whose|they|people|if|not)\b)[^\n])+",
-    re.IGNORECASE,
-)
-"""A plain statement of the speaker's, after which a bare verb is theirs as well: `I'm
-34 and live in Leeds`.
+_PLAIN_STATEMENT = _compiled("plain_statement")
+"""A statement of the speaker's after which a verb without subject is theirs as well:
+`I'm 34 and live in Leeds`.
 """
 
 
 def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The clauses of the sentence `text[start:end]`, without the signs between them."""
     for found in _CUT.finditer(text, start, end):
-        if found["shared"] and not _STATED.fullmatch(text, start, found.start()):
+        if found["shared"] and not _PLAIN_STATEMENT.fullmatch(
+            text, start, found.start()
+        ):
             continue
-        if found.group().strip().casefold() == "and" and _PAIR.fullmatch(
+        if found.group().strip().casefold() == "and" and _DOUBLE_SUBJECT.fullmatch(
             text, start, found.start()
         ):
             continue
@@ -196,39 +149,27 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield from _trimmed(text, start, end)
 
 
-_ALIEN = re.compile(
-    r"\b(?:if|unless|whether|wish|imagine|pretend|suppose|hypothetically|said|says|saying|told|tells|asked|replied"
-    r"|texted|wrote:|quote|lyrics?|sings?|claims?|thinks|believes|(?:was|were) like|goes like"
-    r"|dream(?:ed|t)|in my dreams?"
-    r"|nightmare|in the game|my character|would have|could have|as though|as if|supposedly|rumou?r)\b",
-    re.IGNORECASE,
+_NOT_ASSERTED = re.compile(
+    rf"\b(?:{languages.any_pattern(_KEY, 'not_asserted')})\b", re.IGNORECASE
 )
-_DOUBT = re.compile(
-    r"\b(?:maybe|perhaps|might|may not|could|couldn't|would|wouldn't|i'd|probably|possibly"
-    r"|guess|i think|i suppose|kind of|kinda"
-    r"|sort of|not sure|thinking (?:of|about)|considering|wonder\w*|hopefully|should|shouldn't|seems?|or something"
-    r"|almost|nearly|used to|not sure|some ?day|eventually|supposed|apparently|dunno|nothing|anything|whatever"
-    r"|just kidding|tempted|likely|feel like|felt like)\b",
-    re.IGNORECASE,
-)
+_DOUBT = re.compile(rf"\b(?:{languages.any_pattern(_KEY, 'doubt')})\b", re.IGNORECASE)
 _MOCKERY = re.compile(
-    r"\byeah,? right\b|\boh,? (?:great|joy|wonderful)\b|\bjust what i needed\b|\bi (?:just "
-    r"|so |really )?love (?:it when"
-    r"|being (?:stuck|ignored|late|broke)|getting (?:stuck|ignored|lied|yelled|paged|woken)|having to|waiting|paying"
-    r"|cleaning up after|doing (?:my )?taxes|taxes|mondays|traffic)"
-    r"|\ballergic to (?:mondays?|work|people|mornings|exercise|nonsense|fun)\b"
-    r"|[🙄😒🙃😏]|\bas if\b|\bnot!|(?:^|\s)/s\b",
-    re.IGNORECASE,
+    rf"{languages.any_pattern(_KEY, 'mockery')}|[🙄😒🙃😏]", re.IGNORECASE
 )
 _UNFINISHED = re.compile(
-    r"(?:\.\.+|…|[-–—,:])[\"')]*$|\b(?:and|or|but|the|a|to|of|with|because|my|in|at)$",
+    r"(?:\.\.+|…|[-–—,:])[\"')]*$"
+    rf"|\b(?:{languages.any_pattern(_KEY, 'unfinished')})$",
     re.IGNORECASE,
+)
+_AFTERTHOUGHT = re.compile(
+    rf",\s*(?:{languages.any_pattern(_KEY, 'afterthought')})[.!]*$", re.IGNORECASE
 )
 
 
 def refusal(sentence: str) -> str:
-    """Why nothing may be read from `sentence`: question, mockery, unfinished or not the
-    speaker's own; or ''.
+    """Why nothing may be read from `sentence`, or ''.
+
+    One of question, mockery, unfinished, not asserted.
     """
     if "?" in sentence or "？" in sentence:
         return "question"
@@ -236,32 +177,18 @@ def refusal(sentence: str) -> str:
         return "mockery"
     if _UNFINISHED.search(sentence.rstrip(MASK)):
         return "unfinished"
-    return (
-        "not asserted"
-        if _ALIEN.search(sentence) or _AFTERTHOUGHT.search(sentence)
-        else ""
-    )
+    if _NOT_ASSERTED.search(sentence) or _AFTERTHOUGHT.search(sentence):
+        return "not asserted"
+    return ""
 
 
-_ASKED_FOR = re.compile(
-    r"(?:(?:and|also|so|oh|ok(?:ay)?|hey|hi|hello|thanks|great)[,!]? ){0,2}(?:(?:could|can|would|will) you"
-    r" (?:please |kindly |also )?(?=(?:always|never|keep your \w+s|set (?:me )?a reminder"
-    r"|remind me(?! (?:again )?(?:what|how|who|why|where|which|when|of)))\b)"
-    r"|(?:kannst|könntest|würdest) du (?=mich\b.* daran erinnern,)"
-    r"|(?:peux-tu|pourrais-tu|tu peux) (?=me rappeler d)|¿?(?:me )?(?:puedes|podrías) (?=recordar))",
+_WISH = re.compile(
+    rf"(?:(?:{languages.any_pattern(_KEY, 'before_wish')})[,!]? ){{0,2}}"
+    rf"(?:{languages.any_pattern(_KEY, 'wish')})",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(
-    r",?\s(?:and |so |but )?(?:can|could|may|should|will|would|do|does|did|is|are|any|what|which|where|how|who)"
-    r" (?:i|you|we|there|it|they|he|she|anyone|somebody|someone|anybody|would|do|can|should|is|are|else|much|many"
-    r"|ideas?|tips|advice|suggestions?|recommendations?)\b(?P<rest>[^?]*)\?+\s*\Z",
-    re.IGNORECASE,
-)
-_ASKING = re.compile(
-    r"(?:and |so |but |or |well,? |ok(?:ay)?,? )*(?:can|could|may|should|shall|will|would|do|does|did|don't|is|isn't"
-    r"|are|am|was|were|has|have|had|what|which|where|when|how|who|why|any)\b",
-    re.IGNORECASE,
-)
+_QUESTION_AT_END = _compiled("question_at_end")
+_QUESTION_START = _compiled("question_start")
 
 
 def asserted(text: str, start: int, end: int) -> tuple[int, int]:
@@ -272,10 +199,11 @@ def asserted(text: str, start: int, end: int) -> tuple[int, int]:
     metric units?` is an order, and `Can you remind me to call Anna?` a wish. Of any
     other sentence the whole, so that a question stays one.
     """
-    if found := _ASKED_FOR.match(text, start, end):
+    if found := _WISH.match(text, start, end):
         return found.end(), start + len(text[start:end].rstrip("? "))
-    if "?" in text[start:end] and not _ASKING.match(text, start, end):
-        found = _ASIDE.search(text, start, end)
+
+    if "?" in text[start:end] and not _QUESTION_START.match(text, start, end):
+        found = _QUESTION_AT_END.search(text, start, end)
         if found and len(found["rest"].split()) >= _QUESTION:
             return start, found.start()
     return start, end
@@ -286,10 +214,11 @@ _QUESTION = 2
 assent.
 """
 _TAKES_BACK = re.compile(
-    r"(?:oh |ah |ach |oops,? |sorry,? )?(?:(?:wait|no)[, ]+(?:wait|no)\b|no,? (?:sorry|i mean)\b|i meant\b|scratch that"
-    r"|strike that|correction:|sorry, i mean\b|(?:no|nein|non|nee)[:,] ?(?!not\b|never\b|really\b|even\b|nicht\b|ich\b)"
-    r"\S+(?: \S+){0,2}[.!]?\Z|nein, (?:doch|ich meine|quatsch)|quatsch\b|(?:ach )?ich meinte\b"
-    r"|non,? (?:attends|je veux dire)|je voulais dire|no, espera|perdón,|quise decir|digo,)",
+    rf"(?:{languages.any_pattern(_KEY, 'interjection')})?"
+    rf"(?:{languages.any_pattern(_KEY, 'takes_back')}"
+    rf"|(?:{languages.any_pattern(_KEY, 'no')})[:,] ?"
+    rf"(?!{languages.any_pattern(_KEY, 'not_after_no')})"
+    r"\S+(?: \S+){0,2}[.!]?\Z)",
     re.IGNORECASE,
 )
 
@@ -299,39 +228,18 @@ def is_taken_back(sentence: str) -> bool:
     return _TAKES_BACK.match(sentence) is not None
 
 
-_AFTERTHOUGHT = re.compile(
-    r",\s*(?:i think|i guess|i suppose|i believe|maybe|perhaps|probably|possibly|or something|(?:i'm )?not sure)[.!]*$",
-    re.IGNORECASE,
-)
-
-
 def is_doubtful(clause: str) -> bool:
     """Whether a clause hedges."""
     return _DOUBT.search(clause) is not None
 
 
-_GAME = re.compile(
-    r"\brole-?play|\bpretend (?:to be|you|that|i)|\bact as (?:a|an|my|the|if)\b"
-    r"|\byou are now\b|\bin character\b|\bfictional\b"
-    r"|\bjust kidding\b|\bkidding\b|\bjk\b|\bjust joking\b|\bi'm joking\b|\bsarcas|(?:^"
-    r"|\s)/s\b|\blyrics\b|\bonce upon a time\b"
-    r"|\bfirst-person perspective\b|\btongue twister\b|\btest message\b|\bfor example,? i\b",
-    re.IGNORECASE,
-)
-_TASK = re.compile(
-    r"(?:^|[.!?\n]\s*|\bplease |\bcan you |\bcould you |\bhelp me )(?:re)?(?:write|draft"
-    r"|compose|translate|proofread|paraphrase"
-    r"|summari[sz]e|correct|edit|improve|rephrase|continue|generate|create|respond|reply"
-    r"|answer|analy[sz]e|explain|turn)\b",
-    re.IGNORECASE,
-)
+_NOT_IN_EARNEST = _compiled("not_in_earnest")
+_TASK = _compiled("task")
 
 
 def is_game(text: str) -> bool:
-    """Whether a turn is a joke, role-play or a text to work on, so that its sentences
-    assert nothing.
-    """
-    if _GAME.search(text):
+    """Whether a turn is a joke, role-play or a text to work on, which asserts nothing."""
+    if _NOT_IN_EARNEST.search(text):
         return True
     task = _TASK.search(text)
     return task is not None and (
@@ -344,56 +252,28 @@ def is_task(text: str) -> bool:
     return _TASK.search(text) is not None
 
 
-_PERSON = {
-    "i": "they",
-    "i'm": "they are",
-    "i've": "they have",
-    "i'll": "they will",
-    "i'd": "they would",
-    "me": "them",
-    "my": "their",
-    "mine": "theirs",
-    "myself": "themselves",
-    "we": "they",
-    "we're": "they are",
-    "we've": "they have",
-    "we'll": "they will",
-    "we'd": "they would",
-    "us": "them",
-    "our": "their",
-    "ours": "theirs",
-    "ourselves": "themselves",
-}
-_FIRST = re.compile(
-    r"\b(?:(i) (am|was)|((?:i|we)'(?:m|ve|ll|d|re)|myself|mine|my|me|ourselves|ours|our|we|us|i(?! (?-i:[A-Z0-9]))))\b",
-    re.IGNORECASE,
-)
+_PRONOUNS = languages.section("sentences.third_person")["en"]
+_FIRST = _compiled("first_person")
 
 
 def third_person(words: str) -> str:
-    """First-person words as said of somebody else, without gender: `my dog and I` →
-    `their dog and they`.
+    """First-person words in the third person, without gender.
+
+    `my dog and I` becomes `their dog and they`.
     """
 
     def turn(found: re.Match[str]) -> str:
         if found[1]:
             return "they are" if found[2].casefold() == "am" else "they were"
         is_title = found[3][0].isupper() and found[3][0] != "I"
-        return found[3] if is_title else _PERSON.get(found[3].casefold(), found[3])
+        return (
+            found[3] if is_title else str(_PRONOUNS.get(found[3].casefold(), found[3]))
+        )
 
     return _FIRST.sub(turn, words)
 
 
-_VERBS = {
-    "have": "has",
-    "be": "is",
-    "do": "does",
-    "go": "goes",
-    "don't": "doesn't",
-    "am": "is",
-    "'m": "is",
-    "'ve": "has",
-}
+_VERBS = languages.section("sentences.third_person_verbs")["en"]
 
 
 def conjugated(verb: str) -> str:
@@ -404,11 +284,9 @@ def conjugated(verb: str) -> str:
     if blank:
         return f"{conjugated(verb)} {rest}"
     if verb in _VERBS:
-        return _VERBS[verb]
+        return str(_VERBS[verb])
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
-    return (
-        verb[:-1] + "ies"
-        if verb.endswith("y") and verb[-2:-1] not in "aeiou"
-        else verb + "s"
-    )
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + "s"
