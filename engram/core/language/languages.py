@@ -64,6 +64,15 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "role_play": "role opens closes",
+    "extraction": """
+        speaker_rules continued_rules other_rules rules relations ended_relations
+        clause_start subject of_subject of elided_before refused reflexive
+        reflexive_third ambiguous_possessive fillers titles
+    """,
+    "extraction.groups": "*",
+    "extraction.patterns": "*",
+    "extraction.third_person": "*",
+    "extraction.third_person_verbs": "*",
     "quotations": "forwarded first_header header subject wrote passes_on speech",
 }
 """The keys that a section may have; `*` stands for any key."""
@@ -82,12 +91,12 @@ def language_files() -> Mapping[str, Mapping[str, Any]]:
     value.
     """
     folder = resources.files(__package__).joinpath("data")
-    ranked = sorted(_read(file) for file in folder.iterdir())
+    ranked = sorted(read_file(file) for file in folder.iterdir())
     return {code: sections for _, code, sections in ranked}
 
 
-def _read(file: Traversable) -> tuple[int, str, Mapping[str, Any]]:
-    """Rank, code and sections of one file."""
+def read_file(file: Traversable) -> tuple[int, str, Mapping[str, Any]]:
+    """The rank, the code and the sections of one language file."""
     try:
         content = tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import MONTHS, Span, in_words, resolve
+from engram.core.language.dates import Span, in_words, resolve
 from engram.core.language.sentences import clauses
+from engram.extraction.rules.table import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,27 +80,9 @@ class Clause:
         return self.lead.interval
 
 
-_CORRECTS = re.compile(
-    r"(?:no|nope|actually|correction|sorry|i meant|(?:small |quick )?update)\b[,.: ]",
-    re.IGNORECASE,
-)
-_LEAD = re.compile(
-    r"(?:(?:and|but|so|because|'?cause|plus|also|well|oh|ah|yeah|yes|yep|yup|no(?=[,.!:])|nope|hi|hey"
-    r"|hello|ok|okay|haha+|lol|wow"
-    r"|hmm+|um|uh|ugh|ha|(?:(?:small|quick) )?update|btw|by the way"
-    r"|actually|honestly|tbh|to be honest|personally|for me|fun fact|guess what|in fact"
-    r"|anyways?|sure|thanks|thank you|right now|currently|lately|recently|these days|nowadays|unfortunately|luckily"
-    r"|sadly|fortunately|finally|on a side note|sorry|correction|since|though|although|while|now"
-    r"|as for me|especially|even|just|i mean|you know|it's true,?|for now|at the moment"
-    r"|(?:mine|fix|news|good news|bad news|confession|reminder|resolution|ps)(?=:)"
-    r")[,.!: ]+)",
-    re.IGNORECASE,
-)
-_FROM = re.compile(
-    r"(?P<word>since|from|as of|starting(?: (?:in|on|from))?|beginning(?: (?:in|on))?)\s+"
-    rf"(?P<month>(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{1,2}}\b)?(?:,? \d{{4}})?)?",
-    re.IGNORECASE,
-)
+_CORRECTS = compiled("corrects")
+_LEAD = compiled("clause_filler")
+_FROM = compiled("from_date")
 
 _DAY = re.compile(r"\b\d{1,2}\b")
 

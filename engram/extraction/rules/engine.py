@@ -41,8 +41,7 @@ from engram.core.language.sentences import (
 )
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
-from engram.extraction.rules.english import english, others, shared
-from engram.extraction.rules.languages import AHEAD, FOREIGN_VERBS, tongues
+from engram.extraction.rules.languages import AHEAD, other_languages
 from engram.extraction.rules.objects import (
     NAME_ONLY,
     bare,
@@ -58,15 +57,22 @@ from engram.extraction.rules.people import (
     RelationHint,
     amid,
     bindings,
-    bond,
     meant_by,
     mentioned,
     name_told,
     names,
     other,
+    relation_hint,
     relatives,
 )
-from engram.extraction.rules.table import REMEMBER, Rule
+from engram.extraction.rules.table import (
+    REMEMBER,
+    Rule,
+    compiled,
+    continued_rules,
+    other_rules,
+    speaker_rules,
+)
 from engram.extraction.rules.wording import lowered, reworded, tidy
 
 if TYPE_CHECKING:
@@ -169,11 +175,7 @@ def _count(dropped: dict[str, int], reason: str) -> None:
 
 # Who speaks.
 
-_NO_PERSON = re.compile(
-    r"\b(?:assistant|bot|ai|user|human|you|me|system|tool|model|gpt|chatgpt|claude|gemini|llama|mistral|copilot|bard"
-    r"|qwen|deepseek|grok|agent|customer|unknown|anonymous|owner|speaker)\b|[\d_@/\\:]",
-    re.IGNORECASE,
-)
+_NO_PERSON = compiled("no_person")
 
 
 def is_person(speaker: str) -> bool:
@@ -285,9 +287,9 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
         clause = replace(clause, start=asked.end())
     if MASK in clause.words or is_doubtful(clause.words):
         return
-    found = list(_first(clause, english(), clause.start, policy))
+    found = list(_first(clause, speaker_rules(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
-        found = list(_first(clause, shared(), clause.start, policy))
+        found = list(_first(clause, continued_rules(), clause.start, policy))
     person = (
         None
         if found
@@ -315,7 +317,7 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
         )
 
 
-_SPEAKS_OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'll|me|my|we|our)\b", re.IGNORECASE)
+_SPEAKS_OF_SELF = compiled("speaks_of_self")
 
 
 def _meant(clause: Clause) -> NamedSubject | None:
@@ -329,7 +331,7 @@ def _meant(clause: Clause) -> NamedSubject | None:
     )
 
 
-_HE_OR_SHE = re.compile(r"(?:he|she)(?=\s|'s\b)", re.IGNORECASE)
+_HE_OR_SHE = compiled("he_or_she")
 
 
 def _first(
@@ -341,7 +343,7 @@ def _first(
 ) -> Iterator[_Said]:
     """The statement of the first rule that reads the clause from `place` on."""
     for rule in rules:
-        found = rule.head.match(clause.text, place, clause.end)
+        found = rule.pattern.match(clause.text, place, clause.end)
         if not found or (rule.to_bot and not clause.speaker.to_bot):
             continue
         if said := _candidate(clause, rule, found, policy, subject) or _cut(
@@ -370,10 +372,7 @@ def _cut(
     )
 
 
-_ASIDE = re.compile(
-    r", (?:whom?|where|including|especially|saw|had|got|been|loved?|nobody|everyone|pretty|so|such|\w+ing)\b[^\d,]*\Z",
-    re.IGNORECASE,
-)
+_ASIDE = compiled("aside")
 """What is added after a comma and begins no list; a number may be another date."""
 
 
@@ -391,7 +390,7 @@ def _of_other(
     is_known = (
         person.is_known or bool(person.kin) or person.name in clause.speaker.known
     )
-    rules = [rule for rule in others() if is_known or rule.strength == "sure"]
+    rules = [rule for rule in other_rules() if is_known or rule.strength == "sure"]
     yield from _first(clause, rules, place, policy, person.name)
 
 
@@ -400,7 +399,7 @@ def _kinship(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> 
     stands.
     """
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
-    tied = bond(_KINSHIP.name, person.name, clause.speaker.name, person.kin, "")
+    tied = relation_hint(_KINSHIP, person.name, clause.speaker.name, person.kin, "")
     return _built(clause, _KINSHIP, text, policy, person.name, tied)
 
 
@@ -416,7 +415,7 @@ def _candidate(
 ) -> _Said | None:
     place = found.end()
     raw, when = (
-        shortened(rule.wants, bare(clause.text, place, clause.end)),
+        shortened(rule.object_kind, bare(clause.text, place, clause.end)),
         clause.when(),
     )
     is_annual = _ANNUAL.search(clause.words) is not None
@@ -441,7 +440,7 @@ def _candidate(
             else f"{said} {clause.lead.words}"
         )
     words = {name: found.groupdict().get(name) or "" for name in "vwx"}
-    text = rule.says.format(
+    text = rule.template.format(
         s=other_name or clause.speaker.name or "the user",
         p=clause.speaker.possessive,
         v=conjugated(words["v"]) if words["v"] else "",
@@ -455,8 +454,8 @@ def _candidate(
     )
     if rule.as_of and when is None:
         text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-    tied = bond(
-        rule.name,
+    tied = relation_hint(
+        rule,
         other_name or clause.speaker.name,
         clause.speaker.name,
         words["w"] or words["x"],
@@ -469,7 +468,7 @@ def _candidate(
     )
 
 
-_ANNUAL = re.compile(r"\b(?:birthday|anniversary)\b", re.IGNORECASE)
+_ANNUAL = compiled("annual")
 _LONGEST = 200
 """Characters of a statement, which is a note's title as well."""
 
@@ -487,7 +486,7 @@ def _built(
     ]
     first = (
         (other_name, clause.speaker.name)
-        if "{p}" in rule.says or not other_name
+        if "{p}" in rule.template or not other_name
         else (other_name,)
     )
     named = (
@@ -507,7 +506,7 @@ def _built(
             : policy.max_entities
         ],
         tags=rule.tags,
-        when=None if rule.wants == "none" else clause.when(),
+        when=None if rule.object_kind == "none" else clause.when(),
     )
     if tied is None:
         return _Said(one)
@@ -522,28 +521,27 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
     """Whether the object passes the test that its rule wants, some of which look at the
     clause around it.
     """
-    if rule.wants == "then-i":
+    if rule.object_kind == "then-i":
         return _THEN_I.match(clause.text, clause.end) is not None
-    if rule.wants == "correction":
+    if rule.object_kind == "correction":
         return bool(raw) and clause.corrects
-    if rule.wants == "word":
+    if rule.object_kind == "word":
         return len(raw.split()) <= 4 and not is_pointing(clause.words)
-    if rule.wants == "greeted" and not _GREETED.search(
+    if rule.object_kind == "greeted" and not _GREETED.search(
         clause.text, clause.before, clause.start
     ):
         return False
-    is_name = rule.wants in {"name", "greeted"}
+    is_name = rule.object_kind in {"name", "greeted"}
     is_own_name = is_name and set(raw.casefold().split()) <= set(
         clause.speaker.name.casefold().split()
     )
-    return not is_own_name and fits(rule.wants, raw, when, clause.turn.occurred_at)
+    return not is_own_name and fits(
+        rule.object_kind, raw, when, clause.turn.occurred_at
+    )
 
 
-_THEN_I = re.compile(r",?\s*i\b", re.IGNORECASE)
-_GREETED = re.compile(
-    r"\b(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening))\b[^.?\n]{0,20}\Z",
-    re.IGNORECASE,
-)
+_THEN_I = compiled("then_i")
+_GREETED = compiled("greeting")
 
 
 def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
@@ -574,7 +572,7 @@ def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
     yield _built(clause, _KEEP, said, policy)
 
 
-_MINE = re.compile(r"(?:(?P<of>my|our)\s+|(?:i|we)\b)", re.IGNORECASE)
+_MINE = compiled("mine")
 
 
 _FEWEST = 3
@@ -599,53 +597,57 @@ def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
     follows.
     """
     when = clause.when()
-    for tongue in (
+    for language in (
         one
-        for one in tongues()
-        if one.begins.match(clause.text, clause.start, clause.end)
+        for one in other_languages()
+        if one.clause_start.match(clause.text, clause.start, clause.end)
     ):
-        for rule in tongue.rules:
-            found = rule.head.match(clause.text, clause.start, clause.end)
+        for rule in language.rules:
+            found = rule.pattern.match(clause.text, clause.start, clause.end)
             if not found or (rule.to_bot and not clause.speaker.to_bot):
                 continue
-            raw = tongue.turned(
-                shortened(rule.wants, bare(clause.text, found.end(), clause.end)),
-                rule.wants,
+            raw = language.third_person(
+                shortened(rule.object_kind, bare(clause.text, found.end(), clause.end)),
+                rule.object_kind,
             )
-            raw = "" if rule.wants == "none" else raw
-            if not _fits_foreign(rule, raw, when, clause) or tongue.refused.search(raw):
+            raw = "" if rule.object_kind == "none" else raw
+            if not _fits_foreign(rule, raw, when, clause) or language.refused.search(
+                raw
+            ):
                 return
             verb, words = (
                 found.groupdict().get("v") or "",
                 found.groupdict().get("w") or "",
             )
-            text = rule.says.format(
-                s=clause.speaker.name or tongue.subject,
-                p=tongue.of(clause.speaker.name),
-                v=FOREIGN_VERBS.get(verb.casefold(), verb),
+            text = rule.template.format(
+                s=clause.speaker.name or language.subject,
+                p=language.possessive(clause.speaker.name),
+                v=language.verbs.get(verb.casefold(), verb),
                 w=words,
                 o=raw,
             )
-            if when and rule.wants in AHEAD:
+            if when and rule.object_kind in AHEAD:
                 text = f"{text} ({_in_figures(when)})"
             yield _built(
                 clause,
                 rule,
                 text,
                 policy,
-                tied=bond(rule.name, clause.speaker.name, "", words, raw),
+                tied=relation_hint(rule, clause.speaker.name, "", words, raw),
             )
             return
 
 
 def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
-    if rule.wants in {"name", "person"}:
+    if rule.object_kind in {"name", "person"}:
         return NAME_ONLY.match(raw) is not None
-    if rule.wants in AHEAD:
-        is_ahead = when.end > clause.turn.occurred_at if when else rule.wants == "task"
+    if rule.object_kind in AHEAD:
+        is_ahead = (
+            when.end > clause.turn.occurred_at if when else rule.object_kind == "task"
+        )
         return is_ahead and 2 <= len(raw.split()) <= _LONGEST_FOREIGN
     return (
-        (bool(raw) or rule.wants in {"any", "none"})
+        (bool(raw) or rule.object_kind in {"any", "none"})
         and len(raw.split()) <= _LONGEST_FOREIGN
         and is_whole(raw)
     )

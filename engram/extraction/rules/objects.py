@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import MONTHS
-from engram.extraction.rules.people import NAME, TITLE
-from engram.extraction.rules.table import GROUPS
+from engram.core.language import languages
+from engram.extraction.rules.table import (
+    TITLED_NAME,
+    compiled,
+    compiled_with_case,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +26,8 @@ if TYPE_CHECKING:
     from engram.core.records import Interval
 
 _TRAIL = re.compile(
-    r"(?:[\s.!,;:~*)]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]|\b(?:too|as well|and all|lol|lmao|xd|haha+|hehe+|ha"
-    r"|though|tho|so much|right now|now|actually|anyway|btw|by the way|you know|of course|for sure|these days"
-    r"|at the moment|currently|lately|recently|please|pls|honestly|to be honest|tbh|thanks|thank you"
-    r"|(?<=, )(?:(?:note|write|jot) (?:that|this|it) down|(?:remember|note) (?:that|this|it)|keep (?:that|this|it)"
-    r" in mind)"
-    r"|bitte|s'il (?:te|vous) pla[iî]t|por favor"
-    r"|i must say|i have to say|i admit|for what it's worth|for the record|fyi|obviously|basically|still)"
-    r"(?=[\s.!,;]*$))+$",
+    r"(?:[\s.!,;:~*)]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]"
+    rf"|\b(?:{languages.any_pattern('extraction', 'fillers')})(?=[\s.!,;]*$))+$",
     re.IGNORECASE,
 )
 
@@ -42,8 +39,8 @@ def bare(text: str, start: int, end: int) -> str:
     return _TRAIL.sub("", text[start:end])
 
 
-_AND_DOES = re.compile(r",? and (?=(?-i:[a-z]))", re.IGNORECASE)
-_AFTER_NAME = re.compile(r",? (?:and|und|et|y) (?=[a-zäöü])")
+_AND_DOES = compiled("and_does")
+_AFTER_NAME = compiled_with_case("after_name")
 
 
 def shortened(wants: str, raw: str) -> str:
@@ -55,54 +52,16 @@ def shortened(wants: str, raw: str) -> str:
     return _AFTER_NAME.split(raw, maxsplit=1)[0] if wants in {"name", "person"} else raw
 
 
-_YOU = re.compile(r"\b(?:you|your|yours|y'all|yourself|u|ur)\b", re.IGNORECASE)
-_DANGLING = re.compile(
-    r"\b(?:and|or|but|the|an?|to|of|with|for|my|in|at|on|is|are|was|that|which|who|when|from|because|so|as|than|by"
-    r"|about)$",
-    re.IGNORECASE,
-)
-_POINTING = re.compile(
-    r"(?:it|its|it's|that|that's|this|these|those|them|him|her|his|he|she|they|their|there|here|how|what|when|where"
-    r"|why|who|everything|everyone|every|all|one|some|both|any|something|someone|stuff|things?|the way|the idea"
-    r"|the thought|the fact|the sound of that|seeing|hearing"
-    r"|being(?! (?:near|outdoors|outside|in nature|by the|on the water))|to see|to hear|to know|to be|to have|to help"
-    r"|to chat|to talk|to say|to share|to go|to come|to try|to do|to get|to make|to think|to believe|to ask"
-    r"|to imagine|getting|having|knowing|us|our|so|too|more|another|such|me|not|much)\b",
-    re.IGNORECASE,
-)
-_SHOWN = re.compile(
-    r"the (?!outdoors|ocean|sea|beach|mountains?|rain|snow|cold|heat|gym|theat|cinema|forest|woods|countryside|city"
-    r"|piano|guitar|violin|smell of|taste of|feeling of|sounds? of (?=[a-z]+s\b)|color \w+$|colour \w+$|peace"
-    r"|(?:[A-Z][\w']*(?: of| the|$)? ?){1,3}$|\"[A-Z])"
-)
-_EVAL = re.compile(
-    r"(?:so|very|really|such|quite|pretty|great|amazing|awesome|happy|good|doing|coming|the best|also|always"
-    r"|here|there)\b",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(
-    r"(?:the |a |an |downtown |south |north |east |west |central )*"
-    r"(?:[A-Z]|(?:small|big|tiny|quiet) (?:town|city|village))"
-)
-_UNTIED = re.compile(
-    r"\b(?:it|one|ones|another|this|that(?=\s*(?:$|x{3}|on\b|in\b|at\b|too|later|soon))|these|those|that stuff"
-    r"|that one|here|on the \d{1,2}(?:st|nd|rd|th)|since then|since the \w+$|a ton|a lot$|a bunch(?! of)|a few more"
-    r"|similar(?! to)"
-    r"|some more|some(?=\s*(?:$|x{3})))\b(?!')",
-    re.IGNORECASE,
-)
-_APART = re.compile(
-    r"\b(?:that|which|who|where|when|(?:she|he|they|i)'\w+|(?:before|after) \w+ \w)",
-    re.IGNORECASE,
-)
-_UNFINISHED_SPAN = re.compile(
-    r"x{3},? (?:to|until|till|-|through) (?:the )?\d{1,2}(?:st|nd|rd|th)?\b|x{3},? (?:19|20)\d\d\b"
-    r"|x{3},? (?:(?:on|in) )?x{3}|x{3},? and (?:on )?(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-)
-_UNREAD = re.compile(
-    rf"\b(?:{'|'.join(MONTHS)}) \d|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{'|'.join(MONTHS)})\b"
-    r"|\b(?:last|this|next) (?:week|weekend|month|year|\w+day)\b|\b(?:yesterday|today|tomorrow|tonight)\b"
-)
+_YOU = compiled("second_person")
+_DANGLING = compiled("dangling")
+_POINTING = compiled("pointing")
+_SHOWN = compiled_with_case("shown")
+_EVAL = compiled("evaluation")
+_PLACE = compiled_with_case("place")
+_UNTIED = compiled("outside")
+_APART = compiled("own_clause")
+_UNFINISHED_SPAN = compiled_with_case("unfinished_span")
+_UNREAD = compiled_with_case("unresolved_date")
 
 
 def is_apart(words: str) -> bool:
@@ -148,33 +107,19 @@ def is_pointing(words: str) -> bool:
 
 
 _LONGEST = 26
-_TAIL = re.compile(
-    r"(?:[,]|at|in|for|from|with|by|who|working|and|named|called|to|on|since|of|about|as|fluently|\(|that|which|very"
-    r"|a bit|fluent|any ?more|any longer|[Ss]panish|[Ff]rench|[Gg]erman|[Ii]talian|the)\b|(?!I\b)[,A-Z\d(]"
-)
-_HOLLOW = re.compile(
-    r"(?:a|an|such a|the) (?:\w+ )?(?:time|day|blast|experience|weekend|week)"
-    r"(?: (?:last|this|yesterday|today)\b[\w ]*)?$"
-    r"|subscribing\b(?! to)",
-    re.IGNORECASE,
-)
-_REMINDER = re.compile(
-    r"(?!.{0,40}\b(?:how|what|why|where|who|which|whether)\b)"
-    r"(?:(?:again|later|please|also|tomorrow|today|tonight|(?:on|at|in|for|by|before|after|next|this|every) [\w:'.-]+"
-    r"(?: [\w:'.-]+){0,3}?),? ){0,2}"
-    r"(?:(?P<do>to (?!never\b|not\b|be\b|do (?:things|stuff|something)\b)\w{2})|about |of )",
-    re.IGNORECASE,
-)
+_TAIL = compiled_with_case("trait_tail")
+_HOLLOW = compiled("hollow")
+_REMINDER = compiled("reminder")
 """What somebody wants to be reminded to do, or about where they name a time; a question
 for what is known is none.
 """
-_JOINED = re.compile(r"(?:and|or|but|like|as)\b")
-NAME_ONLY = re.compile(rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
+_JOINED = compiled_with_case("joined")
+NAME_ONLY = re.compile(rf"{TITLED_NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
 _PERSON = re.compile(
-    rf"(?:{TITLE} )?{NAME}(?: [^\W\d_a-z][\w'-]+)?(?:,? (?:on|in|at|from|near|by|of)\b[^,;]*)?\Z"
+    rf"{TITLED_NAME}(?: [^\W\d_a-z][\w'-]+)?(?:{compiled('after_person').pattern})?\Z"
 )
 _FORMS = {
-    "number": re.compile(rf"(?:\d{{1,3}}|{GROUPS['NUMBER']})\b", re.IGNORECASE),
+    "number": compiled("number"),
     "name": NAME_ONLY,
     "greeted": NAME_ONLY,
     "person": _PERSON,

@@ -12,23 +12,19 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import MONTHS
-from engram.extraction.rules.table import GROUPS
+from engram.extraction.rules.table import (
+    NAME,
+    TITLED_NAME,
+    compiled,
+    compiled_with_case,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-KIN, PET, TONGUE = GROUPS["KIN"], GROUPS["PET"], GROUPS["TONGUE"]
+    from engram.extraction.rules.table import Rule
 
-NAME = r"(?-i:[^\W\d_a-z][\w'-]*[a-z][\w-]*(?: [^\W\d_a-z][\w-]*[a-z][\w-]*)?)"
-TITLE = r"(?-i:Dr|Prof|Mrs?|Ms|Frau|Herr|Señora?|Madame|Monsieur)\.?"
-
-_TITLED = rf"(?:{TITLE} )?{NAME}"
-_NAMED = re.compile(
-    r"(?:\b(?:named|called|names? (?:is|are)|(?:is|are) now|married to|engaged to|dating)"
-    r"|^[Mm]y (?:[a-z-]+ ){0,2}[a-z-]+,?)"
-    rf" ({_TITLED}(?:(?:, and |, | and ){_TITLED}){{0,4}})"
-)
+_NAMED = compiled_with_case("named")
 
 
 def names(words: str) -> tuple[str, ...]:
@@ -36,19 +32,11 @@ def names(words: str) -> tuple[str, ...]:
     return tuple(
         name
         for found in _NAMED.finditer(words)
-        for name in re.findall(_TITLED, found[1])
+        for name in re.findall(TITLED_NAME, found[1])
     )
 
 
-_NO_NAME = re.compile(
-    rf"(?:{'|'.join(MONTHS)}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|{TONGUE}|The|A|An|This|That|These|Those|My|Our"
-    r"|Your|His|Her|Its|Their|It|He|She|They|Let|We|You|I|I'\w+|Who|What|When|Where|Why|How|If|And|But|So|Or|As|At|In|On|Of"
-    r"|To|For|From|With|No|Not|Yes|Yeah|Oh|Ok|Okay|Ah|Hi|Hey|Hello|Wow|Well|Also|Please|Thanks|Today|Tomorrow|Yesterday"
-    r"|Now|Then|There|Here|Last|Next|Everyone|Everybody|Nobody|Somebody|Someone|Anyone|One|Some|Most|Many|All|Both|Each"
-    r"|Every|None|Nothing|Something|Everything|Life|God|Jesus|Mom|Mum|Dad|Grandma|Grandpa|Which|Maybe|Just|Only|Work"
-    r"|Music|Food|Love|People|Ha|Actually|Small|Update|By|Because|After|Before|While|Since|Once|Another|Other)\Z",
-    re.IGNORECASE,
-)
+_NO_NAME = compiled("never_names")
 _A_NAME = re.compile(NAME)
 _POSSESSED = re.compile(r"'s$")
 
@@ -65,23 +53,11 @@ class NamedSubject:
     is_known: bool = False
 
 
-_KIN_NAMED = re.compile(
-    rf"\b(?:my|our) (?P<kin>{KIN}|{PET}),? (?P<name>{_TITLED}),?(?=[\s.!;:)]|'s\b|$)(?! and i\b)",
-    re.IGNORECASE,
-)
-_KIN_CALLED = re.compile(
-    rf"\b(?:my|our) (?:{KIN}|{PET})(?:'s name is|,| is(?: called| named)?) (?P<name>{_TITLED})(?=[.,!]|$)",
-    re.IGNORECASE,
-)
-_IS_KIN = re.compile(
-    rf"(?:^|[.!?,] ?)(?P<name>{NAME})(?= is (?:my|our) (?:{KIN}|{PET})\b)",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(rf"(?P<name>{NAME})(?=\s|'s\b)")
-_ONE_OF = re.compile(
-    rf"(?:one of )?(?:the|my|our) (?:[a-z-]+ )?[a-z-]+, (?P<name>{NAME}),(?=\s)",
-    re.IGNORECASE,
-)
+_KIN_NAMED = compiled("kin_named")
+_KIN_CALLED = compiled("kin_called")
+_IS_KIN = compiled("is_kin")
+_OPENING = compiled_with_case("opening_name")
+_ONE_OF = compiled("one_of")
 
 
 def other(text: str, start: int, end: int) -> NamedSubject | None:
@@ -97,11 +73,7 @@ def other(text: str, start: int, end: int) -> NamedSubject | None:
     return NamedSubject(name, kin, found.start("name") + len(name))
 
 
-_GIVEN = re.compile(
-    r"\b(?:gave|giv(?:e|en|ing)|got|get|getting|buy|buying|bought|sen[dt]|sending|show\w*|tell|told|asked|ask|made|make"
-    r"|making|teach|teaching|taught|read|owe|lend|lent|offer\w*|cook\w*|call\w*|named?|wish\w*) $",
-    re.IGNORECASE,
-)
+_GIVEN = compiled("giving")
 """A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`.
 """
 _FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
@@ -140,17 +112,10 @@ def _is_many(kin: str) -> bool:
     )
 
 
-_TOLD = re.compile(
-    rf"(?:(?:he|she|it)(?:'s| is) (?:called|named)|(?:his|her|its) name(?:'s| is)) (?P<name>{NAME})[.! ]*\Z",
-    re.IGNORECASE,
-)
-_HAD = re.compile(
-    r"\b(?:(?:i|we)(?: have|'ve got| got| adopted| bought| own)(?: just| also)? an? (?:[a-z-]+ ){0,3}?|my )"
-    rf"(?P<kin>{PET}|{KIN})\b",
-    re.IGNORECASE,
-)
+_TOLD = compiled("called_later")
+_HAD = compiled("introduced")
 
-_KIN_OR_PET = re.compile(rf"\b(?:{PET}|{KIN})\b", re.IGNORECASE)
+_KIN_OR_PET = compiled("kin_or_pet")
 
 
 def name_told(text: str, before: int, start: int, end: int) -> str:
@@ -189,90 +154,42 @@ class RelationHint:
 
 
 _LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
-_ANOTHER = re.compile(r"\s*,?\s*(?:and|or|und|oder|y|o)\b", re.IGNORECASE)
-_KIN_OF = re.compile(
-    rf"(?P<kin>{KIN})(?: is| is called| is named|'s name)?", re.IGNORECASE
-)
-_AGE = re.compile(
-    r"(?:\d{1,2}[- ]year[- ]old|new|late|dear|good|close|upstairs|downstairs|next-door)[ -]",
-    re.IGNORECASE,
-)
-_HELD = {
-    ("lives", ""): ("lives_in", "place"),
-    ("other lives", "lives in"): ("lives_in", "place"),
-    ("de lives", "in"): ("lives_in", "place"),
-    ("es lives", "en"): ("lives_in", "place"),
-    ("works", "at"): ("works_at", "org"),
-    ("works", "for"): ("works_at", "org"),
-    ("other works at", "works at"): ("works_at", "org"),
-    ("other works at", "works for"): ("works_at", "org"),
-    ("de works", "bei"): ("works_at", "org"),
-    ("de works", "für"): ("works_at", "org"),
-    ("fr works", "chez"): ("works_at", "org"),
-    ("fr works", "pour"): ("works_at", "org"),
-    ("es works", "para"): ("works_at", "org"),
-    ("married to", "married to"): ("spouse", "person"),
-    ("married to", "engaged to"): ("fiance", "person"),
-    ("married to", "dating"): ("partner", "person"),
-}
-"""By rule and the words it took: the type of relation, and what its object is."""
+_ANOTHER = compiled("names_joined")
+_KIN_OF = compiled("kin_of")
+_AGE = compiled("age_of_kin")
 
 
-_OVER = {
-    "no longer works": "works_at",
-    "other no longer works": "works_at",
-    "left": "works_at",
-    "other left": "works_at",
-    "no longer lives": "lives_in",
-    "other no longer lives": "lives_in",
-    "broke up": "partner",
-    "other broke up": "partner",
-    "broke up together": "partner",
-    "de no longer works": "works_at",
-    "de no longer lives": "lives_in",
-    "de no longer boss": "boss",
-    "de broke up": "partner",
-}
-"""By rule: the type of relation that it says is over. What did not hold is not ended by
-that.
-"""
-
-
-def bond(
-    rule: str, subject: str, speaker: str, words: str, raw: str
+def relation_hint(
+    rule: Rule, subject: str, speaker: str, words: str, raw: str
 ) -> RelationHint | None:
-    """What the statement of `rule` ties together, where it names both sides; None else
-    (`B1`).
+    """The relation that a statement of `rule` gives, if it names both sides (`B1`).
 
-    `subject` is whom it speaks of, `speaker` the one who speaks, `words` what the rule
-    took, `raw` the object. `my boss is called Ben` gives Bond(speaker, "boss", "Ben",
-    …).
+    `subject` is the person it is about, `speaker` the one who speaks, `words` the words
+    the rule matched, `raw` the object: `my boss is called Ben` gives `RelationHint(
+    speaker, "boss", "Ben", …)`.
     """
-    if rule in {"kinship", "other kin"}:
+    if rule.name in {"kinship", "other kin"}:
         return _kin(speaker, words, subject)
-    if rule in {"kin", "kin is", "kin name"}:
+    if rule.name in {"kin", "kin is", "kin name"}:
         return _kin(speaker, words, raw)
-    if rule == "not any more":
-        was = _kin(speaker, words, subject)
-        return was and replace(was, ended=True)
-    if rule in _OVER:
+    if rule.name == "not any more":
+        ended = _kin(speaker, words, subject)
+        return ended and replace(ended, ended=True)
+    if rule.ends:
         name = raw or words
-        return (
-            RelationHint(subject, _OVER[rule], name, (), ended=True)
-            if _is_name(name)
-            else None
-        )
-    held = _HELD.get((rule, words.casefold()))
+        if not _is_name(name):
+            return None
+        return RelationHint(subject, rule.ends, name, (), ended=True)
+
+    relation = rule.relations.get(words.casefold())
     led = _LED.match(raw)
-    if (
-        held is None
-        or led is None
-        or not _is_name(led[0])
-        or _ANOTHER.match(raw, led.end())
-    ):
+    if relation is None or led is None or not _is_name(led[0]):
         return None
-    kinds = ((led[0], held[1]), (subject, "person"))
-    return RelationHint(subject, held[0], led[0], kinds if subject else kinds[:1])
+    if _ANOTHER.match(raw, led.end()):
+        return None
+    type_, kind = relation
+    kinds = ((led[0], kind), (subject, "person"))
+    return RelationHint(subject, type_, led[0], kinds if subject else kinds[:1])
 
 
 def _kin(speaker: str, words: str, name: str) -> RelationHint | None:
@@ -295,43 +212,15 @@ def _is_name(name: str) -> bool:
 
 # Whom a pronoun means.
 
-_PRONOUN = re.compile(
-    r"\b(?:(?P<one>him|her|he|she|his|hers|himself|herself)|(?P<many>they|them|their|theirs)|(?P<thing>its)"
-    r"|(?P<place>there))\b(?!')",
-    re.IGNORECASE,
-)
-_ANYBODY = re.compile(
-    rf"\b(?:{KIN}|{PET}|woman|man|girl|boy|guy|lady|person|author|artist|singer|actor|actress|director)\b"
-    r"|(?-i:(?<=\w )[^\W\d_a-z][\w-]*[a-z])",
-    re.IGNORECASE,
-)
-_SEVERAL = re.compile(
-    r"\w{2,}s\b|\b(?:people|children|family|and|team|band|company|group)\b",
-    re.IGNORECASE,
-)
-_OBJECT = re.compile(
-    r"\b(?:him|her)(?=\s*$|\s*[,.!]| (?:on|in|at|for|to|from|with|by|about|again|soon|next|this|tomorrow|today|tonight"
-    r"|every|once|more|before|after|every|last|later|some)\b)",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(
-    rf"\b(?:my|our) (?P<kin>{KIN})(?:(?: is| is called| is named|'s name is|,)? (?P<known>{NAME}))?\b"
-    rf"|\b(?:with|met|meet|visit|visited|called|named|about|and|see|saw|call|name is) (?P<name>{NAME})"
-    rf"|(?:^|[.!?,]\s+)(?P<doer>{NAME})(?= (?:is|was|has|had|lives|works|loves|likes|moved|came|comes|got|will|and"
-    r"|studies|plays|wants)\b|'s\b)",
-    re.IGNORECASE,
-)
-_SITE = re.compile(rf"\b(?:in|to|from|near|at) (?P<name>{NAME})")
-_SHE = re.compile(
-    r"(?:sister|mother|mom|mum|wife|daughter|aunt|niece|girlfriend|gran|nan|grandma)",
-    re.IGNORECASE,
-)
-_HE = re.compile(
-    r"(?:brother|father|dad|husband|son|uncle|nephew|boyfriend|grandpa)", re.IGNORECASE
-)
-_GOING = re.compile(
-    r"\b(?:go|going|went|travel\w*|fly|flying|flew|drive|driving|move|moving|moved|return\w*|get)\s*$"
-)
+_PRONOUN = compiled("pronoun")
+_ANYBODY = compiled("anybody")
+_SEVERAL = compiled("several")
+_OBJECT = compiled("object_pronoun")
+_PERSON = compiled("person")
+_SITE = compiled_with_case("site")
+_SHE = compiled("female_kin")
+_HE = compiled("male_kin")
+_GOING = compiled_with_case("going")
 
 
 def bindings(raw: str, head: str, before: str) -> dict[str, str] | None:
@@ -373,8 +262,9 @@ def _meant(raw: str, found: re.Match[str], before: str) -> str:
     return "" if unfit.search(kin) or _is_many(kin) else name
 
 
-_SENTENCE = re.compile(r"(?:^|[.!?…]\s+|\n\s*)[^\W\d_][\w'-]*")
-_OF_KIN = re.compile(rf" is (?:my|our|{NAME}'s) (?P<kin>{KIN})\b", re.IGNORECASE)
+_SENTENCE = compiled_with_case("sentence_start")
+_KIN_OF_NAME = compiled_with_case("kin_of_name")
+_OF_KIN = compiled("is_kin_of")
 
 
 def amid(text: str) -> str:
@@ -418,7 +308,7 @@ def _people(before: str) -> dict[str, str]:
             of_kin = _OF_KIN.match(before, found.end())
             out[name] = of_kin["kin"] if of_kin else out.get(name, "")
             read = of_kin.end() if of_kin else read
-    before = re.sub(rf"{NAME}'s (?=(?-i:[a-z ]*?){KIN}\b)", "", before)
+    before = _KIN_OF_NAME.sub("", before)
     told = set(" ".join((*out, *_SITE.findall(before))).split())
     named = {
         _POSSESSED.sub("", word)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.dates import day_in_words, in_words
 from engram.core.language.sentences import conjugated, third_person
+from engram.extraction.rules.table import compiled, compiled_with_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,22 +18,12 @@ if TYPE_CHECKING:
     from engram.core.language.dates import Span
     from engram.core.records import Interval
 
-_GOVERNED = re.compile(
-    r"\b(?:on|by|since|until|till|before|after|for|from|of|to|during|around|about|due"
-    r"|through|the|a)\s+$",
-    re.IGNORECASE,
-)
-_LIMIT = re.compile(r"\b(?:by|since|until|till|before|after|due)\s+$", re.IGNORECASE)
-_END_OF = re.compile(r"(?:the )?end of\b", re.IGNORECASE)
-_BARE_DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
-_AND_VERB = re.compile(
-    r"(\band (?:also |really |just |still |already |often |usually )?)(need|want|have|am|love|like|hope|plan|know|think"
-    r"|go to bed|wake up|get up|enjoy|prefer|hate|feel|live|own)\b"
-)
-_VAGUE = re.compile(
-    r"\b((?:a few|a couple of|a couple|several|some|many) (?:days|weeks|months|years)) (?:ago|back)\b",
-    re.IGNORECASE,
-)
+_GOVERNED = compiled("before_date")
+_LIMIT = compiled("limit")
+_END_OF = compiled("end_of")
+_BARE_DAY = compiled("weekday")
+_AND_VERB = compiled_with_case("and_verb")
+_VAGUE = compiled("vague_past")
 
 
 def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:

@@ -12,7 +12,7 @@ import pytest
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
-from engram.extraction.rules.languages import tongues
+from engram.extraction.rules.languages import other_languages
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 
@@ -244,5 +244,9 @@ def test_between_two_people_nobody_is_asked_to_remind():
 
 def test_a_language_is_asked_only_where_a_clause_begins_like_its_own():
     """Every clause of the tests above does, and an English one like none."""
-    begun = [one.name for one in tongues() if one.begins.match("I live in Leeds.")]
+    begun = [
+        one.code
+        for one in other_languages()
+        if one.clause_start.match("I live in Leeds.")
+    ]
     assert begun == []
