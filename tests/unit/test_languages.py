@@ -12,18 +12,6 @@ from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.table import groups
 
 
-class File:
-    """A language file with this text."""
-
-    name = "xx.toml"
-
-    def __init__(self, text):
-        self.text = text
-
-    def read_text(self, encoding):
-        return self.text
-
-
 # row: X13
 def test_english_comes_first_and_every_language_has_a_rank_of_its_own():
     about = languages.section("")
@@ -54,9 +42,11 @@ def test_a_value_is_read_as_words_phrases_entries_or_one_pattern():
         ("rank = ", "Invalid value"),
     ],
 )
-def test_a_fault_names_its_file(text, fault):
+def test_a_fault_names_its_file(text, fault, tmp_path):
+    file = tmp_path / "xx.toml"
+    file.write_text(text)
     with pytest.raises(languages.LanguageDataError) as raised:
-        languages.read_file(File(text))
+        languages.read_file(file)
     assert str(raised.value).startswith("xx.toml: ")
     assert fault in str(raised.value)
 
