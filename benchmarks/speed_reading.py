@@ -36,11 +36,14 @@ from engram.core import ranking
 from engram.core.policy import Policy
 from engram.index.bm25 import Bm25Index
 from engram.index.catalog import Catalog
+from engram.index.database import open_database
 from engram.index.filters import SearchFilter
-from engram.index.search import Index, _doc
+from engram.index.scan import Scanner
+from engram.index.search import Index, _indexed_text
 from engram.memory import Memory
 from engram.serve import socket_client
 from engram.vault import facts, frontmatter
+from engram.vault.store import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,13 +88,15 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
 
     def catalogue() -> None:
         told = fresh()
-        catalog = Catalog(told.vault, told.cache, told.zone)
-        catalog.scan()
+        policy = told.policy.files
+        database = open_database(told.vault, told.cache, told.zone, policy)
+        catalog = Catalog(database, policy)
+        Scanner(catalog, told.vault, told.zone, policy).scan()
         catalog.close()
 
     def whole() -> None:
-        index = Index(fresh())
-        index.refresh(None)
+        index = opened(fresh())
+        index.scan(None)
         index.catalog.close()
 
     times = 3 if len(paths) <= 10_000 else 1
@@ -103,19 +108,24 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
             cold, lambda: parse_all(paths), times, time.process_time
         )
         yield ratio(name, size, ours, ("read+hash+parse", yardstick), 2.0)
-    index = Index(settings)
-    index.refresh(None)
+    index = opened(settings)
+    index.scan(None)
     index.close()
 
     def start() -> None:
-        again = Index(settings)
-        assert not again.refresh(None).changed
+        again = opened(settings)
+        assert not again.scan(None).changed
         again.catalog.close()
 
     ours, yardstick = side_by_side(
         start, lambda: stat_all(str(settings.vault)), 5, time.process_time
     )
     yield ratio("start, vault unchanged", size, ours, ("scandir+stat", yardstick), 3.0)
+
+
+def opened(settings: Settings) -> Index:
+    """The index of a vault."""
+    return Index(settings, Vault(settings.vault))
 
 
 def parse_all(paths: Sequence[str]) -> None:
@@ -141,16 +151,16 @@ def changing(settings: Settings, size: str) -> Iterator[Row]:
     """From the path of a changed file to the index that finds it, against read, parse
     and add.
     """
-    index = Index(settings)
+    index = opened(settings)
     bare = Bm25Index(Policy().lexical, material.ZONE)
-    bare.add(map(_doc, index.catalog.since("").added))
+    bare.add(map(_indexed_text, index.catalog.since("").added))
     ours, yardsticks = [], []
     for number, path in enumerate(
         sorted(settings.vault.glob("facts/*/*.md"))[:CHANGES]
     ):
         path.write_bytes(path.read_bytes() + f"\nOne more line {number}.\n".encode())
         os.utime(path, (material.OLD + 10, material.OLD + 10))
-        ours.append(seconds_of(lambda path=path: index.refresh([path])))
+        ours.append(seconds_of(lambda path=path: index.scan([path])))
         yardsticks.append(seconds_of(lambda path=path: read_and_add(path, bare)))
     index.close()
     yield ratio(
@@ -169,7 +179,7 @@ def read_and_add(path: Path, bare: Bm25Index) -> None:
         frontmatter.read(raw), str(path), hashlib.sha256(raw).hexdigest(), material.ZONE
     )
     assert fact
-    bare.add([_doc(fact)])
+    bare.add([_indexed_text(fact)])
 
 
 # Search and recall.
@@ -196,10 +206,10 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     asked = [ranking.ask(text, now) for text in questions]
     where = SearchFilter()
-    memory.index.search(asked[0], where, POOL)
+    memory.index.lexical.search(asked[0], where, POOL)
     pairs = [
         (
-            seconds_of(lambda one=one: memory.index.search(one, where, POOL)),
+            seconds_of(lambda one=one: memory.index.lexical.search(one, where, POOL)),
             seconds_of(
                 lambda one=one: full_text.execute(
                     FTS_QUERY, (any_of(one.text), POOL)
@@ -247,7 +257,7 @@ def fts5(settings: Settings, index: Index) -> sqlite3.Connection:
     """The texts of all units in a bare FTS5 table on disk, merged into one segment."""
     database = sqlite3.connect(settings.cache / "fts5.db")
     database.execute("CREATE VIRTUAL TABLE unit USING fts5(key UNINDEXED, text)")
-    docs = map(_doc, index.catalog.since("").added)
+    docs = map(_indexed_text, index.catalog.since("").added)
     database.executemany(
         "INSERT INTO unit VALUES (?, ?)", ((doc.key, doc.text) for doc in docs)
     )

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Problem
+    from engram.index.update import Diff
     from engram.operations.table import Operation
     from engram.pipeline.executor import Executor
 
@@ -168,8 +169,7 @@ class Memory:
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
         self.index = Index(
             settings,
-            gone=lambda facts: self.memory_operations.gone(facts),  # noqa: PLW0108
-            edited=lambda edits: self.memory_operations.edited(edits),  # noqa: PLW0108
+            self.vault,
             monotonic=self._monotonic,
             git=self.commits.repository,
         )
@@ -266,7 +266,7 @@ class Memory:
                 "health": health_operations,
             }
         )
-        self.index.take_tombstones(self.vault)
+        self.index.tombstones.reload()
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own_writes.update(json.loads(disk.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
@@ -420,7 +420,7 @@ class Memory:
         if alone:
             self.between()
         stale = alone and time.monotonic() > self._look_due
-        unread = (alone or operation.writes) and not self.index.known
+        unread = (alone or operation.writes) and not self.index.scanner.generation
         if self.readiness.compared and (stale or unread):
             self.rescan(None)
 
@@ -455,7 +455,8 @@ class Memory:
             )
         with self.readiness.reading():
             self.vault.settle_leftovers(now, policy.quiet_seconds)
-            diff = self.index.refresh(paths, accept_deletions=accept_deletions)
+            diff = self.index.scan(paths, accept_deletions=accept_deletions)
+        self._record_user_changes(diff)
         if diff.problems:
             log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
         done, idle = time.monotonic(), not (diff.added or diff.changed)
@@ -469,7 +470,7 @@ class Memory:
         self.health.report("frozen", FROZEN if diff.frozen else "")
         # git and sync tools bring tombstones of another time or machine
         if paths is None:
-            self.index.take_tombstones(self.vault)
+            self.index.tombstones.reload()
             self.reconciler.entity_writer.refresh()
             self.usage_tracker.refresh(now, restore=not diff.checked_out)
         if diff.added or diff.edited or diff.deleted:
@@ -485,6 +486,14 @@ class Memory:
         self._obey(paths, now)
         self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
+
+    def _record_user_changes(self, diff: Diff) -> None:
+        """Record what the user edited and deleted, then let the catalogue forget it."""
+        if diff.edited:
+            self.memory_operations.edited(diff.edited)
+        if diff.deleted:
+            self.memory_operations.gone(diff.deleted)
+        self.index.scanner.acknowledge(diff)
 
     def _counted(self, problems: Sequence[Problem]) -> str:
         """New problems in words: how many of each code, with their places where the log

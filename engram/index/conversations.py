@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.records import FiledTurn
     from engram.core.sessions import SessionProgress
-    from engram.index.rows import SessionFile
+    from engram.index.database import SessionFile
     from engram.index.search import Index
     from engram.vault.store import Vault
 
@@ -89,13 +89,13 @@ class SessionReader:
             for some in self._waiting().values()
             for filed in some
         )
-        return dict(Counter(self.index.catalog.messages()) + waiting)
+        return dict(Counter(self.index.catalog.turn_counts()) + waiting)
 
     def latest(self, persona: str | None) -> list[Mapping[str, object]]:
         """The front matter of the talks of this persona that ended last and have a
         summary, the last one first.
         """
-        files = self.index.catalog.latest(persona, self.policy.spine_talks)
+        files = self.index.catalog.latest_sessions(persona, self.policy.spine_talks)
         found = [frontmatter.read(self.read(file.path)).keys for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
@@ -106,9 +106,9 @@ class SessionReader:
         (E9, E14: talks side by side do not overwrite each other.)
         """
         files = (
-            self.index.conversations(session, persona)[-1:]
+            self.index.catalog.sessions(session, persona)[-1:]
             if session
-            else self.index.catalog.latest(persona, 1)
+            else self.index.catalog.latest_sessions(persona, 1)
         )
         text = next(
             (
@@ -169,7 +169,9 @@ class SessionReader:
 
     def _retold(self, turn: FiledTurn) -> FiledTurn:
         """The turn without what was forgotten."""
-        return hiding.retold(turn, self.index.forgotten, self.index.tombstones)
+        return hiding.retold(
+            turn, self.index.tombstones.forgotten, self.index.tombstones.keys
+        )
 
     def _due(self, stand: SessionProgress, now: datetime) -> tuple[str, ...]:
         minutes = self.settings.policy.buffer.session_gap_minutes
@@ -182,7 +184,7 @@ class SessionReader:
         waiting = self._waiting()
         files: dict[str, SessionFile] = {
             file.path: file
-            for file in self.index.catalog.untold(
+            for file in self.index.catalog.unsummarised(
                 self.policy.episode_users if self.model else 0
             )
         }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.core.forgetting import Forgotten
     from engram.core.trust import Voice
-    from engram.index.rows import Unit
+    from engram.index.database import Unit
 
 
 def said(turn: FiledTurn) -> Spoken:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact, Problem
 from engram.core.sessions import EPISODES
-from engram.index.rows import OwnNote, SessionFile
+from engram.index.database import OwnNote, SessionFile
 from engram.vault.facts import fact_from, text_of
 from engram.vault.formats import outside
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS, read
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from engram.core.policy import FilePolicy
-    from engram.index.rows import Unit
+    from engram.index.database import Unit
     from engram.vault.frontmatter import Note
     from engram.vault.paths import Kind
     from engram.vault.sessions import Conversation

@@ -1,483 +1,524 @@
-"""One file's rows: who holds a claim, which units changed, and what a person must have
-done.
+"""Compare the vault with the catalogue and take in what changed (rows X18–X20, C11).
+
+A scan compares each file by inode, size and mtime and reads only those that differ. It
+never writes into the vault. User changes that it finds stay in the catalogue until the
+caller has recorded and acknowledged them.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import os
+import threading
+import time
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
 
-from engram.core.graph import strands
-from engram.core.records import Fact, FiledTurn, Problem
-from engram.core.text import content_hash
-from engram.index.diff import Conflict, Edited, Moved
-from engram.index.rows import key_of, pack, unpack
-from engram.vault.paths import READ_AGAIN
+from engram.core.records import Fact, Problem
+from engram.errors import StorageError
+from engram.index.database import unpack
+from engram.index.parse import LastGood, entry_of, read_file, refused, with_last_keys
+from engram.index.update import Diff, DiffBuilder, EditedFact, drop, store, store_new
+from engram.vault import disk
+from engram.vault.paths import (
+    READ_AGAIN,
+    Stat,
+    Walk,
+    above,
+    is_text,
+    kind_of,
+    shown,
+    stat_of,
+    walk,
+)
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
 
-    from engram.index.diff import DiffLog
-    from engram.index.parse import Entry
-    from engram.index.rows import SessionFile, Unit
-    from engram.vault.paths import Stat
+    from engram.core.policy import FilePolicy
+    from engram.index.catalog import Catalog
+    from engram.index.parse import Entry, FileReading
+    from engram.vault.git import Git
+    from engram.vault.paths import Seen
 
-_WRITE_FILE = """
-INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
-    inode = excluded.inode, size = excluded.size, mtime = excluded.mtime, sha = excluded.sha, kind = excluded.kind,
-    claim = excluded.claim, holds = excluded.holds
-"""
-_WRITE_UNIT = """
-INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
-    seq = excluded.seq, path = excluded.path, name = excluded.name, kind = excluded.kind, status = excluded.status,
-    hash = excluded.hash, session = excluded.session, turn = excluded.turn, record = excluded.record
-"""
-_OUR_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
+_BULK = 8
+"""A batch with more files is checked for collisions at once, a smaller one by file."""
 
 
-def store(
-    db: sqlite3.Connection,
-    entry: Entry,
-    stat: Stat,
-    stands: Callable[[str], bool],
-    log: DiffLog,
-) -> None:
-    """Make the rows say what `entry` says; `stat` is what the next scan compares with.
+class Scanner:
+    """Keeps `catalog` equal to the files below `root`.
 
-    Where there is nothing to index, the last good version stays known and is not shown.
-    Of two files with one claim the better one by `_rank` holds it; if the other no
-    longer `stands` on the disk, this is a move.
+    Dates without a zone are in `zone`; `clock` counts seconds and need not tell the
+    time; `git` is the repository of the vault. Only one thread at a time may change
+    the catalogue.
     """
-    known = db.execute(
-        "SELECT claim, holds FROM file WHERE path = ?", (entry.path,)
-    ).fetchone()
-    claim, held = known or ("", 0)
-    for problem in entry.problems:
-        log.tell("problems", problem)
-    if entry.conflict:
-        log.tell("conflicts", Conflict(entry.path, entry.conflict))
-    if entry.units is None:
-        # what is known of it is not what it says
-        bytes_known = replace(entry, sha="") if held else entry
-        _write_file(db, bytes_known, stat, claim, held)
-        return
-    # it holds its id, and who holds it is the only one
-    alone = entry.kind == "fact" and known == (entry.claim, 1)
-    rival = (
-        ""
-        if alone
-        else _rival(db, entry) or ("" if known else _same_bytes(db, entry, stands))
-    )
-    sources = [entry.path]
-    if rival and not stands(rival):
-        _forget_file(db, rival)
-        sources.append(rival)
-        log.tell("moved", Moved(entry.claim, rival, entry.path))
-    elif rival and _rank(db, rival) < _rank_of(entry):
-        _yield(db, entry, stat, rival, log)
-        _release(db, claim if claim != entry.claim else "", log)
-        return
-    elif rival:
-        _demote(db, rival, entry.path, log)
-        sources.append(rival)
-    else:
-        log.tell("changed" if known else "added", entry.path)
-    _write_file(db, entry, stat, entry.claim, 1)
-    _replace(db, entry, sources, log)
-    _release(db, claim if held and claim != entry.claim else "", log)
 
+    def __init__(
+        self,
+        catalog: Catalog,
+        root: Path,
+        zone: tzinfo,
+        policy: FilePolicy,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        git: Git | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.database = catalog.database
+        self.root = os.path.realpath(root)
+        self.zone = zone
+        self.policy = policy
+        self.clock = clock
+        self.git = git
+        self._scanning = threading.Lock()
+        self._missing: dict[str, float] = {}  # path → time of the first look without it
+        self._complete_generation = ""
+        self._walked_generation = ""
 
-def store_new(
-    db: sqlite3.Connection, entries: Sequence[tuple[Entry, Stat]], log: DiffLog
-) -> list[tuple[Entry, Stat]]:
-    """Store at once all that are new and meet nothing they could collide with; the
-    others are returned.
+    @property
+    def generation(self) -> str:
+        """The generation of the catalogue, or '' until it has the whole vault."""
+        generation = self.database.generation
+        if self._walked_generation == generation or self._is_complete():
+            return generation
+        return ""
 
-    A cold start is made of these: five statements for a whole batch instead of ten for
-    each file.
-    """
-    keys = [key_of(unit) for entry, _ in entries for unit in entry.units or ()]
-    claims = Counter(entry.claim for entry, _ in entries)
-    taken = _present(
-        db, "SELECT path FROM file WHERE path", [entry.path for entry, _ in entries]
-    )
-    taken |= _present(db, "SELECT claim FROM file WHERE claim", list(claims))
-    taken |= _present(
-        db, "SELECT sha FROM file WHERE sha", [entry.sha for entry, _ in entries]
-    )
-    taken |= _present(db, "SELECT key FROM unit WHERE key", keys)
-    taken |= _present(db, "SELECT key FROM gone WHERE key", keys)
-    taken |= {key for key, times in Counter(keys).items() if times > 1}
-    rest: list[tuple[Entry, Stat]] = []
-    plain: list[tuple[Entry, Stat]] = []
-    for entry, stat in entries:
-        met = {entry.path, entry.claim, entry.sha, *map(key_of, entry.units or ())}
-        alone = (
-            entry.units is not None
-            and claims[entry.claim] == 1
-            and taken.isdisjoint(met)
+    def start_over(self) -> None:
+        """Empty the catalogue; the next scan reads the whole vault."""
+        with self._scanning:
+            self._missing.clear()
+            self.database.start_over()
+
+    def scan(
+        self,
+        paths: Collection[Path | str] | None = None,
+        *,
+        accept_deletions: bool = False,
+    ) -> Diff:
+        """Take in what changed at and below `paths`, or in the whole vault.
+
+        A missing file is believed deleted when a second scan, `settle_most_seconds`
+        later, misses it too, and never while too many are missing, unless the user
+        accepts the deletions. A catalogue found damaged is filled again from the whole
+        vault. Raises StorageError when the cache disk refuses.
+        """
+        with self._scanning:
+            generation = self.database.generation
+            try:
+                diff = self._scan(paths, accept=accept_deletions)
+            except StorageError:
+                if self.database.generation == generation:
+                    raise
+            else:
+                if self.database.generation == generation:
+                    return diff
+            return self._scan(None, accept=False)
+
+    def acknowledge(self, diff: Diff) -> None:
+        """Forget the user changes of `diff`, which the caller has recorded.
+
+        Until then every scan returns them again, also after a crash.
+        """
+        if diff.last_change:
+            with self.database.transaction() as db:
+                db.execute(
+                    "DELETE FROM user_change WHERE seq <= ?", (diff.last_change,)
+                )
+
+    def wrote(self, files: Mapping[str, bytes]) -> None:
+        """Take in our own writes at once: the next scan finds nothing new (`X18`).
+
+        `files` maps each path to its bytes, b'' for a file that was moved away. A file
+        that a user has changed meanwhile is left to the next scan.
+        """
+        diff = DiffBuilder(by_user=False)
+        stats = {path: self._stat(path) for path in files}
+        entries = [
+            self._parse(path, raw, stat)
+            for path, raw in files.items()
+            if (stat := stats[path]) and kind_of(path) and stat.size == len(raw)
+        ]
+        if entries:
+            self._store(entries, diff)
+        removed = [
+            path for path, raw in files.items() if not raw and stats[path] is None
+        ]
+        if removed:
+            with self.database.transaction() as db:
+                for path in removed:
+                    drop(db, path, diff)
+        self._take_in(diff.reread, diff)
+
+    # -- single files ------------------------------------------------------------------
+
+    def is_unchanged(self, path: str, sha: str) -> bool:
+        """Return whether the file at `path` has the SHA-256 `sha` (`X19`)."""
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
+        return not reading.fault and disk.sha256(reading.raw) == sha
+
+    def read(self, path: str) -> Entry | None:
+        """Return the file at `path` as it is now, None if it cannot be read.
+
+        The catalogue is not changed.
+        """
+        stat = self._stat(path) if path else None
+        if stat is None:
+            return None
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
+        if reading.fault:
+            return None
+        return self._parse(path, reading.raw, stat)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is, or may be, a file at `path`."""
+        try:
+            os.lstat(f"{self.root}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    # -- the steps of a scan -----------------------------------------------------------
+
+    def _scan(self, paths: Collection[Path | str] | None, *, accept: bool) -> Diff:
+        diff = DiffBuilder()
+        generation = self.database.generation
+        was_complete = self._is_complete()
+        if not was_complete or (self.git and self.git.moved()):
+            paths = None
+
+        places = self._places(paths)
+        seen = self._walk(places)
+        self._store_problems(places, seen.problems, diff)
+        lost = [
+            path
+            for path in seen.known
+            if path not in seen.files and not _is_below(path, seen.unseen)
+        ]
+        # asked after the walk: the stamp covers what git did until then
+        stamp = self.git.moved() if self.git else ""
+        if stamp and was_complete:
+            lost = self._follow_git(seen, lost, diff)
+            diff.checked_out = True
+        self._take_in(sorted(seen.files), diff, seen.known)
+        self._drop_missing(lost, diff, accept=accept)
+
+        if paths is None:
+            self._walked_generation = generation
+            if not seen.unseen:
+                if not was_complete and not self._is_complete():
+                    self.database.set_setting("complete", "yes")
+                if self.git and stamp:
+                    self.git.saw(stamp)
+        return diff.diff(*self._user_changes())
+
+    def _is_complete(self) -> bool:
+        """Return whether the whole vault was read since the catalogue was empty."""
+        generation = self.database.generation
+        if self._complete_generation != generation and self.catalog.complete:
+            self._complete_generation = self.database.generation
+        return self._complete_generation == self.database.generation
+
+    def _user_changes(self) -> tuple[list[EditedFact], list[Fact], int]:
+        """Return the facts edited and deleted by the user, and the last row's number.
+
+        A deleted fact that is in the catalogue again was restored.
+        """
+        rows = self.database.query(
+            "SELECT seq, key, before, after, "
+            "EXISTS (SELECT 1 FROM unit WHERE unit.key = user_change.key) "
+            "FROM user_change ORDER BY seq"
         )
-        (plain if alone else rest).append((entry, stat))
-    for entry, _ in plain:
-        log.tell("added", entry.path)
-        for problem in entry.problems:
-            log.tell("problems", problem)
-    _write_files(db, [(entry, stat, entry.claim, 1) for entry, stat in plain])
-    _write_units(
-        db,
-        [
-            (entry.path, unit, pack(unit))
-            for entry, _ in plain
-            for unit in entry.units or ()
-        ],
-    )
-    return rest
+        edited: list[EditedFact] = []
+        deleted: dict[str, Fact] = {}
+        for _, key, before, after, restored in rows:
+            fact = cast("Fact", unpack("fact", before))
+            if after:
+                edited.append(EditedFact(fact, cast("Fact", unpack("fact", after))))
+            elif not restored:
+                deleted[key] = fact
+        return edited, list(deleted.values()), rows[-1][0] if rows else 0
 
+    def _follow_git(self, seen: Walk, lost: list[str], diff: DiffBuilder) -> list[str]:
+        """Take in what git wrote and removed; return the other files of `lost`.
 
-def drop(db: sqlite3.Connection, path: str, log: DiffLog) -> None:
-    """Take the file out; what it alone held goes to the next file that claims it, else
-    is deleted.
-    """
-    claims = db.execute(
-        "SELECT claim FROM file WHERE path = ? AND holds", (path,)
-    ).fetchall()
-    units = db.execute(
-        "SELECT kind, record FROM unit WHERE path = ?", (path,)
-    ).fetchall()
-    _forget_file(db, path)
-    _remove(
-        db,
-        [
-            key
-            for (key,) in db.execute(
-                "SELECT key FROM unit WHERE path = ?", (path,)
-            ).fetchall()
-        ],
-    )
-    log.tell("removed", path)
-    if not any(_release(db, claim, log) for (claim,) in claims):
-        for kind, record in units:
-            if kind == "fact":
-                log.tell("deleted", unpack(kind, record))
+        None of it is a user change, but for files that a user deleted through git,
+        unless these are so many that they may be those of another tree. Files that git
+        wrote are removed from `seen`. While git is at work, missing files are pending.
+        """
+        assert self.git
+        by_git = self.git.checked_out([*seen.files, *lost])
+        deleted = self.git.deleted(by_git.intersection(lost))
+        if not self._are_too_many(len(deleted)):
+            by_git -= deleted
+        if not by_git:
+            return lost
 
+        quiet = DiffBuilder(by_user=False)
+        written = by_git & seen.files.keys()
+        self._take_in(sorted(written), quiet, seen.known)
+        for path in written:
+            del seen.files[path]
+        absent = set() if self.git.at_work else by_git.intersection(lost)
+        removed = sorted(path for path in absent if self._is_known(path))
+        with self.database.transaction() as db:
+            for path in removed:
+                if not walk(self.root, path).files:
+                    drop(db, path, quiet)
+                self._missing.pop(path, None)
+        self._take_in(quiet.reread, quiet)
+        diff.pending |= quiet.pending
+        if self.git.at_work:
+            diff.pending |= by_git
+        return [path for path in lost if path not in by_git]
 
-def _rival(db: sqlite3.Connection, entry: Entry) -> str:
-    """The other file that holds what `entry` claims: the claim itself, or the key of
-    its first unit.
-    """
-    found = db.execute(
-        "SELECT path FROM file WHERE claim = ? AND holds AND path <> ?",
-        (entry.claim, entry.path),
-    ).fetchone()
-    if found is None and entry.units:
-        key = key_of(entry.units[0])
-        found = db.execute(
-            "SELECT path FROM unit WHERE key = ? AND path <> ?", (key, entry.path)
-        ).fetchone()
-    return found[0] if found else ""
+    def _places(self, paths: Collection[Path | str] | None) -> list[str]:
+        """Return the outermost of `paths`, relative to the vault; "" is all of it."""
+        if paths is None:
+            return [""]
+        inside = set()
+        for path in paths:
+            text = str(path)
+            if not text.startswith("/"):
+                text = f"{self.root}/{text}"
+            text = os.path.normpath(text)
+            if text == self.root:
+                return [""]
+            if text.startswith(f"{self.root}/"):
+                inside.add(text[len(self.root) + 1 :])
+        return sorted(path for path in inside if inside.isdisjoint(above(path)))
 
+    def _walk(self, places: Sequence[str]) -> Walk:
+        """Walk over the files at and below `places`.
 
-def _same_bytes(
-    db: sqlite3.Connection, entry: Entry, stands: Callable[[str], bool]
-) -> str:
-    """A file gone from the disk that held the same bytes: a new path for an old note."""
-    found = db.execute(
-        "SELECT path FROM file WHERE sha = ? AND holds AND path <> ?",
-        (entry.sha, entry.path),
-    )
-    return next((path for (path,) in found.fetchall() if not stands(path)), "")
-
-
-def _rank_of(entry: Entry) -> tuple[object, ...]:
-    """Who keeps a claim, least first, from the state of the files alone, so that a
-    rebuild agrees.
-
-    A fact: one in `facts/`, under a name we gave, the older, the first by path. A
-    conversation: the longer (a copy does not grow), the older, the first by path.
-    """
-    turns = entry.session.turns if entry.session else 0
-    return _order(entry.path, entry.stat.mtime, turns)
-
-
-def _rank(db: sqlite3.Connection, path: str) -> tuple[object, ...]:
-    row = db.execute(
-        "SELECT mtime, ifnull((SELECT turns FROM session WHERE session.path = file.path), 0) FROM file WHERE path = ?",
-        (path,),
-    ).fetchone()
-    return _order(path, *row)
-
-
-def _order(path: str, mtime: int, turns: int) -> tuple[object, ...]:
-    return (
-        not path.startswith("facts/"),
-        path.startswith("review/"),
-        -turns,
-        _OUR_NAME.search(path) is None,
-        mtime,
-        path,
-    )
-
-
-def _yield(
-    db: sqlite3.Connection, entry: Entry, stat: Stat, rival: str, log: DiffLog
-) -> None:
-    """Another file keeps the claim: this one is known, and nothing of it is indexed."""
-    problem = Problem("duplicate-id", f"the id belongs to {rival}", entry.path)
-    _write_file(
-        db, replace(entry, problems=(*entry.problems, problem)), stat, entry.claim, 0
-    )
-    _remove(
-        db,
-        [
-            key
-            for (key,) in db.execute(
-                "SELECT key FROM unit WHERE path = ?", (entry.path,)
-            ).fetchall()
-        ],
-    )
-    log.tell("problems", problem)
-    log.tell("conflicts", Conflict(entry.path, "duplicate-id", rival))
-
-
-def _demote(db: sqlite3.Connection, rival: str, path: str, log: DiffLog) -> None:
-    problem = Problem("duplicate-id", f"the id belongs to {path}", rival)
-    db.execute("UPDATE file SET holds = 0 WHERE path = ?", (rival,))
-    db.execute("DELETE FROM session WHERE path = ?", (rival,))
-    db.execute(
-        "INSERT INTO problem VALUES (?, ?, ?, ?)",
-        (rival, None, problem.code, problem.message),
-    )
-    log.tell("problems", problem)
-    log.tell("conflicts", Conflict(rival, "duplicate-id", path))
-
-
-def _release(db: sqlite3.Connection, claim: str, log: DiffLog) -> bool:
-    """Let the files that wait for `claim` be read again; whether there are any."""
-    if not claim:
-        return False
-    waiting = [
-        path
-        for (path,) in db.execute(
-            "SELECT path FROM file WHERE claim = ? AND NOT holds", (claim,)
+        Returns the files that are new or differ from the catalogue, and as `known` the
+        rows of those that differ or are missing.
+        """
+        seen = Walk()
+        columns = "SELECT path, inode, size, mtime FROM file"
+        below = (
+            f"{columns} WHERE path = ? UNION ALL {columns} WHERE path > ? AND path < ?"
         )
-    ]
-    db.executemany(
-        "UPDATE file SET sha = '', inode = ? WHERE path = ?",
-        [(READ_AGAIN, path) for path in waiting],
-    )
-    log.heirs += waiting
-    return bool(waiting)
-
-
-def _write_file(
-    db: sqlite3.Connection, entry: Entry, stat: Stat, claim: str, holds: int
-) -> None:
-    db.execute("DELETE FROM problem WHERE path = ?", (entry.path,))
-    _write_files(db, [(entry, stat, claim, holds)])
-
-
-def _write_files(
-    db: sqlite3.Connection, files: Sequence[tuple[Entry, Stat, str, int]]
-) -> None:
-    rows = [
-        (entry.path, *stat, entry.sha, entry.kind, claim, holds)
-        for entry, stat, claim, holds in files
-    ]
-    db.executemany(_WRITE_FILE, rows)
-    problems = [
-        (entry.path, fault.line, fault.code, fault.message)
-        for entry, *_ in files
-        for fault in entry.problems
-    ]
-    if problems:
-        db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
-    sessions = [
-        _session_row(entry.session)
-        for entry, _, _, holds in files
-        if holds and entry.session
-    ]
-    if sessions:
-        db.executemany(
-            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            sessions,
-        )
-
-
-def _session_row(file: SessionFile) -> tuple[object, ...]:
-    times = (file.started.isoformat(), file.ended.isoformat())
-    told = (file.users, file.rolled, file.episodes, file.summarised)
-    return (
-        file.path,
-        file.session,
-        file.persona,
-        *times,
-        file.turns,
-        file.last_block,
-        *told,
-    )
-
-
-def _forget_file(db: sqlite3.Connection, path: str) -> None:
-    for table in ("file", "session", "problem"):
-        db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608
-
-
-def _replace(
-    db: sqlite3.Connection, entry: Entry, sources: Sequence[str], log: DiffLog
-) -> None:
-    """Put the units of `entry` in place of those of `sources`; equal ones keep their
-    number.
-    """
-    before: dict[str, tuple[str, str, str]] = {}
-    for source in sources:
-        found = db.execute(
-            "SELECT key, kind, path, record FROM unit WHERE path = ?", (source,)
-        )
-        before.update({row[0]: row[1:] for row in found})
-    units = {key_of(unit): unit for unit in entry.units or ()}
-    after = {key: pack(unit) for key, unit in units.items()}
-    _remove(db, [key for key in before if key not in after])
-    new = [
-        key
-        for key, record in after.items()
-        if before.get(key, ())[1:] != (entry.path, record)
-    ]
-    facts = {
-        key: unpack(kind, record)
-        for key, (kind, _, record) in before.items()
-        if kind == "fact"
-    }
-    _write_units(db, [(entry.path, units[key], after[key]) for key in new], facts)
-    if fresh := [(key,) for key in new if key not in before]:
-        db.executemany("DELETE FROM gone WHERE key = ?", fresh)
-    for fact in facts.values():
-        _tell_edit(fact, units, log, moved=len(sources) > 1)
-
-
-def _write_units(
-    db: sqlite3.Connection,
-    units: Sequence[tuple[str, Unit, str]],
-    before: Mapping[str, Unit] | None = None,
-) -> None:
-    """Write units with their path and record; who stood there `before` keeps the
-    strands that are alike.
-
-    Without `before` nobody did: all the keys are new.
-    """
-    last = _last(db)
-    rows = [
-        _row(number, unit, path, record)
-        for number, (path, unit, record) in enumerate(units, last + 1)
-    ]
-    db.executemany(_WRITE_UNIT, rows)
-    held = {key: _standing(unit) for key, unit in (before or {}).items()}
-    standing = {
-        unit.id: _standing(unit) for _, unit, _ in units if isinstance(unit, Fact)
-    }
-    changed = [key for key, rows in standing.items() if held.get(key) != rows]
-    if before is not None and changed:
-        db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
-    if changed:
-        db.executemany(
-            "INSERT INTO strand VALUES (?, ?, ?, ?, ?)",
-            [row for key in changed for row in standing[key]],
-        )
-
-
-def _standing(unit: Unit) -> list[tuple[object, ...]]:
-    """The rows of the strands on which a unit stands: only an active fact stands on
-    any.
-    """
-    if not isinstance(unit, Fact) or unit.status != "active":
-        return []
-    return [
-        (strand.name, strand.at, unit.id, unit.persona or "", strand.cause)
-        for strand in strands(unit)
-    ]
-
-
-def _present(db: sqlite3.Connection, question: str, values: Sequence[str]) -> set[str]:
-    """Which of `values` the question finds, asked for all of them at once."""
-    found = db.execute(
-        f"{question} IN (SELECT value FROM json_each(?))",  # noqa: S608
-        (json.dumps(values),),
-    )
-    return {value for (value,) in found}
-
-
-def _row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
-    """A row of `unit`: the name of a file is known of facts alone, for only they are
-    linked to by it.
-    """
-    if isinstance(unit, Fact):
-        own = content_hash(unit.text) if unit.status == "active" else ""
-        return (
-            seq,
-            unit.id,
-            path,
-            path.rpartition("/")[2],
-            "fact",
-            unit.status,
-            own,
-            "",
-            "",
-            record,
-        )
-    if isinstance(unit, FiledTurn):
-        return (
-            seq,
-            unit.key,
-            path,
-            "",
-            "turn",
-            "",
-            "",
-            unit.turn.session,
-            unit.turn.id,
-            record,
-        )
-    return (seq, unit.path, path, "", "note", "", "", "", "", record)
-
-
-def _tell_edit(
-    before: Unit, units: dict[str, Unit], log: DiffLog, *, moved: bool
-) -> None:
-    """One fact before, one after: whatever differs but the place and the bytes was
-    changed by a person.
-
-    A moved note without an id has another one now, for it is derived from the path.
-    """
-    for after in units.values():
-        if isinstance(before, Fact) and isinstance(after, Fact):
-            same_place = replace(
-                before,
-                path=after.path,
-                sha=after.sha,
-                id=after.id if moved else before.id,
+        for place in filter(is_text, places):  # the catalogue has no other names
+            rows = (
+                self.database.query(below, (place, f"{place}/", f"{place}0"))
+                if place
+                else self.database.query(columns)
             )
-            if same_place != after:
-                log.tell("edited", Edited(before, after))
+            seen.known.update({row[0]: row[1:] for row in rows})
+        were_missing = self._missing.keys() & seen.known.keys()
+        for place in places:
+            found = walk(self.root, place, seen.known)
+            seen.files.update(found.files)
+            seen.problems.extend(found.problems)
+            seen.unseen.update(found.unseen)
+
+        for path in list(self._missing):
+            unchanged = path in were_missing and path not in seen.known
+            if path in seen.files or unchanged:
+                del self._missing[path]
+        return seen
+
+    def _store_problems(
+        self, places: Sequence[str], found: Sequence[Problem], diff: DiffBuilder
+    ) -> None:
+        """Replace the problems of files without a row at and below `places`.
+
+        Such a file is a link out of the vault, has a name that is not UTF-8, or is a
+        folder that cannot be read.
+        """
+        rows = self.database.query(
+            "SELECT code, message, path, line FROM problem "
+            "WHERE path NOT IN (SELECT path FROM file)"
+        )
+        folders = [shown(place) for place in places]
+        old = {Problem(*row) for row in rows if _is_below(row[2], folders)}
+        new = dict.fromkeys(found)
+        outdated = old.difference(new)
+        added = [problem for problem in new if problem not in old]
+        if not outdated and not added:
+            return
+
+        with self.database.transaction() as db:
+            db.executemany(
+                "DELETE FROM problem WHERE path = ?",
+                [(problem.path,) for problem in outdated],
+            )
+            db.executemany(
+                "INSERT INTO problem VALUES (?, ?, ?, ?)",
+                [(one.path, one.line, one.code, one.message) for one in added],
+            )
+        diff.problems += added
+
+    # -- reading and storing files -----------------------------------------------------
+
+    def _take_in(
+        self,
+        paths: list[str],
+        diff: DiffBuilder,
+        known: Mapping[str, Seen] = MappingProxyType({}),
+    ) -> None:
+        """Read and store the files at `paths`, then those that inherit a claim."""
+        queue = list(paths)
+        while queue:
+            batch = queue[: self.policy.scan_batch]
+            del queue[: self.policy.scan_batch]
+            diff.reread.clear()
+            entries = [self._read(path, diff, known.get(path)) for path in batch]
+            self._store([entry for entry in entries if entry], diff)
+            queue += diff.reread
+
+    def _store(self, entries: list[Entry], diff: DiffBuilder) -> None:
+        """Store the files that have not changed since they were read.
+
+        The others are pending.
+        """
+        with self.database.transaction() as db:
+            settled: list[tuple[Entry, Stat]] = []
+            for entry in entries:
+                reread = entry.stat.inode == READ_AGAIN
+                if reread or self._stat(entry.path) == entry.stat:
+                    settled.append((entry, self._trusted(entry.stat)))
+                else:
+                    diff.pending.add(entry.path)
+            if len(settled) > _BULK:
+                settled = store_new(db, settled, diff)
+            for entry, stat in settled:
+                store(db, entry, stat, self.exists, diff)
+
+    def _read(self, path: str, diff: DiffBuilder, known: Seen | None) -> Entry | None:
+        """Read and parse a file; None if it is pending or its bytes are known."""
+        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
+        match reading.fault:
+            case "vanished" | "busy":
+                diff.pending.add(path)
+                return None
+            case "too-large":
+                message = f"more than {self.policy.note_bytes} bytes; not read"
+                return refused(path, reading.stat, "too-large", message)
+            case "unreadable":
+                message = "the file cannot be read"
+                return refused(path, reading.stat, "unreadable", message)
+        if not reading.raw and _age(reading.stat) < self.policy.settle_most_seconds:
+            diff.pending.add(path)
+            return None
+        if known and known[1] == reading.stat.size and self._same_bytes(path, reading):
+            return None
+        return self._parse(path, reading.raw, reading.stat)
+
+    def _parse(self, path: str, raw: bytes, stat: Stat) -> Entry:
+        """Parse a file; one with broken front matter gets its last good keys."""
+        entry = entry_of(path, raw, stat, self.policy, self.zone)
+        if not entry.broken:
+            return entry
+        return with_last_keys(entry, self._last_good(entry), self.zone)
+
+    def _last_good(self, entry: Entry) -> LastGood:
+        """Return what the catalogue has of the file, or of the one moved to its path."""
+        with self.database.lock:
+            rows = self.database.query(
+                "SELECT path, claim FROM file WHERE path = ? OR sha = ? "
+                "ORDER BY path <> ?",
+                (entry.path, entry.sha, entry.path),
+            )
+            for path, claim in rows:
+                if path == entry.path or not self.exists(path):
+                    return LastGood(
+                        self.catalog.units_at(path),
+                        claim,
+                        self.catalog.session_at(path),
+                    )
+        return LastGood()
+
+    def _same_bytes(self, path: str, reading: FileReading) -> bool:
+        """Return whether the catalogue has these bytes; then only store the stat."""
+        rows = self.database.query("SELECT sha FROM file WHERE path = ?", (path,))
+        if not rows or rows[0][0] != disk.sha256(reading.raw):
+            return False
+        if self._stat(path) == reading.stat:
+            with self.database.transaction() as db:
+                db.execute(
+                    "UPDATE file SET inode = ?, size = ?, mtime = ? WHERE path = ?",
+                    (*self._trusted(reading.stat), path),
+                )
+        return True
+
+    def _trusted(self, stat: Stat) -> Stat:
+        """Return `stat`, or one equal to no other if the file is too new to trust it.
+
+        Such a file may change again without another mtime.
+        """
+        if _age(stat) >= self.policy.racy_seconds:
+            return stat
+        return stat._replace(inode=READ_AGAIN)
+
+    def _stat(self, path: str) -> Stat | None:
+        try:
+            return stat_of(os.lstat(f"{self.root}/{path}"))
+        except OSError:
+            return None
+
+    # -- missing files -----------------------------------------------------------------
+
+    def _drop_missing(
+        self, lost: list[str], diff: DiffBuilder, *, accept: bool
+    ) -> None:
+        """Drop the files missed for the second time, unless too many are missing."""
+        now = self.clock()
+        self._missing = {
+            path: self._missing.get(path, now)
+            for path in {*self._missing, *lost}
+            if self._is_known(path)
+        }
+        diff.frozen = not accept and self._are_too_many(len(self._missing))
+        settled = now - self.policy.settle_most_seconds
+        ripe: list[str] = []
+        for path in lost:
+            if path not in self._missing:
+                continue  # found under another path
+            if accept or self._missing[path] <= settled:
+                ripe.append(path)
+            else:
+                diff.pending.add(path)
+        if not ripe or diff.frozen:
+            return
+
+        with self.database.transaction() as db:
+            for path in ripe:
+                if not walk(self.root, path).files:
+                    drop(db, path, diff)
+                del self._missing[path]
+        self._take_in(diff.reread, diff)
+
+    def _are_too_many(self, missing: int) -> bool:
+        """Return whether so many missing files are an unmounted disk, not deletions."""
+        if not missing:
+            return False
+        known = int(self.database.query("SELECT count(*) FROM file")[0][0])
+        share = missing / known if known else 0.0
+        return (
+            missing > self.policy.vanished_notes
+            or (
+                missing >= self.policy.vanished_least
+                and share > self.policy.vanished_share
+            )
+            or missing == known > 1
+        )
+
+    def _is_known(self, path: str) -> bool:
+        return bool(self.database.query("SELECT 1 FROM file WHERE path = ?", (path,)))
 
 
-def _remove(db: sqlite3.Connection, keys: list[str]) -> None:
-    if not keys:
-        return
-    number = _last(db)
-    for table in ("unit", "strand"):
-        db.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key in keys])  # noqa: S608
-    db.executemany(
-        "INSERT OR REPLACE INTO gone VALUES (?, ?)",
-        [(number + n, key) for n, key in enumerate(keys, 1)],
+def _is_below(path: str, folders: Collection[str]) -> bool:
+    """Return whether `path` is one of `folders` or below; '' is the whole vault."""
+    return any(
+        not folder or path == folder or path.startswith(f"{folder}/")
+        for folder in folders
     )
 
 
-def _last(db: sqlite3.Connection) -> int:
-    """The greatest number given so far."""
-    found = db.execute(
-        "SELECT max(ifnull((SELECT max(seq) FROM unit), 0), ifnull((SELECT max(seq) FROM gone), 0))"
-    ).fetchone()
-    return int(found[0])
+def _age(stat: Stat) -> float:
+    """Return the seconds between the mtime and now, in either direction."""
+    return abs(time.time_ns() - stat.mtime) / 1e9

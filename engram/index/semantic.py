@@ -100,6 +100,10 @@ class SemanticIndex:
         """These texts have these vectors."""
         self.vectors.put({digest(text): vector for text, vector in pairs})
 
+    def refuse(self, texts: Iterable[str]) -> None:
+        """Do not try to embed these texts again until the next start."""
+        self.refused.update(map(digest, texts))
+
     def tidy(self, lexical: Bm25Index) -> None:
         """Let go of vectors whose text is in no unit any more, and, once all have one,
         of other models' vectors.

@@ -217,7 +217,7 @@ class Intake:
         """
         ticket: Future[None] = Future()
         with self._lock:
-            known = self.index.known
+            known = self.index.scanner.generation
             keys, fresh, awaited, conflicts = self._sort(turns)
             self._admit(len(fresh), conflicts)
             placed = {
@@ -225,7 +225,7 @@ class Intake:
                 for turn in fresh
             }
             # what was looked up was not the whole truth
-            if placed and not (known and known == self.index.known):
+            if placed and not (known and known == self.index.scanner.generation):
                 self._let_go(placed.values())
                 self._places.clear()
                 raise unread()
@@ -260,7 +260,7 @@ class Intake:
                 known, key = filed.turn, filed.key
                 awaited.append(commit)
             elif known is None and (
-                filed_before := self.index.turn(turn.session, turn.id)
+                filed_before := self.index.catalog.turn(turn.session, turn.id)
             ):
                 known, key = filed_before.turn, filed_before.key
             keys.append(key)
@@ -404,7 +404,7 @@ class Intake:
                     known.last_block,
                     self._size(known.path),
                 )
-                for known in self.index.conversations(*thread)
+                for known in self.index.catalog.sessions(*thread)
                 for stem in [known.path.rpartition("/")[2].removesuffix(".md")]
             }
             for filed, _ in self._pending.get(session, {}).values():
@@ -431,7 +431,7 @@ class Intake:
         return 0
 
     def _stem_taken(self, stem: str) -> bool:
-        return stem in self._ahead or self.index.holds(sessions.path(stem))
+        return stem in self._ahead or self.index.scanner.exists(sessions.path(stem))
 
     # -- the backlog, durably ----------------------------------------------------------
 
@@ -523,10 +523,10 @@ class Intake:
         """The batch as its session file says now, without what a person took out;
         nothing if none is left.
         """
-        if self.index.problems(sessions.path(batch.waiting[0].filed.note)):
+        if self.index.catalog.problems(sessions.path(batch.waiting[0].filed.note)):
             return [batch]  # while the file is not understood, nobody can tell
         said = [
-            self.index.turn(item.filed.turn.session, item.filed.turn.id)
+            self.index.catalog.turn(item.filed.turn.session, item.filed.turn.id)
             for item in batch.waiting
         ]
         pairs = list(zip(batch.waiting, said, strict=True))

@@ -48,4 +48,4 @@ class NoteDrafts:
         if self.note_writer.told("decide", reviews.case_id(case.new.id, case.old.id)):
             return None
         asked = reviews.conflict(case.new, case.old, case.why, now, zone)
-        return None if self.note_writer.index.holds(asked.path) else asked
+        return None if self.note_writer.index.scanner.exists(asked.path) else asked

@@ -119,7 +119,7 @@ class MaintenanceLoop:
         now = self.clock()
         ready = (
             now >= self._talks_after
-            and self.order.index.known
+            and self.order.index.scanner.generation
             and not self.order.freeze.reason()
         )
         self.schedule.events["talk"] = (

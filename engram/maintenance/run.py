@@ -194,7 +194,7 @@ class Maintenance:
         """Return why no run may be made now, or ''."""
         if why := self.freeze.reason():
             return why
-        return "" if self.index.known else "the vault is still being read"
+        return "" if self.index.scanner.generation else "the vault is still being read"
 
     def _bounded(
         self, cadence: Cadence, passes: Sequence[Pass], now: datetime
@@ -275,7 +275,9 @@ class Maintenance:
         confidence changed, from which it fades (rows A10, B6).
         """
         first = plan.first_usage.items()
-        written = {name: usage for name, usage in first if self.index.fact(name)}
+        written = {
+            name: usage for name, usage in first if self.index.catalog.fact(name)
+        }
         try:
             self.usage_tracker.usage_log.note(written)
             for fact in plan.reweighed.values():
@@ -288,7 +290,8 @@ class Maintenance:
     def _store_vectors(self, stored: Mapping[str, Stored]) -> dict[str, str]:
         """Change the precision of vectors; they are derived, so undo ignores them."""
         try:
-            self.index.store(stored)
+            if self.index.semantic:
+                self.index.semantic.store(self.index.lexical, stored)
         except EngramError as fault:
             return {"vectors": str(fault)}
         return {}

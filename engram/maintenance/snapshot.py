@@ -98,6 +98,7 @@ class Snapshot(VaultReader):
         }
         self._voices = {}
         memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
+        semantic = self.index.semantic
         return PassView(
             self.settings.policy,
             self.settings.zone,
@@ -106,10 +107,10 @@ class Snapshot(VaultReader):
             edges=self.edges.all(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
-            stored=self.index.stored() if whole else {},
+            stored=semantic.stored(self.index.lexical) if whole and semantic else {},
             whole=whole,
-            buried=self.index.tombstones,
-            forgotten=self.index.forgotten,
+            buried=self.index.tombstones.keys,
+            forgotten=self.index.tombstones.forgotten,
             feedback=self.usage_tracker.feedback(self.read(ACTIONS), now)
             if whole
             else {},
@@ -128,7 +129,7 @@ class Snapshot(VaultReader):
 
     def statements(self) -> Mapping[str, str]:
         """The content hashes of all active memories, by id."""
-        return self.index.catalog.hashes()
+        return self.index.catalog.active_hashes()
 
     def believed(self, fact: Fact) -> float:
         """How far the source of a memory is believed, 0–1 (`D6`)."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.core.records import Candidate, Change, Turn
-    from engram.index.diff import Edited
+    from engram.index.update import EditedFact
     from engram.operations.review import ReviewQueue
     from engram.pipeline.reconcile import Reconciler
     from engram.pipeline.usage import UsageTracker
@@ -110,7 +110,7 @@ class MemoryOperations:
             raw, now, self.settings, self._turn_id(text, now), standing
         )
         _allowed(turn, category, pinned=pinned)
-        if trust.source_class(turn) != "user" and self.index.forgotten.hides(
+        if trust.source_class(turn) != "user" and self.index.tombstones.forgotten.hides(
             turn.text, Spoken(now)
         ):
             raise ForbiddenError(FORGOTTEN, fix="Let the user say it.")
@@ -158,7 +158,7 @@ class MemoryOperations:
         )
         if verdict.met:
             return self._again(verdict.met, verdict.why, turn, pinned=pinned)
-        path = self.index.find(fact.id).path
+        path = self.index.catalog.find_fact(fact.id).path
         became = "waits in review" if verdict.action == "review" else "created"
         told = {
             "id": fact.id,
@@ -221,7 +221,7 @@ class MemoryOperations:
 
     def show(self, id: str) -> dict[str, Any]:  # noqa: A002
         """One memory with everything known of it."""
-        fact = self.index.find(id)
+        fact = self.index.catalog.find_fact(id)
         if fact.status == "forgotten":
             return {
                 "memory": _wordless(fact),
@@ -229,7 +229,9 @@ class MemoryOperations:
                 "problems": [],
             }
         raw = self.vault.read(fact.path)
-        problems = [asdict(problem) for problem in self.index.problems(fact.path)]
+        problems = [
+            asdict(problem) for problem in self.index.catalog.problems(fact.path)
+        ]
         known = {
             "memory": formatting.plain(fact),
             "markdown": raw.decode(errors="replace"),
@@ -247,7 +249,7 @@ class MemoryOperations:
         `stage` is computed now and `stage_why` is the rule that gave it; a memory that
         is neither active nor archived has none (rows C22, C24, X4, X17).
         """
-        fact = self.index.find(id)
+        fact = self.index.catalog.find_fact(id)
         if fact.status == "forgotten":
             decisions = [
                 actions.told(_unquoted(row)) for row in self.vault.actions_of(fact.id)
@@ -327,7 +329,7 @@ class MemoryOperations:
         path = (
             unit.path
             if isinstance(unit, Fact)
-            else (self.index.places([named]).get(named) or ("",))[0]
+            else (self.index.catalog.places([named]).get(named) or ("",))[0]
         )
         told: dict[str, Any] = {
             "id": named,
@@ -341,7 +343,7 @@ class MemoryOperations:
         """The memory or turn of this name; a change of a memory's note is taken in
         first.
         """
-        unit = self.index.find_any(name)
+        unit = self.index.find(name)
         return unit if isinstance(unit, FiledTurn) else self._found(unit.id)
 
     @staticmethod
@@ -382,13 +384,13 @@ class MemoryOperations:
         self.note_writer.seed()
         return {
             "id": turn,
-            "path": (self.index.places([turn]).get(turn) or ("",))[0],
+            "path": (self.index.catalog.places([turn]).get(turn) or ("",))[0],
             "changed": ["status"],
         }
 
     def _revive(self, name: str) -> None:
         """Bring a memory back that was forgotten along with another one."""
-        fact = self.index.fact(name)
+        fact = self.index.catalog.fact(name)
         if fact and fact.status == "forgotten":
             self._refused(fact, _ACTIVE, "restore", YOU_ASKED, home=True)
 
@@ -443,7 +445,7 @@ class MemoryOperations:
                 self.note_writer.seed()
         return {
             "id": fact.id,
-            "path": self.index.find(fact.id).path,
+            "path": self.index.catalog.find_fact(fact.id).path,
             "changed": sorted(keys),
         }
 
@@ -474,7 +476,7 @@ class MemoryOperations:
 
     # -- by hand -----------------------------------------------------------------------
 
-    def edited(self, edits: Sequence[Edited]) -> None:
+    def edited(self, edits: Sequence[EditedFact]) -> None:
         """A person edited these notes: told, like a deletion, before the catalogue
         believes it.
 
@@ -515,7 +517,7 @@ class MemoryOperations:
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
         return [
             unit
-            for unit in map(self.index.shown, units.values())
+            for unit in map(self.index.visible, units.values())
             if isinstance(unit, FiledTurn)
         ]
 
@@ -524,7 +526,7 @@ class MemoryOperations:
         quote = str(row.get("quote") or "")
         return (
             _unquoted(row)
-            if quote and self.index.forgotten.hides(quote, Spoken())
+            if quote and self.index.tombstones.forgotten.hides(quote, Spoken())
             else row
         )
 
@@ -593,16 +595,18 @@ class MemoryOperations:
         turn that is there (`X25`).
         """
         names = (ulid(now, f"{number}\n{text}") for number in count())
-        return next(name for name in names if self.index.turn(REMEMBERED, name) is None)
+        return next(
+            name for name in names if self.index.catalog.turn(REMEMBERED, name) is None
+        )
 
     def _found(self, name: str) -> Fact:
         """The fact as its note says now; a change that nobody has looked at yet is
         taken in first.
         """
-        fact = self.index.find(name)
+        fact = self.index.catalog.find_fact(name)
         if self.index.current(fact, (fact.path, fact.sha), {}) is not fact:
             self.look([self.settings.vault / fact.path])
-        return self.index.find(name)
+        return self.index.catalog.find_fact(name)
 
     def _change(
         self,

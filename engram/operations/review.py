@@ -245,7 +245,7 @@ class ReviewQueue:
             )
         except ConflictError:
             return None
-        return self.index.fact(known.id)
+        return self.index.catalog.fact(known.id)
 
     def _drop(self, case: ReviewCase, now: datetime, by: str) -> None:
         """It does not come back; its turn is buried with it only if it says so (`X8`)."""
@@ -328,8 +328,8 @@ class ReviewQueue:
                 where=fact.id,
                 fix="Say what is true instead.",
             )
-        twin = self.index.active_twin(digest, fact.persona, now)
-        if fact.status not in BELIEVED and not (twin and twin in fact.superseded_by):
+        twin = self.index.catalog.duplicate(digest, fact.persona, now)
+        if fact.status not in BELIEVED and not (twin and twin.id in fact.superseded_by):
             raise ConflictError(
                 f"the memory is {fact.status}",
                 where=fact.id,
@@ -338,7 +338,7 @@ class ReviewQueue:
         self._bury([fact], now, CORRECTED)
         new = self._correction(fact, text, now, source)
         if twin:
-            new_id = twin
+            new_id = twin.id
         else:
             self._lift([new], now)
             self.note_writer.keep(
@@ -349,7 +349,7 @@ class ReviewQueue:
             try:
                 winner = self._known(new_id) or new
             except NotFoundError:  # a person moved it and nobody has looked yet; its name is what is linked to
-                winner = self.index.fact(new_id) or new
+                winner = self.index.catalog.fact(new_id) or new
             row = deed(now, "correct", fact.id, CORRECTED) | {"met": new_id}
             self.note_writer.write([self._ended(fact, winner, CORRECTED, now)], [row])
         self.note_writer.seed()
@@ -475,21 +475,19 @@ class ReviewQueue:
         stones = [
             _stone(fact, now, why) | ({} if turns else {"turn": ""}) for fact in gone
         ]
-        self.vault.add_tombstones(stones)
-        self.index.take_tombstones(self.vault)
+        self.index.tombstones.add(stones)
 
     def _lift(self, back: Sequence[Fact], now: datetime) -> None:
         """Take tombstones back, where there are any."""
         buried = [
             fact
             for fact in back
-            if {content_hash(fact.text), fact.source} & self.index.tombstones
+            if {content_hash(fact.text), fact.source} & self.index.tombstones.keys
         ]
         if buried:
-            self.vault.add_tombstones(
+            self.index.tombstones.add(
                 [_stone(fact, now, YOU) | {"restored": True} for fact in buried]
             )
-            self.index.take_tombstones(self.vault)
 
     # -- notes -------------------------------------------------------------------------
 
@@ -499,10 +497,7 @@ class ReviewQueue:
         """
         waiting = self.vault.notes(reviews.FOLDER)
         if paths is None:
-            rows = self.index.catalog.rows.ask(
-                "SELECT path FROM unit WHERE kind = 'fact' AND status = 'review'"
-            )
-            yield from sorted({*waiting, *(path for (path,) in rows)})
+            yield from sorted({*waiting, *self.index.catalog.review_paths()})
             return
         root = f"{self.settings.vault}/"
         asked = sorted({str(path).removeprefix(root) for path in paths})
@@ -587,7 +582,7 @@ class ReviewQueue:
         """Whether a note is a memory that waits, and no question about two files nor a
         copy of another note.
         """
-        holder = self.index.fact(fact.id)
+        holder = self.index.catalog.fact(fact.id)
         if holder and holder.path != fact.path and self.vault.exists(holder.path):
             return False
         return reviews.asks(read.body) or not PurePosixPath(fact.path).name.startswith(
@@ -598,7 +593,7 @@ class ReviewQueue:
         """The memory as its note says now; None if it was deleted, NotFoundError while
         it may only have moved.
         """
-        known = self.index.fact(fact_id)
+        known = self.index.catalog.fact(fact_id)
         if known is None:
             return None
         read, sha = self._read(known.path)
@@ -615,7 +610,7 @@ class ReviewQueue:
     def _words(self, fact: Fact) -> str:
         """What was said, from which a memory came."""
         source = self.index.unit(fact.source) if fact.source else None
-        source = self.index.shown(source) if source else None
+        source = self.index.visible(source) if source else None
         return source.turn.text if isinstance(source, FiledTurn) else ""
 
     def _read(self, path: str) -> tuple[Note, str]:

@@ -181,7 +181,9 @@ class BoxWriter:
         A box whose memories are all deleted by now leaves nothing behind.
         """
         sealed = [
-            held for held in sealed if any(map(self.index.fact, held.box.memories))
+            held
+            for held in sealed
+            if any(map(self.index.catalog.fact, held.box.memories))
         ]
         traces, woven = dict(self._woven()) if sealed else {}, []
         for held in sealed:
@@ -231,7 +233,7 @@ class BoxWriter:
         quiet = self.settings.policy.files.quiet_seconds
         if not all(self.vault.is_at_rest(path, now, quiet) for path in places):
             return False
-        known = (self.index.fact(memory) for memory in box.memories)
+        known = (self.index.catalog.fact(memory) for memory in box.memories)
         stems = [PurePosixPath(fact.path).stem for fact in known if fact]
         for path, new, again in (
             (

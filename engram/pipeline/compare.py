@@ -76,14 +76,14 @@ class Comparison:
         It takes a call to the embedding model: for a worker, before it asks or files. A
         model that is away, or whose numbers decide nothing yet, changes nothing (`A6`).
         """
-        meaning = self.index.meaning
+        meaning = self.index.semantic
         if meaning is None or not self.beside.measures:
             return
         if fresh := [
             text for text in dict.fromkeys(texts) if meaning.vector(text) is None
         ]:
             with suppress(ModelError, ConfigError):
-                self.index.embedded(zip(fresh, embed(fresh), strict=True))
+                meaning.learn(zip(fresh, embed(fresh), strict=True))
 
     def weigh(
         self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None

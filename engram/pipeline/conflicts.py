@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.index.diff import Conflict
     from engram.index.search import Index
+    from engram.index.update import Conflict
     from engram.vault.store import Vault
 
 DIFF_LINES = 200
@@ -115,7 +115,7 @@ class ConflictNotes:
             raw = self.vault.read(copy)
         except EngramError:
             return ""
-        fact = self.index.fact(
+        fact = self.index.catalog.fact(
             str(frontmatter.read(raw, self.settings.policy.files).keys.get("id"))
         )
         return fact.path if fact and fact.path != copy else ""

@@ -95,7 +95,10 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
     start, if the model takes others. Raises ModelError or ConfigError when it took
     none.
     """
-    policy = index.settings.policy.vectors
+    semantic = index.semantic
+    if semantic is None:
+        return 0
+    policy = semantic.policy
     found: list[tuple[str, bytes]] = []
     refused: dict[str, ModelError] = {}
     waiting = [[(text, text[: policy.chars]) for _, text in index.unembedded(limit)]]
@@ -104,7 +107,7 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
             vectors = embedding.vectors([sent for _, sent in pairs])
         except ModelError as fault:
             if fault.retryable:
-                index.embedded(found)
+                semantic.learn(found)
                 raise
             (text, sent), half = pairs[0], len(pairs) // 2
             if half:
@@ -117,9 +120,9 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
             found += [
                 (text, vector) for (text, _), vector in zip(pairs, vectors, strict=True)
             ]
-    index.embedded(found)
+    semantic.learn(found)
     if found:
-        index.give_up(refused)
+        semantic.refuse(refused)
     elif refused:
         raise next(iter(refused.values()))
     return len(found)
@@ -131,12 +134,12 @@ def calibrate(index: Index) -> dict[str, Any]:
 
     Raises BadRequestError where there is no embedding model.
     """
-    if index.meaning is None:
+    if index.semantic is None:
         raise BadRequestError(
             "no embedding model is set",
             fix="Set embeddings.name in your configuration file.",
         )
-    return index.meaning.calibrate(index.lexical)
+    return index.semantic.calibrate(index.lexical)
 
 
 def _within(seconds: float, work: Callable[[], bytes]) -> bytes:

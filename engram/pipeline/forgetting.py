@@ -171,13 +171,13 @@ class Forgetting:
         """Lift the tombstones on what the user says anew in these turns; with `asked`
         also at the very same moment.
         """
-        if not self.index.forgotten:
+        if not self.index.tombstones.forgotten:
             return
         rows: list[dict[str, object]] = []
         log: list[dict[str, object]] = []
         for turn in turns:
             text = own_words(turn.turn.text)
-            for stone in self.index.forgotten.anew(
+            for stone in self.index.tombstones.forgotten.anew(
                 text, hiding.said(turn), asked=asked
             ):
                 at = max(turn.turn.occurred_at, stone.at).isoformat()
@@ -200,12 +200,12 @@ class Forgetting:
         """Whether a statement from this turn was forgotten, and these words do not
         bring it back.
         """
-        if heard.key in self.index.tombstones and any(
-            one.memory == heard.key for one in self.index.forgotten.stones
+        if heard.key in self.index.tombstones.keys and any(
+            one.memory == heard.key for one in self.index.tombstones.forgotten.stones
         ):
             return True
         own = trust.source_class(heard.turn) == "user"
-        return self.index.forgotten.hides(
+        return self.index.tombstones.forgotten.hides(
             fact.text, Spoken(heard.turn.occurred_at, heard.key, own)
         )
 
@@ -221,7 +221,7 @@ class Forgetting:
         keys = [
             one.key
             for where in wheres
-            for one in self.index.search(question, where, POOL).hits
+            for one in self.index.lexical.search(question, where, POOL).hits
         ]
         units = [unit for key, unit in self.index.units(keys).items() if key != named]
         facts = (one for one in units if isinstance(one, Fact))
@@ -229,7 +229,7 @@ class Forgetting:
             one.key for one in units if isinstance(one, FiledTurn) and self._cut(one)
         )
         return Hidden(
-            tuple(one for one in facts if self.index.shown(one) != one), tuple(turns)
+            tuple(one for one in facts if self.index.visible(one) != one), tuple(turns)
         )
 
     def retell(self, turns: Iterable[str]) -> None:
@@ -238,7 +238,7 @@ class Forgetting:
 
         When they are handed out they are cut anyway.
         """
-        cut = partial(self.index.forgotten.shown, said=Spoken())
+        cut = partial(self.index.tombstones.forgotten.shown, said=Spoken())
         for name in sorted({key.partition("#")[0] for key in turns}):
             with suppress(EngramError):
                 raw, told = self.vault.read(sessions.path(name)), self.vault.read(STATE)
@@ -255,7 +255,7 @@ class Forgetting:
                     self.vault.rewrite(STATE, lambda _, state=state: state)  # type: ignore[misc]
 
     def _cut(self, turn: FiledTurn) -> bool:
-        return self.index.forgotten.hides(turn.turn.text, hiding.said(turn))
+        return self.index.tombstones.forgotten.hides(turn.turn.text, hiding.said(turn))
 
     def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
         text = own_words(turn.turn.text)
@@ -310,6 +310,4 @@ class Forgetting:
                 yield {**named, "turn": key}
 
     def _write(self, rows: Sequence[Mapping[str, object]]) -> None:
-        if rows:
-            self.vault.add_tombstones(rows)
-        self.index.take_tombstones(self.vault)
+        self.index.tombstones.add(rows)

@@ -44,7 +44,7 @@ class NeighbourSearch:
     @property
     def measures(self) -> bool:
         """Whether nearness tells what is new, which words alone do not."""
-        return self.index.meaning is not None and self.index.meaning.scale.calibrated
+        return self.index.semantic is not None and self.index.semantic.scale.calibrated
 
     def near(
         self,
@@ -86,7 +86,7 @@ class NeighbourSearch:
     ) -> list[Fact]:
         # what says the same says it in its own words
         said = replace(ranking.ask(fact.text, when), akin={})
-        found = self.index.search(said, where, self.settings.policy.ladder.pool)
+        found = self.index.lexical.search(said, where, self.settings.policy.ladder.pool)
         units = self.index.units(
             list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))
         )
@@ -100,13 +100,14 @@ class NeighbourSearch:
         """What vectors say, on the nominal scale; nothing where the model is not
         calibrated or knows the text not.
         """
-        meaning = self.index.meaning
+        meaning = self.index.semantic
         vector = (
             meaning.vector(fact.text) if meaning and meaning.scale.calibrated else None
         )
         if meaning is None or vector is None:
             return {}
-        near = self.index.similar(vector, where, self.settings.policy.ladder.pool)
+        pool = self.settings.policy.ladder.pool
+        near = meaning.similar(self.index.lexical, vector, where, pool)
         return {key: calibration.nominal(raw, meaning.scale) for key, raw in near}
 
 

@@ -74,7 +74,7 @@ class WritePlan:
         known = (
             self._new[fact_id][0]
             if fact_id in self._new
-            else self.note_writer.index.fact(fact_id)
+            else self.note_writer.index.catalog.fact(fact_id)
         )
         return known and self.seen(known)
 
@@ -91,8 +91,8 @@ class WritePlan:
         """The id of a fact that states the same, and that this plan leaves active, for
         words said `when` (`C5`).
         """
-        known = self.note_writer.index.active_twin(digest, persona, when)
-        told = [*self.new, *filter(None, [self.fact(known) if known else None])]
+        known = self.note_writer.index.catalog.duplicate(digest, persona, when)
+        told = [*self.new, *filter(None, [self.fact(known.id) if known else None])]
         return next(
             (
                 fact.id
@@ -106,7 +106,7 @@ class WritePlan:
         """Whether a person removed or corrected this statement, before or in this batch
         (`X8`).
         """
-        return digest in self.note_writer.index.tombstones or any(
+        return digest in self.note_writer.index.tombstones.keys or any(
             stone["hash"] == digest for stone in self.stones
         )
 
@@ -270,7 +270,7 @@ class WritePlan:
             return
         case = reviews.conflict(new, old, why, self.now, self.settings.zone, quotes)
         # else it was written before the process ended
-        if not self.note_writer.index.holds(case.path):
+        if not self.note_writer.index.scanner.exists(case.path):
             self._cases.setdefault(case.path, case)
 
     def _patch(

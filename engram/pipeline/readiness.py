@@ -27,7 +27,7 @@ class Readiness:
     @property
     def ready(self) -> bool:
         """Whether the vault was compared, and the catalogue need not begin anew."""
-        return self._compared and bool(self._index.known)
+        return self._compared and bool(self._index.scanner.generation)
 
     @property
     def compared(self) -> bool:
@@ -53,6 +53,6 @@ class Readiness:
         """Wait until the catalogue is known or nobody reads; return whether it is."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._index.known or not self._reading, seconds
+                lambda: self._index.scanner.generation or not self._reading, seconds
             )
-        return bool(self._index.known)
+        return bool(self._index.scanner.generation)

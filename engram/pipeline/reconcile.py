@@ -148,7 +148,8 @@ class Reconciler:
                 )
                 plan.rows += self._apart(now, fact, extraction)
             elif (
-                self.index.fact(fact.id) and fact.id not in self.note_writer.births()
+                self.index.catalog.fact(fact.id)
+                and fact.id not in self.note_writer.births()
             ):  # cut short before the log told it
                 plan.rows.append(
                     deed(now, "create", fact.id, ALREADY, extraction.extractor)
@@ -218,8 +219,7 @@ class Reconciler:
 
     def _bury(self, plan: WritePlan) -> None:
         if plan.stones:
-            self.vault.add_tombstones(plan.stones)
-            self.index.take_tombstones(self.vault)
+            self.index.tombstones.add(plan.stones)
 
     def _apply(
         self, plan: WritePlan, first: Sequence[Change], then: Sequence[Change]
@@ -290,7 +290,9 @@ class Reconciler:
 
     def _facts(self, ids: Sequence[str]) -> list[Fact]:
         """Those of the facts that are known, each once."""
-        return [fact for fact in map(self.index.fact, dict.fromkeys(ids)) if fact]
+        return [
+            fact for fact in map(self.index.catalog.fact, dict.fromkeys(ids)) if fact
+        ]
 
     def keep(
         self, fact: Fact, turn: Turn, row: Mapping[str, object]

@@ -90,7 +90,7 @@ class NoteWriter:
             raw, placed = sessions.append_turns(raw, turns, zone)
             return raw
 
-        if self.index.holds(path):
+        if self.index.scanner.exists(path):
             raw = self.vault.rewrite(path, appended)
         else:
             raw = sessions.new_session(turns, zone)
@@ -105,9 +105,8 @@ class NoteWriter:
 
         (`C5`.)
         """
-        name = self.index.active_twin(content_hash(text), persona, now)
-        known = self.index.fact(name) if name else None
-        if known and not self.index.holds(known.path):
+        known = self.index.catalog.duplicate(content_hash(text), persona, now)
+        if known and not self.index.scanner.exists(known.path):
             self.index.wrote({known.path: b""})
             return None
         return known
@@ -170,7 +169,7 @@ class NoteWriter:
         """
         self.index.wrote(held)
         if unsure:
-            self.conflicts.found(self.index.refresh(unsure).conflicts)
+            self.conflicts.found(self.index.scan(unsure).conflicts)
 
     def untie(self, gone: Collection[Fact]) -> None:
         """Where engram lists or quotes memories, those whose note is gone keep their
@@ -180,7 +179,11 @@ class NoteWriter:
         own.
         """
         stems = (PurePosixPath(fact.path).stem for fact in gone)
-        names = {stem for stem in stems if not self.index.catalog.named(f"{stem}.md")}
+        names = {
+            stem
+            for stem in stems
+            if not self.index.catalog.fact_ids_by_name(f"{stem}.md")
+        }
         root, policy = self.vault.root, self.settings.policy.files
         lists = (
             (
@@ -256,8 +259,10 @@ class NoteWriter:
 
     def seed(self) -> None:
         """Bring the list of hashes to what the index knows (`C5`)."""
+        catalog = self.index.catalog
         self._besides(
-            HASHES, lambda: self.vault.seed_hashes(self.index.active_hashes())
+            HASHES,
+            lambda: self.vault.seed_hashes(set(catalog.active_hashes().values())),
         )
 
     def _besides(self, path: str, write: Callable[[], object]) -> None:
@@ -293,10 +298,10 @@ class NoteWriter:
 
         The fact stands there itself if the index failed to learn of it.
         """
-        if {*self.index.catalog.named(PurePosixPath(path).name)} - {fact.id}:
+        if {*self.index.catalog.fact_ids_by_name(PurePosixPath(path).name)} - {fact.id}:
             return True
         places = (path, path.replace("facts/", "archive/", 1))
-        held = [place for place in places if self.index.holds(place)]
+        held = [place for place in places if self.index.scanner.exists(place)]
         limits = self.settings.policy.files
         return any(
             frontmatter.read(self.vault.read(place), limits).keys.get("id") != fact.id

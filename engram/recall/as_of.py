@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.ranking import Question
+    from engram.index.database import Unit
     from engram.index.filters import SearchFilter
-    from engram.index.rows import Unit
     from engram.index.search import Index
 
 ASIDE = 50
@@ -39,7 +39,7 @@ def stood(
 
     And how many that were.
     """
-    every = index.search(
+    every = index.lexical.search(
         question, replace(where, kinds=("fact",), as_of=None), len(units) + ASIDE
     ).hits
     more, facts = _instead(index, every, units.keys(), then, where.persona or None)

@@ -203,10 +203,12 @@ class ContextBuilder:
 
     def _shown(self, some: Iterable[Fact]) -> Iterator[Fact]:
         """The facts without what was forgotten."""
-        return (fact for fact in map(self.index.shown, some) if isinstance(fact, Fact))
+        return (
+            fact for fact in map(self.index.visible, some) if isinstance(fact, Fact)
+        )
 
     def _cut(self, text: str) -> str:
-        return self.index.forgotten.shown(text, Spoken())
+        return self.index.tombstones.forgotten.shown(text, Spoken())
 
     def _kept(self, value: object) -> list[str]:
         """The texts in a key of a session file, without what was forgotten."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import TrustPolicy
     from engram.core.records import Recalled
-    from engram.index.rows import Unit
+    from engram.index.database import Unit
     from engram.index.search import Index
 
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.policy import RecallPolicy, TalkPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
-    from engram.index.rows import OwnNote, Unit
-    from engram.index.search import Index, Looked
+    from engram.index.database import OwnNote, Unit
+    from engram.index.search import CurrentFile, Index
 
 KINDS = ("fact", "turn", "note")
 REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
@@ -219,7 +219,9 @@ def _found(
         ask.persona or "",
         ask.as_of.timestamp() if ask.as_of else None,
     )
-    found = index.search(question, where, max(settings.policy.recall.pool, ask.k))
+    found = index.lexical.search(
+        question, where, max(settings.policy.recall.pool, ask.k)
+    )
     alone = (found.hits, "", None)
     by_meaning = embed if embed and not hurry.skips("meaning") else None
     best, lack, close = (
@@ -308,7 +310,7 @@ def _unread(index: Index, keys: Sequence[str]) -> set[str]:
     facts = index.lexical.of_kind("fact", keys)
     return {
         key for key in keys if key not in facts and not key.startswith(EPISODES)
-    } - index.tombstones
+    } - index.tombstones.keys
 
 
 def _recallable(
@@ -318,7 +320,7 @@ def _recallable(
     return {
         key: unit
         for key, unit in units.items()
-        if not _left_out(unit, ask, index.tombstones, filtered)
+        if not _left_out(unit, ask, index.tombstones.keys, filtered)
     }
 
 
@@ -344,7 +346,7 @@ def _ties(
         if best > 0
         else {}
     )
-    return index.tied(seeds, known.ties, where, ask.now) if seeds else {}
+    return index.related(seeds, known.ties, where, ask.now) if seeds else {}
 
 
 def _with_meaning(
@@ -362,7 +364,7 @@ def _with_meaning(
     decide.
     """
     policy, pool = settings.policy, max(settings.policy.recall.pool, len(found))
-    if lack := index.words_alone():
+    if lack := index.lacks_vectors():
         return found, f"vectors not used: {lack}", None
     try:
         vector = embed(ranking.nameless(question.text, index.lexical.naming(question)))
@@ -588,7 +590,7 @@ def _verified(
     one, no more once time is up.
     """
     standing, by_key = [], {slot.key: slot for slot in slots}
-    seen: dict[str, Looked] = {}
+    seen: dict[str, CurrentFile] = {}
     for one in islice(
         _standing(index, found.units, list(by_key), found.ask, found.filtered, seen),
         found.ask.k,
@@ -622,7 +624,7 @@ def _standing(
     keys: Sequence[str],
     ask: RecallRequest,
     filtered: Counter[str],
-    seen: dict[str, Looked],
+    seen: dict[str, CurrentFile],
 ) -> Iterator[tuple[str, Unit, str]]:
     """Those of `keys` that may be recalled as their files have them now, each with that
     unit and the file's path.
@@ -631,15 +633,15 @@ def _standing(
     """
     for start in range(0, len(keys), ask.k):
         page = keys[start : start + ask.k]
-        places = index.places(page)
+        places = index.catalog.places(page)
         read = index.units([key for key in page if key not in units])
         for key in page:
             known, place = units.get(key) or read.get(key), places.get(key, ("", ""))
             unit = index.current(known, place, seen) if known else None
             if unit is None:
                 filtered["gone from its file"] += 1
-            elif not _left_out(unit, ask, index.tombstones, filtered):
-                if shown_unit := index.shown(unit):
+            elif not _left_out(unit, ask, index.tombstones.keys, filtered):
+                if shown_unit := index.visible(unit):
                     yield key, shown_unit, place[0]
                 else:
                     filtered["forgotten"] += 1
@@ -648,7 +650,7 @@ def _standing(
 def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:
     if not complete:
         return "the vault is still being read"
-    if not index.size():
+    if not len(index.lexical):
         return "there are no memories yet"
     if filtered:
         return "filtered: " + ", ".join(

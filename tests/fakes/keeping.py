@@ -133,7 +133,7 @@ class Keeping:
 
     def seen(self, name):
         """The memory as its note says now."""
-        return self.memory.index.find(name)
+        return self.memory.index.catalog.find_fact(name)
 
     def run(self, cadence="nightly", **more):
         return self.order.run(cadence, **more)

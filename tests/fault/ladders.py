@@ -124,11 +124,13 @@ class LadderWork(MemoryWork):
         self, life: Life, ack: Callable[[str], object], old: str, new: str
     ) -> None:
         """A person says that it is otherwise, if the one was kept at all."""
-        known = life.memory.index.active_twin(content_hash(old), None, life.now)
+        known = life.memory.index.catalog.duplicate(content_hash(old), None, life.now)
         if known:
             ack(f"trying superseded {old}")
             ack(f"trying active {new}")
-            if tried(lambda: life.memory.call("correct", {"id": known, "text": new})):
+            if tried(
+                lambda: life.memory.call("correct", {"id": known.id, "text": new})
+            ):
                 ack(f"holds superseded {old}")
                 ack(f"holds active {new}")
 

@@ -49,15 +49,16 @@ def log_or_nothing(self, path, write):
 
 
 def tombstone_last(self, gone):
-    """The catalogue forgets first; the deed is told afterwards, in a later step."""
+    """A deletion is acknowledged first and recorded afterwards, in a later step."""
     self._told = [*getattr(self, "_told", ()), *gone]
 
 
 def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.rescan):
     left = honest(self, paths, accept_deletions=accept_deletions)
-    told, self.deeds._told = getattr(self.deeds, "_told", []), []
+    operations = self.memory_operations
+    told, operations._told = getattr(operations, "_told", []), []
     if told:
-        self.deeds.forgetting.entomb(
+        operations.forgetting.entomb(
             told, self.clock(), "a person deleted the note", only="turns"
         )
     return left
@@ -65,7 +66,7 @@ def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.resca
 
 def forgets_waiting(self):
     """A refused snapshot takes the waiting turns out of the index."""
-    for key in self._pending:
+    for key in self._waiting:
         self.lexical.remove([key])
     self.lexical.save(self.settings.cache, self._mark)
     self.lexical.add([])
@@ -110,7 +111,7 @@ def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
     found(arena, IngestWork(), kill_everywhere, KILLS)
 
 
-def test_a_tombstone_after_the_catalogue_is_found_by_a_kill(arena, monkeypatch):
+def test_a_tombstone_after_the_acknowledgement_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
     monkeypatch.setattr(MemoryOperations, "gone", tombstone_last)
     monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
@@ -148,7 +149,7 @@ def test_waiting_turns_lost_with_a_snapshot_are_found_by_healing(arena, monkeypa
 
 def test_a_snapshot_believed_at_any_mark_is_found_by_older_caches(arena, monkeypatch):
     """Turns are missing from recall while every note is there."""
-    monkeypatch.setattr(Index, "_load", believes_any_mark)
+    monkeypatch.setattr(Index, "_load_snapshot", believes_any_mark)
     found(arena, IngestWork(), any_cache)
 
 

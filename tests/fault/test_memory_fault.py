@@ -194,7 +194,7 @@ def test_a_catalogue_that_cannot_be_written_makes_no_fact_twice(life, arena):
     """
     life.observe(said("talk", "t1", "t2"), lambda _: None)
     (batch,) = life.memory.pipeline.due(life.now.replace(year=2042))
-    database = life.memory.index.catalog.rows._db
+    database = life.memory.index.catalog.database._db
     database.execute("PRAGMA query_only = ON")
     for _ in range(3):
         with pytest.raises(EngramError):

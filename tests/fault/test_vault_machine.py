@@ -316,7 +316,7 @@ class Machine(RuleBasedStateMachine):
         except EngramError:
             assert fact.text == text or self.account.broken or self.account.unseen
             return
-        assert self.memory.index.find(answer["id"]).status == "active"
+        assert self.memory.index.catalog.find_fact(answer["id"]).status == "active"
         self.account.corrected.add(content_hash(fact.text))
         self.account.wanted(content_hash(text))
         DONE["corrected"] += 1
@@ -520,13 +520,14 @@ class Machine(RuleBasedStateMachine):
         before = snapshot(self.vault)
         self.memory.warm()
         assert snapshot(self.vault) == before
-        cold = Index(replace(self.settings, cache=self.folder / "cold"))
+        cold = Index(
+            replace(self.settings, cache=self.folder / "cold"), self.memory.vault
+        )
         try:
-            cold.refresh(None)
-            cold.take_tombstones(self.memory.vault)
+            cold.scan(None)
             cold.add_turns([filed for _, filed in self.memory.journal.queue().turns])
             warm = self.memory.index
-            assert warm.tombstones == cold.tombstones
+            assert warm.tombstones.keys == cold.tombstones.keys
             assert warm.counts() == cold.counts()
             for query in QUERIES[DONE["comparisons"] % 3 :: 3]:
                 assert self.answer(warm, query) == self.answer(cold, query), query

@@ -17,7 +17,8 @@ import pytest
 
 from engram.core.policy import FilePolicy
 from engram.index.catalog import Catalog
-from engram.index.rows import key_of
+from engram.index.database import key_of, open_database
+from engram.index.scan import Scanner
 from engram.vault.watcher import Watcher
 
 pytestmark = pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")
@@ -39,6 +40,11 @@ def contents(catalog):
     )
 
 
+def opened(root, cache):
+    database = open_database(root, cache, UTC, POLICY)
+    return Scanner(Catalog(database, POLICY), root, UTC, POLICY)
+
+
 class Living:
     """A vault with a watch whose batches one writer thread takes in, as the daemon
     does.
@@ -47,8 +53,9 @@ class Living:
     def __init__(self, root, cache):
         self.root, self.cache, self.batches = root, cache, queue.Queue()
         self.told = []
-        self.catalog = Catalog(root, cache, UTC, POLICY)
-        self.catalog.scan()
+        self.scanner = opened(root, cache)
+        self.catalog = self.scanner.catalog
+        self.scanner.scan()
         self.watch = Watcher(root, self.batches.put, POLICY)
         self.watch.start()
         self.writer = threading.Thread(target=self.write)
@@ -57,7 +64,7 @@ class Living:
     def write(self):
         while (batch := self.batches.get()) != "stop":
             self.told.append(batch)
-            if pending := self.catalog.scan(batch).pending:
+            if pending := self.scanner.scan(batch).pending:
                 again = {self.root / path for path in pending}
                 threading.Timer(
                     POLICY.settle_most_seconds, self.batches.put, [again]
@@ -72,12 +79,10 @@ class Living:
 
     def equals_a_cold_rebuild(self):
         """Within one reconcile: no further push is given, only time."""
-        cold = Catalog(
-            self.root, self.cache.with_name(f"cold-{time.monotonic_ns()}"), UTC, POLICY
-        )
+        cold = opened(self.root, self.cache.with_name(f"cold-{time.monotonic_ns()}"))
         cold.scan()
-        expected = contents(cold)
-        cold.close()
+        expected = contents(cold.catalog)
+        cold.catalog.close()
         end = time.monotonic() + PATIENCE
         while (found := contents(self.catalog)) != expected and time.monotonic() < end:
             time.sleep(0.1)
@@ -193,7 +198,7 @@ def test_a_vault_that_is_unmounted_and_mounted_again_loses_nothing(living, root)
     )
     root.with_name("elsewhere").rename(root)
     assert living.equals_a_cold_rebuild()
-    assert living.catalog.fact("F0").text == "Edited away."
+    assert living.catalog.find_fact("F0").text == "Edited away."
 
 
 # row: X20
@@ -202,10 +207,10 @@ def test_the_cache_may_be_wiped_while_running(living, root, tmp_path):
     expected = contents(living.catalog)
     shutil.rmtree(tmp_path / "cache")
     assert contents(living.catalog) == expected
-    again = Catalog(root, tmp_path / "cache", UTC, POLICY)
+    again = opened(root, tmp_path / "cache")
     again.scan()
-    assert contents(again) == expected
-    again.close()
+    assert contents(again.catalog) == expected
+    again.catalog.close()
 
 
 # row: X20
@@ -214,8 +219,8 @@ def test_a_catalogue_damaged_while_running_heals(living, root, tmp_path):
     everything again.
     """
     expected = contents(living.catalog)
-    living.catalog.rows.ask("PRAGMA wal_checkpoint(TRUNCATE)")
-    living.catalog.rows.ask("PRAGMA shrink_memory")
+    living.catalog.database.query("PRAGMA wal_checkpoint(TRUNCATE)")
+    living.catalog.database.query("PRAGMA shrink_memory")
     database = tmp_path / "cache" / "catalogue.db"
     with database.open("r+b") as file:
         file.seek(4096)

@@ -52,9 +52,9 @@ def deed(
 
 
 def id_of(life: Life, text: str) -> str:
-    found = life.memory.index.active_twin(content_hash(text), None, life.now)
+    found = life.memory.index.catalog.duplicate(content_hash(text), None, life.now)
     assert found, f"{text!r} is not known"
-    return found
+    return found.id
 
 
 class DeedsWork(MemoryWork):
@@ -102,7 +102,10 @@ class DeedsWork(MemoryWork):
 
     def delete(self, life: Life, fact_id: str) -> None:
         """A person takes the note away, and the daemon sees it."""
-        disk.remove(life.memory.settings.vault / life.memory.index.find(fact_id).path)
+        disk.remove(
+            life.memory.settings.vault
+            / life.memory.index.catalog.find_fact(fact_id).path
+        )
         life.rescan()
 
 

@@ -137,7 +137,7 @@ def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
     if not known:
         target.unlink()
         memory.rescan(None)
-        memory.index.catalog.scan(None, accept_deletions=True)
+        memory.index.scanner.scan(None, accept_deletions=True)
         memory.index.rebuild()
     raw = edited(good.encode(), edits)
     target.write_bytes(raw)

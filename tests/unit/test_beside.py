@@ -72,7 +72,7 @@ def test_what_is_near_is_searched_once_and_tells_what_a_new_search_tells(keeping
     checked()
     path = keeping.root / keeping.seen(names[2]).path
     path.write_text(path.read_text().replace("goat milk", "sheep milk"))
-    keeping.memory.index.refresh([path])
+    keeping.memory.index.scan([path])
     checked("Anna drinks sheep milk.")
     chess = names[TEXTS.index("Ben plays chess.")]
     keeping.memory.call("forget", {"id": chess})

@@ -36,7 +36,7 @@ class Bench:
     def __init__(self, settings) -> None:
         self.settings = settings
         self.vault = Vault(settings.vault)
-        self.index = Index(settings)
+        self.index = Index(settings, self.vault)
         self.again()
 
     def again(self) -> None:
@@ -57,7 +57,7 @@ class Bench:
                 about=tuple(about),
                 status="active",
             )
-            if self.index.fact(fact.id) is None:
+            if self.index.catalog.fact(fact.id) is None:
                 path = facts.fact_path(
                     fact, self.settings.zone, taken=self.vault.exists
                 )
@@ -239,7 +239,7 @@ def test_a_box_whose_memories_were_all_deleted_leaves_no_note(bench):
     for names, gone in (("ab", "ab"), ("cd", "d"), ("e", "e")):
         bench.add(names, [names])
         for fact in bench.facts(gone, [names]):
-            path = bench.index.fact(fact.id).path
+            path = bench.index.catalog.fact(fact.id).path
             (bench.settings.vault / path).unlink()
             bench.index.wrote({path: b""})
     bench.box_writer.flush(NOON)
@@ -429,7 +429,7 @@ def test_a_memory_that_is_gone_when_its_box_is_sealed_is_not_listed(settings):
     gone, kept = bench.notes("facts")
     gone.unlink()
     for _ in range(2):
-        bench.index.refresh(None)
+        bench.index.scan(None)
     bench.box_writer.flush(NOON)
     assert links(bench.read()[0].body) == [kept.stem]
     bench.index.close()
@@ -625,7 +625,8 @@ def test_a_memory_is_in_exactly_one_box_of_its_conversation(bench, batches):
             told |= {(session, fact.id) for fact in made}
     bench.box_writer.flush(NOON + timedelta(minutes=minutes))
     stems = {
-        (session, Path(bench.index.fact(fact).path).stem) for session, fact in told
+        (session, Path(bench.index.catalog.fact(fact).path).stem)
+        for session, fact in told
     }
     listed = Counter(
         (box.keys["session"], stem) for box in bench.read() for stem in links(box.body)

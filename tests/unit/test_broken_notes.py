@@ -385,7 +385,7 @@ def test_what_somebody_asks_to_keep_is_kept_though_its_note_broke(memory):
     note = memory.settings.vault / path
     raw = note.read_bytes().replace(b"status:", b"\tstatus:")
     note.write_bytes(raw)
-    statement = memory.index.find(known).text
+    statement = memory.index.catalog.find_fact(known).text
     answer = memory.call("remember", {"text": statement})
     assert (answer["id"], answer["verdict"]) == (known, "confirmed")
     assert (

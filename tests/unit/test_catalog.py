@@ -20,7 +20,8 @@ from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.index.catalog import Catalog
-from engram.index.rows import OwnNote, key_of
+from engram.index.database import OwnNote, key_of, open_database
+from engram.index.scan import Scanner
 from engram.vault import facts, frontmatter, sessions, syscalls
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -52,11 +53,14 @@ class World:
             Clock(),
         )
         self.root.mkdir()
-        self.catalog = self.open()
+        self.scanner = self.open()
+        self.catalog = self.scanner.catalog
         self.written = 0
 
-    def open(self):
-        return Catalog(self.root, self.cache, ZONE, self.policy, self.clock)
+    def open(self, cache=None):
+        database = open_database(self.root, cache or self.cache, ZONE, self.policy)
+        catalog = Catalog(database, self.policy)
+        return Scanner(catalog, self.root, ZONE, self.policy, self.clock)
 
     def put(self, path, content):
         target = self.root / path
@@ -81,13 +85,21 @@ class World:
         )
         return replace(fact, path=path)
 
+    def place(self, key):
+        return self.catalog.places([key])[key]
+
+    def restart(self):
+        self.catalog.close()
+        self.scanner = self.open()
+        self.catalog = self.scanner.catalog
+
     def second_look(self, paths=None):
         self.clock.advance(self.policy.settle_most_seconds + 0.1)
-        return self.catalog.scan(paths)
+        return self.scanner.scan(paths)
 
     def gone(self):
         """Two looks: what is missing is believed gone."""
-        self.catalog.scan()
+        self.scanner.scan()
         return self.second_look()
 
 
@@ -125,19 +137,19 @@ def snapshot(catalog):
         units,
         catalog.counts(),
         catalog.problems(),
-        sorted(catalog.hashes().values()),
+        sorted(catalog.active_hashes().values()),
     )
 
 
 def rebuilt(world):
     cache = world.cache.with_name("cold")
     shutil.rmtree(cache, ignore_errors=True)
-    cold = Catalog(world.root, cache, ZONE, world.policy, world.clock)
+    cold = world.open(cache)
     cold.scan()
     try:
-        return snapshot(cold)
+        return snapshot(cold.catalog)
     finally:
-        cold.close()
+        cold.catalog.close()
 
 
 # ------------------------------------------------------------------------------------------- taking in
@@ -150,14 +162,14 @@ def test_a_scan_finds_facts_turns_and_own_notes(world):
         "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
     )
     world.put("notes/garden.md", "# Garden\n\nBeans need water.\n")
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert sorted(diff.added) == [
         fact.path,
         "notes/garden.md",
         "sessions/2026-11-20/2026-11-20-s1.md",
     ]
-    assert world.catalog.fact(fact.id).text == "Anna prefers oat milk."
-    assert world.catalog.turn_by("s1", "u1") == world.catalog.unit("2026-11-20-s1#^t2")
+    assert world.catalog.find_fact(fact.id).text == "Anna prefers oat milk."
+    assert world.catalog.turn("s1", "u1") == world.catalog.unit("2026-11-20-s1#^t2")
     assert world.catalog.unit("notes/garden.md").text.startswith("# Garden")
     counts = world.catalog.counts()
     assert (
@@ -195,16 +207,16 @@ def test_a_scan_finds_facts_turns_and_own_notes(world):
 def test_what_is_no_memory_is_passed_over(world, path):
     """Our own state, hidden files and what editors leave for a moment are not indexed."""
     world.put(path, "words")
-    assert world.catalog.scan().added == ()
+    assert world.scanner.scan().added == ()
 
 
 def test_a_scan_of_an_unchanged_vault_finds_nothing(world):
     """The second scan opens no file and reports nothing."""
     fact = world.fact("Anna prefers oat milk.")
-    world.catalog.scan()
+    world.scanner.scan()
     target = world.root / fact.path
     before = target.stat().st_atime_ns
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert (diff.added, diff.changed, diff.removed, diff.pending) == (
         (),
         (),
@@ -217,10 +229,10 @@ def test_a_scan_of_an_unchanged_vault_finds_nothing(world):
 def test_touched_bytes_are_no_change(world):
     """The same bytes under a new time are recognised by their hash."""
     fact = world.fact("Anna prefers oat milk.")
-    world.catalog.scan()
+    world.scanner.scan()
     mark = world.catalog.mark
     os.utime(world.root / fact.path, (1_600_000_000, 1_600_000_000))
-    assert world.catalog.scan().changed == ()
+    assert world.scanner.scan().changed == ()
     assert world.catalog.mark == mark
 
 
@@ -231,10 +243,10 @@ def test_a_change_within_one_tick_of_the_clock_is_found(world):
     target = world.put("notes/a.md", "one")
     now = time.time_ns()
     os.utime(target, ns=(now, now))
-    world.catalog.scan()
+    world.scanner.scan()
     target.write_bytes(b"two")
     os.utime(target, ns=(now, now))
-    world.catalog.scan()
+    world.scanner.scan()
     assert world.catalog.unit("notes/a.md").text == "two"
 
 
@@ -242,11 +254,11 @@ def test_only_the_asked_places_are_looked_at(world):
     """A scan of a folder takes in what is below it and nothing else."""
     world.put("notes/a/1.md", "one")
     world.put("notes/b/2.md", "two")
-    world.catalog.scan()
+    world.scanner.scan()
     world.put("notes/a/1.md", "one more")
     world.put("notes/b/2.md", "two more")
-    assert world.catalog.scan([world.root / "notes" / "a"]).changed == ("notes/a/1.md",)
-    assert world.catalog.scan([world.root / "notes" / "b" / "2.md"]).changed == (
+    assert world.scanner.scan([world.root / "notes" / "a"]).changed == ("notes/a/1.md",)
+    assert world.scanner.scan([world.root / "notes" / "b" / "2.md"]).changed == (
         "notes/b/2.md",
     )
 
@@ -254,9 +266,9 @@ def test_only_the_asked_places_are_looked_at(world):
 def test_a_path_outside_the_vault_is_nothing_to_us(world, tmp_path):
     """A scan cannot be talked into reading elsewhere."""
     (tmp_path / "other.md").write_text("secret")
-    world.catalog.scan()
+    world.scanner.scan()
     assert (
-        world.catalog.scan(
+        world.scanner.scan(
             [tmp_path / "other.md", "../other.md", "notes/../../other.md"]
         ).added
         == ()
@@ -271,26 +283,31 @@ def test_an_edit_is_told_with_the_fact_before_and_after(world):
     follow.
     """
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
-    (edit,) = world.catalog.scan().edited
+    (edit,) = world.scanner.scan().edited
     assert (edit.before.text, edit.after.text) == (
         "Anna prefers tea.",
         "Anna prefers coffee.",
     )
-    assert world.catalog.active(content_hash("anna prefers coffee")) == (fact.id,)
-    assert world.catalog.active(content_hash("Anna prefers tea.")) == ()
+    assert (
+        world.catalog.duplicate(content_hash("anna prefers coffee"), None, WHEN).id
+        == fact.id
+    )
+    assert (
+        world.catalog.duplicate(content_hash("Anna prefers tea."), None, WHEN) is None
+    )
 
 
 def test_a_status_set_by_hand_is_told_and_obeyed(world):
     """`status: archived` takes the fact out of the active ones."""
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     world.fact("Anna prefers tea.", path=fact.path, id=fact.id, status="archived")
-    (edit,) = world.catalog.scan().edited
+    (edit,) = world.scanner.scan().edited
     assert (edit.before.status, edit.after.status) == ("active", "archived")
     assert world.catalog.unit(fact.id).status == "archived"
-    assert world.catalog.hashes() == {}
+    assert world.catalog.active_hashes() == {}
 
 
 def test_a_move_keeps_the_memory(world):
@@ -298,17 +315,17 @@ def test_a_move_keeps_the_memory(world):
     deleted.
     """
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     to = f"archive/2026-11-21/{Path(fact.path).name}"
     (world.root / to).parent.mkdir(parents=True)
     (world.root / fact.path).rename(world.root / to)
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert [(moved.claim, moved.path, moved.to) for moved in diff.moved] == [
         (fact.id, fact.path, to)
     ]
     assert (diff.added, diff.deleted, diff.removed) == ((), (), ())
     assert diff.edited[0].after.status == "archived"
-    assert world.catalog.fact(to).id == fact.id
+    assert world.catalog.find_fact(to).id == fact.id
     assert world.gone().deleted == ()
 
 
@@ -316,10 +333,10 @@ def test_a_move_is_seen_even_when_only_one_end_is_looked_at(world):
     """The watcher may tell of the new path first."""
     fact = world.fact("Anna prefers tea.")
     world.put("notes/a.md", "mine")
-    world.catalog.scan()
+    world.scanner.scan()
     (world.root / fact.path).rename(world.root / "facts/x.md")
     (world.root / "notes/a.md").rename(world.root / "notes/b.md")
-    diff = world.catalog.scan(["facts/x.md", "notes/b.md"])
+    diff = world.scanner.scan(["facts/x.md", "notes/b.md"])
     assert {(moved.path, moved.to) for moved in diff.moved} == {
         (fact.path, "facts/x.md"),
         ("notes/a.md", "notes/b.md"),
@@ -332,14 +349,49 @@ def test_a_deleted_fact_is_told_with_its_text(world):
     """What is needed for a tombstone is known although the file is gone."""
     fact = world.fact("Anna prefers tea.")
     world.fact("Ben likes bread.")
-    world.catalog.scan()
+    world.scanner.scan()
     (world.root / fact.path).unlink()
     diff = world.gone()
     assert [(found.id, found.text) for found in diff.deleted] == [
         (fact.id, "Anna prefers tea.")
     ]
     with pytest.raises(NotFoundError):
-        world.catalog.fact(fact.id)
+        world.catalog.find_fact(fact.id)
+
+
+# row: X8
+@pytest.mark.parametrize("change", ["delete", "edit"])
+def test_a_user_change_is_returned_until_it_is_acknowledged(world, change):
+    """Also after a crash between the scan and the record of it."""
+    fact, _ = world.fact("Anna prefers tea."), world.fact("Rex is a dog.")
+    world.scanner.scan()
+    path = world.root / fact.path
+    if change == "delete":
+        path.unlink()
+    else:
+        path.write_text(path.read_text().replace("tea", "coffee"))
+    first = world.gone()
+    world.restart()
+    again = world.scanner.scan()
+    assert (again.deleted, again.edited) == (first.deleted, first.edited)
+    assert len(again.deleted) + len(again.edited) == 1
+    world.scanner.acknowledge(again)
+    world.restart()
+    last = world.scanner.scan()
+    assert (last.deleted, last.edited) == ((), ())
+
+
+# row: X8
+def test_a_deletion_that_the_user_took_back_is_not_returned(world):
+    """A crash came before it was recorded, and the file was restored meanwhile."""
+    fact, _ = world.fact("Anna prefers tea."), world.fact("Rex is a dog.")
+    world.scanner.scan()
+    raw = (world.root / fact.path).read_bytes()
+    (world.root / fact.path).unlink()
+    assert len(world.gone().deleted) == 1
+    world.put(fact.path, raw)
+    world.restart()
+    assert world.scanner.scan().deleted == ()
 
 
 # row: X3
@@ -347,50 +399,50 @@ def test_a_vanished_file_is_believed_gone_after_a_second_look(world):
     """An editor may delete and write again; only a file missed twice is gone."""
     fact = world.fact("Anna prefers tea.")
     world.fact("Ben likes bread.")
-    world.catalog.scan()
+    world.scanner.scan()
     content = (world.root / fact.path).read_bytes()
     (world.root / fact.path).unlink()
-    assert world.catalog.scan().pending == {fact.path}
-    assert world.catalog.scan().removed == ()
-    assert world.catalog.fact(fact.id)
+    assert world.scanner.scan().pending == {fact.path}
+    assert world.scanner.scan().removed == ()
+    assert world.catalog.find_fact(fact.id)
     world.put(fact.path, content)
     assert world.second_look().removed == ()
     (world.root / fact.path).unlink()
-    assert world.catalog.scan().pending == {fact.path}
+    assert world.scanner.scan().pending == {fact.path}
     assert world.second_look([fact.path]).removed == (fact.path,)
 
 
 def test_a_young_empty_file_is_pending(world):
     """An editor that truncates first is not believed to have emptied the note."""
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     (world.root / fact.path).write_bytes(b"")
-    assert world.catalog.scan().pending == {fact.path}
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert world.scanner.scan().pending == {fact.path}
+    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
 
 
 def test_a_file_left_empty_is_a_problem_and_its_memory_is_known_but_not_told(world):
     """Empty for good: named, not deleted, and nobody is told what it does not say."""
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     world.put(fact.path, "")
-    assert [problem.code for problem in world.catalog.scan().problems] == ["empty"]
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
-    assert world.catalog.verify(*world.catalog.place(fact.id)) is None
-    assert world.catalog.reread(fact.path).units is None
+    assert [problem.code for problem in world.scanner.scan().problems] == ["empty"]
+    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
+    assert not world.scanner.is_unchanged(*world.place(fact.id))
+    assert world.scanner.read(fact.path).units is None
 
 
 def test_an_emptied_folder_freezes_deletions_until_a_person_accepts_them(world):
     """An unmounted disk looks like this; nothing is believed gone."""
     known = [world.fact(f"fact number {n}") for n in range(12)]
-    world.catalog.scan()
+    world.scanner.scan()
     for fact in known[:6]:
         (world.root / fact.path).unlink()
-    assert world.catalog.scan().frozen
+    assert world.scanner.scan().frozen
     diff = world.second_look()
     assert (diff.frozen, diff.removed, diff.deleted) == (True, (), ())
     assert world.catalog.counts()["facts"] == 12
-    accepted = world.catalog.scan(accept_deletions=True)
+    accepted = world.scanner.scan(accept_deletions=True)
     assert (len(accepted.deleted), accepted.frozen) == (6, False)
     assert world.catalog.counts()["facts"] == 6
 
@@ -400,18 +452,18 @@ def test_more_than_fifty_notes_gone_freeze_deletions_in_a_large_vault(tmp_path):
     world = World(tmp_path, FilePolicy(vanished_notes=10))
     for n in range(100):
         world.put(f"notes/{n}.md", f"note {n}")
-    world.catalog.scan()
+    world.scanner.scan()
     for n in range(11):
         (world.root / f"notes/{n}.md").unlink()
     assert world.gone().frozen
     world.put("notes/0.md", "back")
-    assert len(world.catalog.scan().removed) == 10
+    assert len(world.scanner.scan().removed) == 10
 
 
 def test_a_missing_root_removes_nothing(world):
     """A vault whose disk is not there is not an empty vault."""
     world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     world.root.rename(world.root.with_name("elsewhere"))
     assert world.gone().removed == ()
     assert world.catalog.counts()["facts"] == 1
@@ -428,14 +480,14 @@ def test_a_symlink_out_of_the_vault_is_never_followed(world, tmp_path):
     (world.root / "notes").mkdir()
     (world.root / "notes" / "file.md").symlink_to(tmp_path / "outside" / "secret.md")
     (world.root / "notes" / "folder").symlink_to(tmp_path / "outside")
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert {(problem.code, problem.path) for problem in diff.problems} == {
         ("symlink-out", "notes/file.md"),
         ("symlink-out", "notes/folder"),
     }
-    assert world.catalog.scan(["notes/folder/secret.md", "notes/file.md"]).added == ()
+    assert world.scanner.scan(["notes/folder/secret.md", "notes/file.md"]).added == ()
     assert world.catalog.counts()["files"] == 0
-    assert world.catalog.verify("notes/file.md", "") is None
+    assert not world.scanner.is_unchanged("notes/file.md", "")
 
 
 def test_a_symlink_inside_the_vault_is_no_second_note(world):
@@ -443,7 +495,7 @@ def test_a_symlink_inside_the_vault_is_no_second_note(world):
     world.put("notes/a.md", "one")
     (world.root / "notes" / "b.md").symlink_to(world.root / "notes" / "a.md")
     (world.root / "notes" / "loop").symlink_to(world.root)
-    assert world.catalog.scan().added == ("notes/a.md",)
+    assert world.scanner.scan().added == ("notes/a.md",)
 
 
 # row: X3
@@ -452,18 +504,18 @@ def test_of_two_notes_with_one_id_the_older_path_keeps_it(world):
     place.
     """
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     copy = "facts/2026-11-20/a copy.md"
     world.put(copy, (world.root / fact.path).read_bytes() + b"\nMore.\n")
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert [
         (conflict.path, conflict.why, conflict.other) for conflict in diff.conflicts
     ] == [(copy, "duplicate-id", fact.path)]
-    assert world.catalog.fact(fact.id).path == fact.path
+    assert world.catalog.find_fact(fact.id).path == fact.path
     assert snapshot(world.catalog) == rebuilt(world)
     (world.root / fact.path).unlink()
     assert world.gone().deleted == ()
-    assert world.catalog.fact(fact.id).path == copy
+    assert world.catalog.find_fact(fact.id).path == copy
     assert world.catalog.problems() == []
 
 
@@ -475,10 +527,10 @@ def test_a_copy_of_a_conversation_is_not_heard_twice(world):
     raw = sessions.new_session(turns(), ZONE)
     world.put(path, raw)
     world.put("sessions/2026-11-20/2026-11-20-s1 1.md", raw)
-    world.catalog.scan()
+    world.scanner.scan()
     assert world.catalog.counts()["turns"] == 3
     world.put(path, sessions.append_turns(raw, turns(count=5)[3:], ZONE)[0])
-    world.catalog.scan()
+    world.scanner.scan()
     assert world.catalog.counts()["turns"] == 5
     assert snapshot(world.catalog) == rebuilt(world)
 
@@ -497,15 +549,15 @@ def test_a_copy_of_a_conversation_is_not_heard_twice(world):
 def test_a_sync_conflict_copy_goes_to_review_not_to_facts(world, name):
     """The copy is told as a conflict for the review, and never becomes a second fact."""
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     path = f"facts/2026-11-20/{name}"
     world.put(path, (world.root / fact.path).read_bytes().replace(b"tea", b"coffee"))
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [
         (path, "sync-conflict")
     ]
     assert world.catalog.counts()["facts"] == 1
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
     assert (world.root / path).exists()
 
 
@@ -514,14 +566,14 @@ def test_an_unfinished_merge_is_the_same_memory_and_waits_for_a_person(world):
     the old words do not.
     """
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     world.put(fact.path, "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other\n")
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert [(conflict.path, conflict.why) for conflict in diff.conflicts] == [
         (fact.path, "merge-markers")
     ]
     assert (
-        world.catalog.fact(fact.id).text
+        world.catalog.find_fact(fact.id).text
         == "<<<<<<< HEAD\ntea\n=======\ncoffee\n>>>>>>> other"
     )
 
@@ -530,14 +582,14 @@ def test_an_unfinished_merge_is_the_same_memory_and_waits_for_a_person(world):
 def test_a_note_of_fifty_megabytes_is_a_problem_and_is_left_alone(world):
     """It is named, not read, and what was known of it stays."""
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     with (world.root / fact.path).open("r+b") as file:
         file.truncate(50 * 1024 * 1024)
     os.utime(world.root / fact.path, (1_600_000_000, 1_600_000_000))
-    assert [problem.code for problem in world.catalog.scan().problems] == ["too-large"]
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    assert [problem.code for problem in world.scanner.scan().problems] == ["too-large"]
+    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
     assert (world.root / fact.path).stat().st_size == 50 * 1024 * 1024
-    assert world.catalog.scan().problems == ()
+    assert world.scanner.scan().problems == ()
 
 
 @pytest.mark.parametrize(
@@ -556,19 +608,17 @@ def test_a_broken_note_is_a_problem_and_keeps_its_last_good_keys(
     told, and mending it helps.
     """
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     good = (world.root / fact.path).read_bytes()
     world.put(fact.path, content)
-    (problem,) = world.catalog.scan().problems
+    (problem,) = world.scanner.scan().problems
     assert (problem.path, problem.code) == (fact.path, code)
-    held = world.catalog.fact(fact.id)
+    held = world.catalog.find_fact(fact.id)
     assert (held.category, held.text) == (fact.category, text or fact.text)
-    assert (world.catalog.verify(*world.catalog.place(fact.id)) is not None) == (
-        text is not None
-    )
+    assert world.scanner.is_unchanged(*world.place(fact.id)) == (text is not None)
     assert (world.root / fact.path).read_bytes() == content
     world.put(fact.path, good)
-    world.catalog.scan()
+    world.scanner.scan()
     assert world.catalog.problems() == []
 
 
@@ -578,9 +628,9 @@ def test_a_file_that_cannot_be_read_is_a_problem_until_it_can(world):
         pytest.skip("root reads everything")
     target = world.put("notes/a.md", "one")
     target.chmod(0)
-    assert [problem.code for problem in world.catalog.scan().problems] == ["unreadable"]
+    assert [problem.code for problem in world.scanner.scan().problems] == ["unreadable"]
     target.chmod(0o600)
-    world.catalog.scan()
+    world.scanner.scan()
     assert world.catalog.unit("notes/a.md").text == "one"
 
 
@@ -590,7 +640,7 @@ def test_a_name_that_is_no_utf8_is_a_problem(world):
     Path(os.fsdecode(os.fsencode(world.root) + b"/notes/caf\xe9.md")).write_text(
         "words"
     )
-    diff = world.catalog.scan()
+    diff = world.scanner.scan()
     assert ([problem.code for problem in diff.problems], diff.added) == (["name"], ())
 
 
@@ -598,7 +648,7 @@ def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
     """Only regular files are opened."""
     (world.root / "notes").mkdir()
     os.mkfifo(world.root / "notes" / "pipe.md")
-    assert world.catalog.scan().added == ()
+    assert world.scanner.scan().added == ()
 
 
 # ------------------------------------------------------------------------------------------- own writes
@@ -607,31 +657,31 @@ def test_a_pipe_named_like_a_note_does_not_hang_the_scan(world):
 # row: X18
 def test_what_we_wrote_is_found_at_once_and_is_no_news_later(world):
     """The next look-up finds our own write; the watcher's event tells nothing new."""
-    world.catalog.scan()
+    world.scanner.scan()
     fact = world.fact("Anna prefers tea.")
     raw = (world.root / fact.path).read_bytes()
-    world.catalog.wrote({fact.path: raw})
-    assert world.catalog.fact(fact.id).text == "Anna prefers tea."
+    world.scanner.wrote({fact.path: raw})
+    assert world.catalog.find_fact(fact.id).text == "Anna prefers tea."
     new = frontmatter.edit(raw, {"status": "archived"})
     world.put(fact.path, new)
-    world.catalog.wrote({fact.path: new})
-    diff = world.catalog.scan([fact.path])
+    world.scanner.wrote({fact.path: new})
+    diff = world.scanner.scan([fact.path])
     assert (diff.added, diff.changed, diff.edited) == ((), (), ())
-    assert world.catalog.fact(fact.id).status == "archived"
+    assert world.catalog.find_fact(fact.id).status == "archived"
 
 
 def test_our_own_move_is_no_persons_doing(world):
     """After a move we made, neither a move nor a deletion is told."""
     fact = world.fact("Anna prefers tea.")
     world.fact("Ben likes bread.")
-    world.catalog.scan()
+    world.scanner.scan()
     raw = (world.root / fact.path).read_bytes()
     (world.root / "archive").mkdir()
     (world.root / fact.path).rename(world.root / "archive" / "x.md")
-    world.catalog.wrote({"archive/x.md": raw})
+    world.scanner.wrote({"archive/x.md": raw})
     diff = world.gone()
     assert (diff.moved, diff.deleted, diff.edited) == ((), (), ())
-    assert world.catalog.fact(fact.id).path == "archive/x.md"
+    assert world.catalog.find_fact(fact.id).path == "archive/x.md"
 
 
 def test_appended_turns_are_the_only_news_of_a_conversation(world):
@@ -639,15 +689,15 @@ def test_appended_turns_are_the_only_news_of_a_conversation(world):
     path = "sessions/2026-11-20/2026-11-20-s1.md"
     raw = sessions.new_session(turns(), ZONE)
     world.put(path, raw)
-    world.catalog.scan()
+    world.scanner.scan()
     mark = world.catalog.mark
     new = sessions.append_turns(raw, turns(count=5)[3:], ZONE)[0]
     world.put(path, new)
-    world.catalog.wrote({path: new})
+    world.scanner.wrote({path: new})
     delta = world.catalog.since(mark)
     assert [unit.turn.id for unit in delta.added] == ["u3", "u4"]
     assert (delta.removed, delta.fresh) == ((), False)
-    (file,) = world.catalog.sessions("s1")
+    (file,) = world.catalog.sessions("s1", None)
     assert (file.path, file.turns, file.last_block, file.started) == (
         path,
         5,
@@ -660,13 +710,13 @@ def test_appended_turns_are_the_only_news_of_a_conversation(world):
 def test_only_bytes_that_are_in_the_file_now_are_verified(world):
     """The bytes are handed out while their hash is as known, and not afterwards."""
     fact = world.fact("Anna prefers tea.")
-    world.catalog.scan()
-    path, sha = world.catalog.place(fact.id)
-    assert b"Anna prefers tea." in world.catalog.verify(path, sha)
+    world.scanner.scan()
+    path, sha = world.place(fact.id)
+    assert world.scanner.is_unchanged(path, sha)
     world.fact("Anna prefers coffee.", path=fact.path, id=fact.id)
-    assert world.catalog.verify(path, sha) is None
+    assert not world.scanner.is_unchanged(path, sha)
     (world.root / fact.path).unlink()
-    assert world.catalog.verify(path, sha) is None
+    assert not world.scanner.is_unchanged(path, sha)
 
 
 # ---------------------------------------------------------------------------------- indexes and look-ups
@@ -683,7 +733,7 @@ def test_an_index_follows_by_marks(world):
         else:
             fact = world.fact(f"fact {round_ % 9} {chance.random()}")
             known[fact.id] = fact.path
-            world.catalog.scan()
+            world.scanner.scan()
         if chance.random() < 0.5:
             delta = world.catalog.since(mark)
             mirror = {} if delta.fresh else mirror
@@ -715,12 +765,12 @@ def test_a_record_is_read_back_as_it_was_written(world):
     world.put(
         "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
     )
-    world.catalog.scan()
+    world.scanner.scan()
     raw = (world.root / fact.path).read_bytes()
     parsed, _ = facts.fact_from(
-        frontmatter.read(raw), fact.path, world.catalog.place(fact.id)[1], ZONE
+        frontmatter.read(raw), fact.path, world.place(fact.id)[1], ZONE
     )
-    assert world.catalog.fact(fact.id) == parsed
+    assert world.catalog.find_fact(fact.id) == parsed
     assert isinstance(world.catalog.unit("notes/a.md"), OwnNote)
     assert world.catalog.unit("2026-11-20-s1#^t1") == turns()[0]
 
@@ -728,15 +778,15 @@ def test_a_record_is_read_back_as_it_was_written(world):
 def test_an_id_may_be_shortened_while_it_is_unambiguous(world):
     """A prefix in either case finds its fact; an ambiguous one names the candidates."""
     one, two = world.fact("one", id="01KBAAAA"), world.fact("two", id="01KBBBBB")
-    world.catalog.scan()
-    assert world.catalog.fact("01kba").id == one.id
-    assert world.catalog.fact(two.path).id == two.id
+    world.scanner.scan()
+    assert world.catalog.find_fact("01kba").id == one.id
+    assert world.catalog.find_fact(two.path).id == two.id
     with pytest.raises(ConflictError, match="01KBAAAA, 01KBBBBB"):
-        world.catalog.fact("01KB")
+        world.catalog.find_fact("01KB")
     with pytest.raises(NotFoundError):
-        world.catalog.fact("01KC")
+        world.catalog.find_fact("01KC")
     with pytest.raises(NotFoundError):
-        world.catalog.fact("")
+        world.catalog.find_fact("")
 
 
 def test_files_of_one_conversation_come_oldest_first(world):
@@ -747,12 +797,12 @@ def test_files_of_one_conversation_come_oldest_first(world):
             f"sessions/d/{when:%Y-%m-%d}-s1.md",
             sessions.new_session(turns(when=when, stem=f"{when:%Y-%m-%d}-s1"), ZONE),
         )
-    world.catalog.scan()
-    assert [file.path for file in world.catalog.sessions("s1")] == [
+    world.scanner.scan()
+    assert [file.path for file in world.catalog.sessions("s1", None)] == [
         "sessions/d/2026-11-21-s1.md",
         "sessions/d/2026-11-22-s1.md",
     ]
-    assert world.catalog.sessions("unknown") == []
+    assert world.catalog.sessions("unknown", None) == []
 
 
 def test_readers_are_not_disturbed_by_a_writer(world):
@@ -760,12 +810,12 @@ def test_readers_are_not_disturbed_by_a_writer(world):
     path = "sessions/2026-11-20/2026-11-20-s1.md"
     raw = sessions.new_session(turns(count=1), ZONE)
     world.put(path, raw)
-    world.catalog.scan()
+    world.scanner.scan()
     seen, stop = [[], [], []], threading.Event()
 
     def read(lengths):
         while not stop.is_set():
-            lengths.append([file.turns for file in world.catalog.sessions("s1")])
+            lengths.append([file.turns for file in world.catalog.sessions("s1", None)])
 
     readers = [threading.Thread(target=read, args=(lengths,)) for lengths in seen]
     for reader in readers:
@@ -773,7 +823,7 @@ def test_readers_are_not_disturbed_by_a_writer(world):
     for n in range(1, 30):
         raw = sessions.append_turns(raw, turns(count=n + 1)[n:], ZONE)[0]
         world.put(path, raw)
-        world.catalog.scan([path])
+        world.scanner.scan([path])
     stop.set()
     for reader in readers:
         reader.join()
@@ -795,7 +845,7 @@ def test_a_wiped_catalogue_is_rebuilt_identical(world):
         "sessions/2026-11-20/2026-11-20-s1.md", sessions.new_session(turns(), ZONE)
     )
     world.put("facts/2026-11-20/plain.md", "Just a sentence.\n")
-    world.catalog.scan()
+    world.scanner.scan()
     world.fact("fact number 0, changed", path=known[0].path, id=known[0].id)
     (world.root / known[1].path).unlink()
     (world.root / "archive").mkdir()
@@ -815,7 +865,7 @@ def test_a_damaged_catalogue_is_rebuilt(world, damage):
     """Whatever became of the database file, the next start reads the vault again."""
     for n in range(40):
         world.fact(f"fact number {n}")
-    world.catalog.scan()
+    world.scanner.scan()
     expected = snapshot(world.catalog)
     world.catalog.close()
     database = world.cache / "catalogue.db"
@@ -832,8 +882,8 @@ def test_a_damaged_catalogue_is_rebuilt(world, damage):
                 "empty": b"",
             }[damage]
         )
-    world.catalog = world.open()
-    world.catalog.scan()
+    world.restart()
+    world.scanner.scan()
     assert snapshot(world.catalog) == expected
 
 
@@ -842,15 +892,16 @@ def test_a_catalogue_of_another_zone_or_version_is_not_believed(world):
     after one scan.
     """
     world.put("notes/a.md", "one")
-    world.catalog.scan()
+    world.scanner.scan()
     mark = world.catalog.mark
-    other = Catalog(world.root, world.cache, UTC, world.policy, world.clock)
+    database = open_database(world.root, world.cache, UTC, world.policy)
+    other = Catalog(database, world.policy)
     assert (other.complete, other.counts()["files"], other.since(mark).fresh) == (
         False,
         0,
         True,
     )
-    other.scan(["notes"])
+    Scanner(other, world.root, UTC, world.policy, world.clock).scan(["notes"])
     assert (other.complete, other.counts()["files"]) == (True, 1)
     other.close()
 
@@ -858,12 +909,11 @@ def test_a_catalogue_of_another_zone_or_version_is_not_believed(world):
 def test_a_restart_keeps_the_marks(world):
     """An index saved at a mark goes on from there."""
     world.put("notes/a.md", "one")
-    world.catalog.scan()
+    world.scanner.scan()
     mark = world.catalog.mark
-    world.catalog.close()
-    world.catalog = world.open()
+    world.restart()
     world.put("notes/b.md", "two")
-    assert world.catalog.scan().added == ("notes/b.md",)
+    assert world.scanner.scan().added == ("notes/b.md",)
     delta = world.catalog.since(mark)
     assert (delta.fresh, [unit.path for unit in delta.added]) == (False, ["notes/b.md"])
 
@@ -871,11 +921,11 @@ def test_a_restart_keeps_the_marks(world):
 def test_starting_over_forgets_and_a_scan_brings_back(world):
     """Reindexing is forgetting everything and reading the vault."""
     world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     expected = snapshot(world.catalog)
-    world.catalog.start_over()
+    world.scanner.start_over()
     assert world.catalog.counts()["files"] == 0
-    world.catalog.scan()
+    world.scanner.scan()
     assert snapshot(world.catalog) == expected
 
 
@@ -899,14 +949,14 @@ def test_starting_over_that_is_refused_once_the_file_is_gone_begins_an_empty_one
                 raise OSError(5, "Input/output error")
 
     world.fact("Anna prefers tea.")
-    world.catalog.scan()
+    world.scanner.scan()
     expected = snapshot(world.catalog)
     with monkeypatch.context() as disk:
         disk.setattr(syscalls, "SYS", Failing())
         with pytest.raises(StorageError):
-            world.catalog.start_over()
+            world.scanner.start_over()
     assert world.catalog.counts()["files"] == 0
-    world.catalog.scan()
+    world.scanner.scan()
     assert snapshot(world.catalog) == expected
 
 
@@ -915,5 +965,5 @@ def test_the_vault_is_never_written(world):
     world.fact("Anna prefers tea.")
     world.put("facts/x.md", "---\nid: [\n---\n")
     before = {path: path.lstat().st_mtime_ns for path in world.root.rglob("*")}
-    world.catalog.scan()
+    world.scanner.scan()
     assert {path: path.lstat().st_mtime_ns for path in world.root.rglob("*")} == before

@@ -421,7 +421,7 @@ def test_what_a_person_removed_does_not_return(held, clock, deed):
     else:
         (held.settings.vault / by_text(held, BERLIN).path).unlink()
         held.rescan(None)
-        held.index.catalog.clock = lambda: 1e9
+        held.index.scanner.clock = lambda: 1e9
         held.rescan(None)
     for more in ({"role": "assistant"}, {"standing": "import"}):
         clock.advance(days=1)
@@ -856,7 +856,7 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
     path = by_text(held, "The boat is painted red.").path
     name = path.rpartition("/")[2].removesuffix(".md")
     (vault / path).unlink()
-    held.index.catalog.clock = lambda: clock().timestamp()
+    held.index.scanner.clock = lambda: clock().timestamp()
     held.rescan(None)
     assert box.read_bytes() == before
     clock.advance(seconds=10)
@@ -1083,8 +1083,10 @@ def test_the_catalogue_knows_every_note_as_it_stands_on_the_disk(judging):
     judged(judging, "contradicts", NEWER, MUNICH, about=("Anna",))
     tell(judging, "Anna is rich.", quote="")
     before = tree(judging)
-    assert not judging.index.problems()
-    assert [judging.index.fact(fact.id) for fact in every(judging)] == every(judging)
+    assert not judging.index.catalog.problems()
+    assert [judging.index.catalog.fact(fact.id) for fact in every(judging)] == every(
+        judging
+    )
     judging.rescan(None)
     assert tree(judging) == before
 

@@ -102,8 +102,8 @@ def test_a_rescan_that_failed_is_done_again(begin):
     """Its paths are not forgotten, and until then the daemon is not ready."""
     daemon = begin()
     path = str(daemon.settings.socket)
-    daemon.memory.index.refresh = failing_once(
-        daemon.memory.index.refresh, StorageError("the disk is full")
+    daemon.memory.index.scan = failing_once(
+        daemon.memory.index.scan, StorageError("the disk is full")
     )
     (daemon.settings.vault / "note.md").write_text("The wifi word is Xylophon.\n")
     until(lambda: ask(path, READY)[0] == 503)
@@ -383,11 +383,11 @@ def test_a_catalogue_found_damaged_is_read_again_without_anybody_asking(begin):
     socket_client.call(path, "observe", {"turns": [said]})
     until(lambda: daemon.memory.call("stats", {})["facts"] == 1)
     daemon._watch.stop()
-    scan, may = daemon.memory.index.catalog.scan, threading.Event()
-    daemon.memory.index.catalog.scan = lambda *args, **more: (
+    scan, may = daemon.memory.index.scanner.scan, threading.Event()
+    daemon.memory.index.scanner.scan = lambda *args, **more: (
         may.wait(20) and scan(*args, **more)
     )
-    daemon.memory.index.catalog.rows.start_over()
+    daemon.memory.index.catalog.database.start_over()
     assert ask(path, READY)[0] == 503
     assert socket_client.call(path, "recall", {"query": "Berlin"})["complete"] is False
     with pytest.raises(UnavailableError):

@@ -25,6 +25,7 @@ from engram.pipeline import embed as pipeline_embed
 from engram.pipeline.embed import EmbeddingWorker, embed_some
 from engram.recall import formatting, search
 from engram.vault import sessions
+from engram.vault.store import Vault
 from tests.fakes.openai_server import (
     Reply,
     cut,
@@ -335,7 +336,7 @@ def world(settings, fake):
             model = EmbeddingSettings(name, fake.url)
             quiet = replace(policy, files=replace(policy.files, racy_seconds=0))
             self.settings = replace(settings, policy=quiet, embeddings=model)
-            self.index = Index(self.settings)
+            self.index = Index(self.settings, Vault(self.settings.vault))
             self.seconds = 0.0
             self.embedding = EmbeddingWorker(
                 self.settings, model, Budget(), lambda: NOW, lambda: self.seconds
@@ -349,7 +350,7 @@ def world(settings, fake):
             path = self.settings.vault / sessions.path(note)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(sessions.new_session(turns, self.settings.zone))
-            self.index.refresh(None)
+            self.index.scan(None)
 
         def recall(self, query, **wishes):
             ask = search.asked(self.settings, NOW, query, **wishes)
@@ -531,7 +532,7 @@ def test_filling_goes_on_where_it_stopped_and_ends(world, fake):
     here = world()
     here.say(*WORDS, WORDS[0])
     assert [here.fill(4), here.fill(4), here.fill(4)] == [4, 1, 0]
-    assert here.index.meaning.covered(here.index.lexical) == (6, 6)
+    assert here.index.semantic.covered(here.index.lexical) == (6, 6)
     again = world()
     assert again.fill() == 0
     assert sorted(
@@ -553,7 +554,7 @@ def test_what_a_person_removed_is_not_sent(world, fake):
     """Neither the turn of a forgotten fact nor the fact."""
     here = world()
     here.say(*WORDS)
-    here.index.tombstones = {"2026-11-20-talk#^t1"}
+    here.index.tombstones.keys = {"2026-11-20-talk#^t1"}
     here.fill()
     assert WORDS[0] not in fake.requests[0].body["input"]
 
@@ -607,7 +608,7 @@ def test_a_fault_keeps_what_was_embedded_before_it(world, fake):
     here.say(*WORDS)
     with pytest.raises(ModelError, match="503"):
         here.fill()
-    assert 0 < here.index.meaning.covered(here.index.lexical)[0] < 5
+    assert 0 < here.index.semantic.covered(here.index.lexical)[0] < 5
 
 
 def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, fake):
@@ -656,11 +657,12 @@ def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
     here.say(*WORDS)
     here.fill()
     (vector,) = here.embedding.vectors([WORDS[1]])
-    found = here.index.similar(vector, search.SearchFilter(("turn",)), 2)
+    semantic, lexical = here.index.semantic, here.index.lexical
+    found = semantic.similar(lexical, vector, search.SearchFilter(("turn",)), 2)
     assert found[0][0] == "2026-11-20-talk#^t2"
     assert found[0][1] == pytest.approx(1.0, abs=1e-6)
     assert len(found) == 2
-    assert here.index.similar(vector, search.SearchFilter(("fact",)), 2) == []
+    assert semantic.similar(lexical, vector, search.SearchFilter(("fact",)), 2) == []
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):
@@ -692,7 +694,7 @@ def test_calibration_reads_the_users_own_facts_and_is_kept(world):
             (folder / f"{subject} {deed}.md").write_text(
                 f"{subject} {deed} every {len(deed)} days.\n"
             )
-    here.index.refresh(None)
+    here.index.scan(None)
     here.fill()
     told = pipeline_embed.calibrate(here.index)
     assert (told["calibrated"], told["facts"], told["pairs"], told["model"]) == (
@@ -701,22 +703,22 @@ def test_calibration_reads_the_users_own_facts_and_is_kept(world):
         1128,
         "e",
     )
-    found = here.index.meaning.scale
+    found = here.index.semantic.scale
     again = world()
-    assert again.index.meaning.scale == found
+    assert again.index.semantic.scale == found
     assert found.calibrated
-    assert not world(name="another").index.meaning.scale.calibrated
+    assert not world(name="another").index.semantic.scale.calibrated
 
 
 def test_without_a_model_there_is_nothing_to_embed(settings):
     """And nothing on disk."""
     settings.cache.mkdir(parents=True)
-    index = Index(settings)
+    index = Index(settings, Vault(settings.vault))
     assert (
-        index.meaning,
+        index.semantic,
         index.unembedded(5),
-        index.similar(b"", search.SearchFilter(), 1),
-    ) == (None, [], [])
+        index.near(b"", search.SearchFilter(), 1, []),
+    ) == (None, [], ())
     assert not (settings.cache / "vectors").exists()
     with pytest.raises(BadRequestError):
         pipeline_embed.calibrate(index)

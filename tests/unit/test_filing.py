@@ -14,7 +14,7 @@ from engram.core import lifecycle
 from engram.core.records import Candidate, Extraction, Interval
 from engram.core.text import content_hash
 from engram.errors import ConflictError, StorageError
-from engram.index.diff import Conflict
+from engram.index.update import Conflict
 from engram.vault import syscalls
 
 WORDS = "Anna maybe moved to Porto, I really like the sea there, and we decided to visit her."
@@ -253,7 +253,7 @@ def test_a_disk_that_fills_up_half_way_makes_no_fact_twice(held, monkeypatch):
     monkeypatch.undo()
     held.pipeline.file(batch, outcome)
     assert len(facts(held)) == 3
-    assert not held.index.problems()
+    assert not held.index.catalog.problems()
     assert not facts(held, "review")
 
 

@@ -145,12 +145,15 @@ def test_forgetting_a_turn_takes_the_memories_that_rest_on_it_alone_along(
     told = forget(memory, clock, "who is my therapist", "Vos", kinds=["turn"])
     assert len(told["hides"]["memories"]) == 1
     assert hits(memory, "therapist Vos") == []
-    assert memory.index.find(told["hides"]["memories"][0]).status == "forgotten"
+    assert (
+        memory.index.catalog.find_fact(told["hides"]["memories"][0]).status
+        == "forgotten"
+    )
 
 
 def broken(memory, name):
     """A person breaks the front matter of a memory's note; its path."""
-    path = memory.index.find(name).path
+    path = memory.index.catalog.find_fact(name).path
     note = memory.settings.vault / path
     note.write_bytes(
         note.read_bytes().replace(b"\n---\n", b"\nodd: [one, {two\n---\n", 1)
@@ -327,7 +330,7 @@ def test_what_the_user_says_anew_is_a_new_memory_and_logged(memory, clock, say, 
     found = texts(memory, "therapist Vos")
     assert [text for text in found if "Vos" in text]
     assert not [text for text in found if "sadly" in text]
-    assert memory.index.find(told["id"]).status == "forgotten"
+    assert memory.index.catalog.find_fact(told["id"]).status == "forgotten"
     say("Your therapist Dr. Vos called.", role="assistant")
     assert "Your therapist Dr. Vos called." in texts(memory, "therapist Vos")
 
@@ -362,8 +365,8 @@ def test_restore_lifts_everything_that_the_wish_to_forget_hid(memory, clock, say
     assert sorted(texts(memory, "therapist Vos soup")) != before
     memory.call("update", {"id": told["id"], "status": "active"})
     assert sorted(texts(memory, "therapist Vos soup")) == before
-    assert not memory.index.forgotten
-    assert memory.index.tombstones == set()
+    assert not memory.index.tombstones.forgotten
+    assert memory.index.tombstones.keys == set()
 
 
 # row: X8
@@ -468,7 +471,7 @@ def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_n
     say(TOLD)
     (fact,) = hits(memory, "therapist", kinds=["fact"])
     memory.memory_operations.forgetting.entomb(
-        [memory.index.find(fact["id"])], clock(), "the user asked"
+        [memory.index.catalog.find_fact(fact["id"])], clock(), "the user asked"
     )
     assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]
     forget(memory, clock, "therapist", "Vos")
@@ -502,7 +505,7 @@ def test_a_drop_in_review_that_a_crash_cut_short_hides_no_more_than_a_drop(
 
     memory = opened()
 
-    assert memory.index.fact(case["id"]) is None
+    assert memory.index.catalog.fact(case["id"]) is None
     assert (memory.settings.vault / TOMBSTONES).read_bytes() == stones
     assert [row["memory"] for row in actions(memory, "drop")] == [case["id"]]
     assert actions(memory, "forget") == []

@@ -48,7 +48,7 @@ def scores(index, clock):
     """Keys and scores of every unit, straight from the index."""
     where = SearchFilter(("fact", "turn", "note"), ("active",), "", None)
     found = (
-        index.search(ranking.ask(question, clock()), where, 50)
+        index.lexical.search(ranking.ask(question, clock()), where, 50)
         for question in QUESTIONS
     )
     return [[(one.key, round(one.score, 9)) for one in each.hits] for each in found]
@@ -75,9 +75,9 @@ def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
     kept = told.call("remember", {"text": "A statement that goes."})
     told.call("forget", {"id": kept["id"]})
     expected = scores(told.index, clock)
-    crashed = Index(settings)
+    crashed = Index(settings, told.vault)
     waiting = told.index.unit(
-        next(key for each in expected for key, _ in each if key in told.index._pending)
+        next(key for each in expected for key, _ in each if key in told.index._waiting)
     )
     crashed.add_turns([waiting])
     assert scores(crashed, clock) == expected
@@ -148,17 +148,15 @@ def test_a_twin_is_active_and_may_be_recalled(told, clock):
     from engram.core.text import content_hash
 
     digest = content_hash(WORDS[0])
-    twin = told.index.active_twin(digest, None, clock())
-    assert told.index.fact(twin).text == WORDS[0]
+    twin = told.index.catalog.duplicate(digest, None, clock())
+    assert twin.text == WORDS[0]
     kept = told.call("remember", {"text": "Gone tomorrow.", "expires": "2026-11-21"})
-    assert (
-        told.index.active_twin(content_hash("Gone tomorrow."), None, clock())
-        == kept["id"]
-    )
+    expiring = content_hash("Gone tomorrow.")
+    assert told.index.catalog.duplicate(expiring, None, clock()).id == kept["id"]
     clock.advance(days=2)
-    assert told.index.active_twin(content_hash("Gone tomorrow."), None, clock()) is None
-    told.call("forget", {"id": twin})
-    assert told.index.active_twin(digest, None, clock()) is None
+    assert told.index.catalog.duplicate(expiring, None, clock()) is None
+    told.call("forget", {"id": twin.id})
+    assert told.index.catalog.duplicate(digest, None, clock()) is None
 
 
 # row: X5
@@ -184,15 +182,15 @@ def test_a_pinned_fact_outlives_its_expiry_in_every_question(told, clock):
 def test_a_unit_that_changed_is_read_from_its_file(told, settings):
     """Unchanged: itself; edited: as it says now; gone: nothing (row X19)."""
     kept = told.call("remember", {"text": "Anna rows a boat."})
-    fact = told.index.fact(kept["id"])
+    fact = told.index.catalog.fact(kept["id"])
     note = settings.vault / kept["path"]
-    place = told.index.places([fact.id])[fact.id]
+    place = told.index.catalog.places([fact.id])[fact.id]
     assert told.index.current(fact, place, {}) is fact
     note.write_text(note.read_text().replace("boat", "canoe"))
     assert told.index.current(fact, place, {}).text == "Anna rows a canoe."
     note.unlink()
     assert told.index.current(fact, place, {}) is None
-    waiting = told.index.unit(next(iter(told.index._pending)))
+    waiting = told.index.unit(next(iter(told.index._waiting)))
     assert told.index.current(waiting, ("", ""), {}) is waiting
     assert told.index.current(replace(waiting, block="t99"), ("", ""), {}) is None
 

@@ -563,10 +563,10 @@ def damage(memory):
     """Overwrite the catalogue under the open database, its head excepted; what it has
     in memory goes too.
     """
-    rows = memory.index.catalog.rows
-    rows.ask("PRAGMA wal_checkpoint(TRUNCATE)")
-    rows.ask("PRAGMA cache_size = 0")
-    rows.ask("PRAGMA shrink_memory")
+    rows = memory.index.catalog.database
+    rows.query("PRAGMA wal_checkpoint(TRUNCATE)")
+    rows.query("PRAGMA cache_size = 0")
+    rows.query("PRAGMA shrink_memory")
     with rows.path.open("r+b") as file:
         file.seek(4096)
         file.write(os.urandom(rows.path.stat().st_size - 4096))
@@ -583,12 +583,12 @@ def test_a_turn_is_not_stored_twice_when_the_catalogue_is_found_damaged_meanwhil
     waiting.queue.hurry()
     work(waiting)
     damage(waiting)
-    known = waiting.index.known
+    known = waiting.index.scanner.generation
     assert known
     for _ in range(2):
         with pytest.raises(UnavailableError):
             observe(waiting, turn(1))
-        assert not waiting.index.known
+        assert not waiting.index.scanner.generation
         assert not waiting.ready
     waiting.rescan([])
     assert observe(waiting, turn(1), turn(2))["duplicates"] == 1
@@ -606,7 +606,7 @@ def test_a_scan_that_finds_the_catalogue_damaged_reads_everything(waiting, paths
     waiting.rescan([])
     damage(waiting)
     waiting.rescan(paths)
-    assert waiting.index.known
+    assert waiting.index.scanner.generation
     assert observe(waiting, turn(1))["duplicates"] == 1
 
 

@@ -151,7 +151,7 @@ def test_a_pair_that_the_model_told_apart_is_not_asked_about_again(asking, fake,
     memory = asking()
     tell(memory, BERLIN)
     for fact_id in understood(memory, fake, MUNICH, verdict("independent", 0)).created:
-        (memory.settings.vault / memory.index.find(fact_id).path).unlink()
+        (memory.settings.vault / memory.index.catalog.find_fact(fact_id).path).unlink()
     if again == "after a restart":
         memory = asking()
     memory.rescan(None, accept_deletions=True)
@@ -244,7 +244,7 @@ def test_numbers_that_are_not_calibrated_merge_nothing(asking, fake):
     embedded(memory)
     understood(memory, fake, OCEAN)
     assert (texts(memory), questions(fake)) == (sorted((BEACH, OCEAN)), [])
-    assert not memory.index.meaning.vector(OCEAN)
+    assert not memory.index.semantic.vector(OCEAN)
 
 
 # row: A6
@@ -384,7 +384,7 @@ def test_nothing_is_tied_to_what_is_over(held):
     assert frozenset((new, gone)) not in ends
     assert (
         held.reconciler.ladder.ties(
-            held.index.fact(gone),
+            held.index.catalog.fact(gone),
             WritePlan(held.settings, held.clock(), held.note_writer),
         )
         == ()

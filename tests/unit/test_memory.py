@@ -266,7 +266,7 @@ def test_the_hash_list_holds_the_active_facts_and_is_seeded_from_the_vault(
     assert (
         sorted(listed.read_text().splitlines()[1:])
         == before
-        == sorted(later.index.active_hashes())
+        == sorted(later.index.catalog.active_hashes().values())
     )
 
 
@@ -373,14 +373,17 @@ def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
         "confirmed",
         "the same statement is already known",
     )
-    stays, joined = memory.index.find(new["id"]), memory.index.find(old["id"])
+    stays, joined = (
+        memory.index.catalog.find_fact(new["id"]),
+        memory.index.catalog.find_fact(old["id"]),
+    )
     assert (stays.status, joined.status, joined.superseded_by) == (
         "active",
         "superseded",
         (stays.id,),
     )
     assert (stays.also, stays.supersedes) == ((joined.source,), (joined.id,))
-    assert memory.index.tombstones == set()
+    assert memory.index.tombstones.keys == set()
     assert [
         turn["text"] for turn in memory.call("why", {"id": new["id"]})["turns"]
     ] == [
@@ -467,7 +470,7 @@ def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     """
     observe(memory, turn(1, "I work as a marine biologist."))
     notes(memory)[0].unlink()
-    memory.index.catalog.clock = lambda: clock().timestamp()
+    memory.index.scanner.clock = lambda: clock().timestamp()
     memory.rescan(None)
     clock.advance(seconds=10)
     memory.rescan(None)
@@ -763,7 +766,7 @@ def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(
     memory = opened(policy=replace(settings.policy, serve=serve))
     observe(memory, turn(1, "My name is Mira."))
     held_back(memory)
-    scan, seen = memory.index.catalog.scan, []
+    scan, seen = memory.index.scanner.scan, []
 
     def watched(*args, **more):
         if not memory.index.catalog.complete:
@@ -772,7 +775,7 @@ def test_while_the_vault_is_read_again_answers_are_incomplete_and_turns_wait(
                 observe(memory, turn(1, "My name is Mira."))
         return scan(*args, **more)
 
-    monkeypatch.setattr(memory.index.catalog, "scan", watched)
+    monkeypatch.setattr(memory.index.scanner, "scan", watched)
     memory.call("reindex", {})
     assert seen == [False]
     assert recalled(memory, "Mira")["complete"]

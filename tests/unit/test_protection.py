@@ -208,7 +208,7 @@ def test_a_moment_that_nobody_asks_for_fades_into_the_archive_as_forecast(life):
     assert len(active(memory)) == 1
     nights(memory, clock, 1)
     assert active(memory) == []
-    assert memory.index.find(ending["id"]).status == "archived"
+    assert memory.index.catalog.find_fact(ending["id"]).status == "archived"
 
 
 # row: B6
@@ -566,7 +566,7 @@ def test_a_promise_goes_to_the_trash_ninety_days_after_it_was_settled(life):
     nights(memory, clock, 200, step=50)
     memory.call("settle", {"id": kept["id"]})
     nights(memory, clock, 89, step=89)
-    assert memory.index.find(kept["id"]).status == "active"
+    assert memory.index.catalog.find_fact(kept["id"]).status == "active"
     nights(memory, clock, 2)
     (path,) = (memory.settings.vault / ".trash").glob("*/*.md")
     nights(memory, clock, 400, step=100)

@@ -73,7 +73,7 @@ def parts(memory, query, key, **wishes):
 
 def tied(memory, *seeds, persona="", **numbers):
     """The ties that follow from the notes, of these memories, as (from, to, type)."""
-    found = memory.index.catalog.ties(seeds, persona, LinkPolicy(**numbers))
+    found = memory.index.catalog.edges(seeds, persona, LinkPolicy(**numbers))
     return {way[:3] for way in found}
 
 
@@ -307,7 +307,7 @@ def test_ties_follow_the_notes(memory, keep):
         keep("Anna bought it.", about="[Anna]"),
         keep("Anna sold it.", about="[Anna]"),
     )
-    path = memory.settings.vault / memory.index.find(second).path
+    path = memory.settings.vault / memory.index.catalog.find_fact(second).path
     text = path.read_text()
     assert tied(memory, first) == {(first, second, "entity")}
     memory.reindex()
@@ -635,7 +635,7 @@ def test_a_fact_belongs_to_the_source_that_stands_behind_it(memory, opened):
 def test_a_turn_that_a_person_removed_is_told_of_once(memory):
     """It is left out, and the answer counts it as one."""
     (key,) = told(memory, "The heron nests by the mill.")
-    memory.index.tombstones.add(key)
+    memory.index.tombstones.add([{"turn": key}])
     answer = memory.call(
         "recall", {"query": "Where does the heron nest?", "kinds": ["turn"]}
     )

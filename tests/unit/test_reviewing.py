@@ -163,16 +163,19 @@ def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(
     if answer == "keep":
         queue.answer(new.id, answer, clock())
     else:
-        asked(memory, [old, memory.index.find(new.id)])
+        asked(memory, [old, memory.index.catalog.find_fact(new.id)])
         queue.answer(reviews.case_id(new.id, old.id), answer, clock())
-    waited, stays = memory.index.find(new.id), memory.index.find(again)
+    waited, stays = (
+        memory.index.catalog.find_fact(new.id),
+        memory.index.catalog.find_fact(again),
+    )
     assert (waited.status, waited.superseded_by) == ("superseded", (again,))
     assert (stays.status, stays.verification, stays.also) == (
         "active",
         "user_confirmed",
         (new.source,),
     )
-    assert memory.index.find(old.id).superseded_by == (
+    assert memory.index.catalog.find_fact(old.id).superseded_by == (
         (again,) if answer == "newer" else ()
     )
     assert queue.open_cases() == []
@@ -184,10 +187,10 @@ def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, cloc
     memory.vault.add_tombstones(
         [{"hash": content_hash("Anna moved to Porto."), "turn": "", "memory": "m1"}]
     )
-    memory.index.tombstones = memory.vault.tombstones()
+    memory.index.tombstones.reload()
     doubtful(memory)
     queue.answer("01KBH2", "keep", clock())
-    assert memory.index.tombstones == memory.vault.tombstones() == set()
+    assert memory.index.tombstones.keys == memory.vault.tombstones() == set()
 
 
 # row: X8
@@ -382,7 +385,7 @@ def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(
     there = memory.settings.vault / "facts" / "2026-11-20" / path.name
     there.parent.mkdir(parents=True, exist_ok=True)
     path.rename(there)
-    memory.index.refresh(None)
+    memory.index.scan(None)
     assert [case.path for case in queue.ticked()] == [f"facts/2026-11-20/{path.name}"]
     assert queue.obey([there], clock()) == {}
     assert fact_of(memory, "Anna moved to Porto.").status == "active"
@@ -484,7 +487,7 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
         old.tags,
         True,
     )
-    assert {content_hash(old.text), old.source} <= memory.index.tombstones
+    assert {content_hash(old.text), old.source} <= memory.index.tombstones.keys
     again = queue.correct(old, "Mira settled in  PORTO", clock())
     assert again["id"] == new.id
     assert len(every(memory)) == 2
@@ -503,7 +506,9 @@ def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(
     first = fact_of(memory, "Mira drinks tea.")
     second = queue.correct(first, "Mira drinks coffee.", clock())
     clock.advance(days=1)
-    third = queue.correct(memory.index.find(second["id"]), "Mira drinks tea.", clock())
+    third = queue.correct(
+        memory.index.catalog.find_fact(second["id"]), "Mira drinks tea.", clock()
+    )
     active = [fact for fact in every(memory) if fact.status == "active"]
     assert [fact.id for fact in active] == [third["id"]]
     assert content_hash("Mira drinks tea.") not in memory.vault.tombstones()
@@ -518,9 +523,9 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
     )
     fact = fact_of(memory, "Anna is moody.")
     memory.note_writer.write([Edit(fact.path, fact.sha, {"confidence": 0.3}, "x")], [])
-    queue.dispute(memory.index.find(fact.id), clock())
+    queue.dispute(memory.index.catalog.find_fact(fact.id), clock())
     assert fact_of(memory, fact.text).verification == "disputed"
-    queue.confirm(memory.index.find(fact.id), clock())
+    queue.confirm(memory.index.catalog.find_fact(fact.id), clock())
     assert (
         fact_of(memory, fact.text).verification,
         fact_of(memory, fact.text).expires,
@@ -532,7 +537,9 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
     ]
     doubtful(memory)
     with pytest.raises(ConflictError, match="review"):
-        queue.confirm(memory.index.find("01KBH2Q0M6T4W2Y0B7C5D9E1FX"), clock())
+        queue.confirm(
+            memory.index.catalog.find_fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX"), clock()
+        )
 
 
 # row: X8

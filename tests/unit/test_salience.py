@@ -195,7 +195,7 @@ def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
     used = ImportanceInputs(
         0.4, 1.0, "episodic", recalls=1, span_days=60.0, ages=(60.0, 0.0)
     )
-    layer = lifecycle.layer_of(memory.index.find(kept))
+    layer = lifecycle.layer_of(memory.index.catalog.find_fact(kept))
     assert shown() == (
         base,
         pytest.approx(composite(replace(used, layer=layer), POLICY), abs=1e-3),

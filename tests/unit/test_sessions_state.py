@@ -374,7 +374,7 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
             "remember",
             {"text": f"I will paint the {name} fence.", "category": "commitment"},
         )
-        path = vault / memory.index.find(said["id"]).path
+        path = vault / memory.index.catalog.find_fact(said["id"]).path
         if day:
             path.write_bytes(
                 frontmatter.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"})

@@ -110,11 +110,11 @@ class Stepped(SteppedDaemon):
         return min(tick, max(due, self.now + timedelta(seconds=1))) if due else tick
 
     def files_changed(self):
-        missing = self.memory.index.catalog._missing
+        missing = self.memory.index.scanner._missing
         self.daemon.background.changed(None)
         self.rest()
         self.now += timedelta(seconds=2)
-        wait_for(lambda: not self.memory.index.catalog._missing or missing is None)
+        wait_for(lambda: not self.memory.index.scanner._missing or missing is None)
         self.rest()
         self.advance(self.now + timedelta(seconds=58))
 

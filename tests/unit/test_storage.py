@@ -46,7 +46,8 @@ def embedded(keeping):
 
 
 def stored(keeping):
-    return keeping.memory.index.stored()
+    index = keeping.memory.index
+    return index.semantic.stored(index.lexical)
 
 
 def bits(keeping):
@@ -69,9 +70,9 @@ def files(keeping):
 
 def found(keeping, text, k=10):
     """Which facts are near to a text by meaning, and how near."""
-    return keeping.memory.index.similar(
-        array("f", vector(text, DIMENSION)).tobytes(), FACTS, k
-    )
+    index = keeping.memory.index
+    asked = array("f", vector(text, DIMENSION)).tobytes()
+    return index.semantic.similar(index.lexical, asked, FACTS, k)
 
 
 # row: D12
@@ -255,8 +256,7 @@ def test_without_vectors_there_is_nothing_to_keep(memory):
     keeping = Keeping(memory)
     keeping.fact("Anna saw a red car.", days=400, **DULL)
     assert told(keeping.run()) == {}
-    assert keeping.memory.index.stored() == {}
-    keeping.memory.index.store({"F": Stored(2)})
+    assert keeping.memory.index.semantic is None
 
 
 # row: C29

@@ -156,7 +156,7 @@ def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
     say(memory, "I called the agency, the flat is ours.")
     over(memory)
     assert stages(memory) == {agency: "fulfilled", cake: "open"}
-    fact = memory.index.find(agency)
+    fact = memory.index.catalog.find_fact(agency)
     assert fact.end_reason == "kept, as said in 2026-11-20-porto#^t1"
     assert fact.done == datetime(2026, 11, 20, 20, 1, tzinfo=UTC)
     memory.clock.advance(days=91)
@@ -209,7 +209,10 @@ def test_what_recurs_within_a_day_becomes_a_habit(memory, clock):
     say(memory, "I call the agency about the flat every week now.", session="later")
     over(memory)
     assert stages(memory) == {plants: "habit", agency: "open"}
-    assert (memory.index.find(plants).category, memory.index.find(plants).tags) == (
+    assert (
+        memory.index.catalog.find_fact(plants).category,
+        memory.index.catalog.find_fact(plants).tags,
+    ) == (
         "fact",
         ("habit",),
     )
@@ -218,14 +221,14 @@ def test_what_recurs_within_a_day_becomes_a_habit(memory, clock):
 # row: E16
 def test_a_promise_whose_time_is_over_is_given_up(memory, clock):
     name = promise(memory, "I will call the agency about the flat.")
-    path = memory.settings.vault / memory.index.find(name).path
+    path = memory.settings.vault / memory.index.catalog.find_fact(name).path
     path.write_bytes(
         frontmatter.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"})
     )
-    memory.index.wrote({memory.index.find(name).path: path.read_bytes()})
+    memory.index.wrote({memory.index.catalog.find_fact(name).path: path.read_bytes()})
     clock.advance(days=1)
     run(memory)
-    assert memory.index.find(name).tags == ("expired",)
+    assert memory.index.catalog.find_fact(name).tags == ("expired",)
 
 
 # row: E16
@@ -249,7 +252,7 @@ def test_promises_are_listed_and_settled_by_hand(memory):
     assert memory.call("settle", {"id": name})["stage"] == "fulfilled"
     assert memory.call("todos", {})["todos"] == []
     memory.call("settle", {"id": name, "stage": "open"})
-    fact = memory.index.find(name)
+    fact = memory.index.catalog.find_fact(name)
     assert (fact.tags, fact.done, fact.end_reason) == ((), None, "")
     say(memory, "I called the agency about the flat.")
     over(memory)
@@ -330,7 +333,8 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
     clock.advance(hours=1)
     memory.call("flush", {})
     names = [
-        PurePosixPath(memory.index.find(name).path).stem for name in stages(memory)
+        PurePosixPath(memory.index.catalog.find_fact(name).path).stem
+        for name in stages(memory)
     ]
     for name in stages(memory):
         memory.call("settle", {"id": name})

@@ -322,7 +322,7 @@ def test_an_undo_tells_what_failed_also_where_the_catalogue_cannot_be_written(
     )
     report, before = keeping.run(only="archive"), len(log_rows(keeping))
     path = keeping.seen(first).path
-    database = keeping.memory.index.catalog.rows._db
+    database = keeping.memory.index.catalog.database._db
 
     class Failing(syscalls.Syscalls):
         moved = False

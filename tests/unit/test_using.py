@@ -128,7 +128,7 @@ def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(
     memory.call("observe", {"turns": [{"session": "s", "role": "user", "text": said}]})
     facts = [
         row[0]
-        for row in memory.index.catalog.rows.ask(
+        for row in memory.index.catalog.database.query(
             "SELECT key FROM unit WHERE kind = 'fact'"
         )
     ]

@@ -1,13 +1,13 @@
-"""The catalogue's rows in SQLite: the schema, the records as text, and a file that may
-be damaged or deleted.
+"""The SQLite database of the catalogue: its schema, its records and its connection.
 
-Derived and disposable: a database that is damaged, or that was written under another
-stamp, is replaced by an empty one.
+The database is derived: one that is damaged, or that was written under another stamp,
+is replaced by an empty one.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import threading
@@ -19,20 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.sessions import SessionProgress
+from engram.core.text import HASH_VERSION
 from engram.errors import EngramError, StorageError
-from engram.vault import disk
+from engram.vault import disk, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
     from pathlib import Path
+
+    from engram.core.policy import FilePolicy
 
 
 @dataclass(frozen=True, slots=True)
 class OwnNote:
-    """A note of the user's own, or an episode, which may be a persona's: its title is
-    the file's stem.
+    """A note of the user, or an episode, which may belong to a persona.
 
-    `changed` is when it was last written.
+    The title is the stem of the file; `changed` is when it was last written.
     """
 
     path: str
@@ -45,10 +48,10 @@ class OwnNote:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file of a conversation: how many turns it holds, and users' turns, and the
-    number of its last block.
+    """A file of a conversation.
 
-    (`t12` → 12.) `rolled`, `episodes` and `summarised` as in its front matter.
+    `turns` and `users` count all turns and those of users; `last_block` is the number
+    of its last block (12 for `t12`). The last three fields are as in its front matter.
     """
 
     path: str
@@ -65,7 +68,7 @@ class SessionFile:
 
     @property
     def stand(self) -> SessionProgress:
-        """How far it is told in short."""
+        """How much of it is summarised."""
         return SessionProgress(
             self.turns,
             self.users,
@@ -78,17 +81,22 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
+VERSION = 8
+"""Version of the schema, and of what is read from files into it."""
+
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE file (
-    path TEXT PRIMARY KEY, inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    sha TEXT NOT NULL, kind TEXT NOT NULL, claim TEXT NOT NULL, holds INTEGER NOT NULL
+    path TEXT PRIMARY KEY, inode INTEGER NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, sha TEXT NOT NULL, kind TEXT NOT NULL,
+    claim TEXT NOT NULL, holds INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX file_claim ON file (claim);
 CREATE INDEX file_sha ON file (sha);
 CREATE TABLE unit (
-    seq INTEGER NOT NULL, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
-    status TEXT NOT NULL, hash TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL
+    seq INTEGER NOT NULL, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
+    name TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, hash TEXT NOT NULL,
+    session TEXT NOT NULL, turn TEXT NOT NULL, record TEXT NOT NULL
 );
 CREATE INDEX unit_seq ON unit (seq);
 CREATE INDEX unit_path ON unit (path);
@@ -97,44 +105,43 @@ CREATE INDEX unit_hash ON unit (hash, key) WHERE hash <> '';
 CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';
 CREATE TABLE strand (
-    name TEXT NOT NULL, at REAL NOT NULL, key TEXT NOT NULL, persona TEXT NOT NULL, cause INTEGER NOT NULL,
-    PRIMARY KEY (name, at, key)
+    name TEXT NOT NULL, at REAL NOT NULL, key TEXT NOT NULL, persona TEXT NOT NULL,
+    cause INTEGER NOT NULL, PRIMARY KEY (name, at, key)
 ) WITHOUT ROWID;
 CREATE INDEX strand_key ON strand (key);
-CREATE TABLE gone (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE removed (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE user_change (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, before TEXT NOT NULL,
+    after TEXT NOT NULL
+);
 CREATE TABLE session (
-    path TEXT PRIMARY KEY, session TEXT NOT NULL, persona TEXT, started TEXT NOT NULL, ended TEXT NOT NULL,
-    turns INTEGER NOT NULL, last_block INTEGER NOT NULL, users INTEGER NOT NULL,
-    rolled INTEGER NOT NULL, episodes INTEGER NOT NULL, summarised INTEGER NOT NULL
+    path TEXT PRIMARY KEY, session TEXT NOT NULL, persona TEXT, started TEXT NOT NULL,
+    ended TEXT NOT NULL, turns INTEGER NOT NULL, last_block INTEGER NOT NULL,
+    users INTEGER NOT NULL, rolled INTEGER NOT NULL, episodes INTEGER NOT NULL,
+    summarised INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX session_name ON session (session);
-CREATE TABLE problem (path TEXT NOT NULL, line INTEGER, code TEXT NOT NULL, message TEXT NOT NULL);
+CREATE TABLE problem (
+    path TEXT NOT NULL, line INTEGER, code TEXT NOT NULL, message TEXT NOT NULL
+);
 CREATE INDEX problem_path ON problem (path);
 """
 
 _FACT = tuple(field.name for field in fields(Fact))
-_FACT_TIMES = tuple(
-    map(
-        _FACT.index,
-        ("created", "expires", "valid_from", "valid_until", "done", "event_end"),
-    )
-)
-_FACT_LISTS = tuple(
-    map(
-        _FACT.index,
-        ("about", "tags", "also", "supersedes", "superseded_by", "derived_from"),
-    )
-)
+_TIMES = ("created", "expires", "valid_from", "valid_until", "done", "event_end")
+_LISTS = ("about", "tags", "also", "supersedes", "superseded_by", "derived_from")
+_FACT_TIMES = tuple(map(_FACT.index, _TIMES))
+_FACT_LISTS = tuple(map(_FACT.index, _LISTS))
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
 ROLE, ORIGIN, SPEAKER = (
     f"json_extract(record, '$[{2 + _TURN.index(name)}]')"
     for name in ("role", "origin", "speaker")
 )
-"""What a turn was said as, how it came in and by whom, in SQL."""
+"""SQL expressions for three fields of a turn in its record."""
 _fact_values, _turn_values = attrgetter(*_FACT), attrgetter(*_TURN)
 SHAPE = ",".join(_FACT + _TURN)
-"""Part of the stamp: records of another shape are not read."""
+"""The fields of a record, as a part of the stamp: other records are not read."""
 
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _read = json.JSONDecoder().raw_decode
@@ -144,14 +151,14 @@ _json = json.JSONEncoder(
 
 
 def key_of(unit: Unit) -> str:
-    """The key of a unit: a fact's id, `<note>#^<block>` for a turn, the path of a note."""
+    """Return a fact's id, `<note>#^<block>` of a turn, or the path of a note."""
     if isinstance(unit, Fact):
         return unit.id
     return unit.key if isinstance(unit, FiledTurn) else unit.path
 
 
 def pack(unit: Unit) -> str:
-    """A unit as text."""
+    """Return a unit as text."""
     if isinstance(unit, Fact):
         return _json(_fact_values(unit))
     if isinstance(unit, FiledTurn):
@@ -162,7 +169,7 @@ def pack(unit: Unit) -> str:
 
 
 def unpack(kind: str, record: str) -> Unit:
-    """The unit that `pack` wrote."""
+    """Return the unit that `pack` wrote."""
     values: list[Any] = _read(record)[0]
     if kind == "fact":
         for place in _FACT_TIMES:
@@ -173,22 +180,40 @@ def unpack(kind: str, record: str) -> Unit:
         return Fact(*values)
     if kind == "turn":
         note, block, *turn = values
-        turn[_TURN_TIME] = time(turn[_TURN_TIME])
+        turn[_TURN_TIME] = _time(turn[_TURN_TIME])
         return FiledTurn(Turn(*turn), note, block)
-    values[3] = time(values[3])
+    values[3] = _time(values[3])
     return OwnNote(*values)
 
 
-def time(text: str | None) -> datetime | None:
-    """The instant that `text` writes, or None."""
+def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
+
+
+def open_database(
+    root: Path, cache: Path, zone: tzinfo, policy: FilePolicy
+) -> CatalogDatabase:
+    """Open the database of the vault `root` in the folder `cache`.
+
+    A vault that was replaced, as by a backup, gets an empty one: else files that are
+    missing in it would pass for deleted.
+    """
+    limits = (
+        policy.front_matter_bytes,
+        policy.nesting,
+        policy.nodes,
+        policy.note_bytes,
+    )
+    identity = location.identity(os.path.realpath(root))
+    stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {identity}"
+    return CatalogDatabase(cache / "catalogue.db", stamp)
 
 
 class CatalogDatabase:
     """One connection, shared by all threads under one lock.
 
-    `generation` changes whenever it starts empty, `changes` whenever what was asked may
-    be answered otherwise.
+    `generation` names the database: an empty one has another. `changes` is a number
+    that differs after each transaction, for caches. `stamp` says how rows are written.
     """
 
     def __init__(self, path: Path, stamp: str) -> None:
@@ -201,13 +226,12 @@ class CatalogDatabase:
         try:
             self._open()
         except BaseException:
-            # else the database stays open, and mapped, until the garbage collector
-            # finds it
+            # else it stays open and mapped until the garbage collector finds it
             self.close()
             raise
 
     def _open(self) -> None:
-        """Connect to the database, and begin anew where it is none of ours."""
+        """Connect to the database; replace one that is not usable."""
         try:
             self._connect()
             usable = self._usable()
@@ -218,15 +242,15 @@ class CatalogDatabase:
         if not usable:
             self.start_over()
 
-    def ask(
-        self, question: str, values: Sequence[object] = ()
-    ) -> list[tuple[Any, ...]]:
-        """The answer's rows; none from a catalogue found damaged, which is replaced by
-        an empty one.
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query.
+
+        A damaged database is replaced by an empty one, without rows. Raises
+        StorageError.
         """
         with self.lock:
             try:
-                return self._db.execute(question, values).fetchall()
+                return self._db.execute(sql, values).fetchall()
             except sqlite3.DatabaseError as fault:
                 if not _damaged(fault):
                     raise _storage(fault, self.path) from fault
@@ -234,9 +258,11 @@ class CatalogDatabase:
                 return []
 
     @contextmanager
-    def change(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; StorageError when the disk refuses, and on damage, after
-        which all is empty.
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a transaction, which ends with the block.
+
+        Raises StorageError when the disk refuses, and for a damaged database, which is
+        replaced by an empty one.
         """
         with self.lock:
             self.changes += 1
@@ -254,17 +280,17 @@ class CatalogDatabase:
                     self._db.execute("ROLLBACK")
 
     def setting(self, name: str) -> str:
-        """A value kept beside the rows, or ''."""
-        found = self.ask("SELECT value FROM meta WHERE name = ?", (name,))
+        """Return a value of the table `meta`, or ''."""
+        found = self.query("SELECT value FROM meta WHERE name = ?", (name,))
         return str(found[0][0]) if found else ""
 
-    def set(self, name: str, value: str) -> None:
-        """Keep a value beside the rows."""
-        with self.change() as db:
+    def set_setting(self, name: str, value: str) -> None:
+        """Store a value in the table `meta`."""
+        with self.transaction() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def start_over(self) -> None:
-        """Throw the database away and begin with an empty one of another generation."""
+        """Replace the database by an empty one of another generation."""
         with self.lock:
             self.changes += 1
             self.close()
@@ -274,7 +300,7 @@ class CatalogDatabase:
                     disk.remove(self.path.with_name(self.path.name + ending), unsynced)
             except EngramError:
                 with suppress(sqlite3.DatabaseError):
-                    self._connect()  # what still stands there serves on
+                    self._connect()  # to what could not be removed
                     if not self._usable():
                         self._begin()
                 raise
@@ -285,14 +311,14 @@ class CatalogDatabase:
                 raise _storage(fault, self.path) from fault
 
     def _begin(self) -> None:
-        """Make the tables of a database that has none."""
+        """Create the tables of an empty database."""
         self._db.executescript(SCHEMA)
         self.generation = secrets.token_hex(8)
         rows = (("stamp", self.stamp), ("generation", self.generation))
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
     def close(self) -> None:
-        """Close the connection; a damaged file is no reason to complain."""
+        """Close the connection, also that to a damaged file."""
         with self.lock, suppress(sqlite3.DatabaseError, AttributeError):
             self._db.close()
 
@@ -309,7 +335,7 @@ class CatalogDatabase:
             self._db.execute(f"PRAGMA {pragma}")
 
     def _usable(self) -> bool:
-        """Whether we wrote it under this stamp; another database has other tables."""
+        """Return whether the database was written under this stamp."""
         tables = self._db.execute(
             "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"
         ).fetchone()

@@ -1,0 +1,35 @@
+"""The tombstones of a vault: what the user had forgotten (rows A26, X8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.core.forgetting import Forgotten, stones
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.vault.store import Vault
+
+
+class Tombstones:
+    """The tombstones in effect, as of the last `add` or `reload`.
+
+    `keys` are content hashes of statements and keys of turns; `forgotten` hides the
+    sentences that say what was forgotten. Only the writer's thread adds and reloads.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.reload()
+
+    def add(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append rows durably; a row with `restored` or `lifted` takes one back."""
+        if rows:
+            self._vault.add_tombstones(rows)
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the file again, which git and sync tools may have changed."""
+        self.keys = self._vault.tombstones()
+        self.forgotten = Forgotten(stones(self._vault.tombstone_rows()))

@@ -1,0 +1,577 @@
+"""Store what files say in the catalogue, and note what that changed.
+
+Two files may claim the same fact id, conversation or path; one of them holds the claim
+and is indexed. Each function runs in a transaction that the caller opened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+from engram.core.graph import strands
+from engram.core.records import Fact, FiledTurn, Problem
+from engram.core.text import content_hash
+from engram.index.database import key_of, pack, unpack
+from engram.vault.paths import READ_AGAIN
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+
+    from engram.index.database import SessionFile, Unit
+    from engram.index.parse import Entry
+    from engram.vault.paths import Stat
+
+_WRITE_FILE = """
+INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
+    inode = excluded.inode, size = excluded.size, mtime = excluded.mtime,
+    sha = excluded.sha, kind = excluded.kind,
+    claim = excluded.claim, holds = excluded.holds
+"""
+_WRITE_UNIT = """
+INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    seq = excluded.seq, path = excluded.path, name = excluded.name,
+    kind = excluded.kind, status = excluded.status, hash = excluded.hash,
+    session = excluded.session, turn = excluded.turn, record = excluded.record
+"""
+LAST_SEQ = """
+SELECT max(
+    ifnull((SELECT max(seq) FROM unit), 0),
+    ifnull((SELECT max(seq) FROM removed), 0)
+)
+"""
+"""The greatest sequence number given so far."""
+
+_GENERATED_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
+
+
+@dataclass(frozen=True, slots=True)
+class MovedFile:
+    """A user moved a file from `path` to `to`.
+
+    `claim` is what only one file may hold: a fact's id, a conversation, a note's path.
+    """
+
+    claim: str
+    path: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFact:
+    """A user changed the body, the status or another key of a fact.
+
+    The ids differ where the user changed the id.
+    """
+
+    before: Fact
+    after: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A file that must not become a second memory.
+
+    `why` is sync-conflict, merge-markers or duplicate-id; `other` is the path of the
+    file that holds the id, '' where it is not known.
+    """
+
+    path: str
+    why: str
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What a scan took in; paths are relative to the vault.
+
+    `edited` and `deleted` are user changes that are not acknowledged yet: neither our
+    own writes nor those of git, of which only `checked_out` tells. `last_change` is the
+    number of the last of them. `pending` wants another scan after
+    `settle_most_seconds`. `frozen`: so many files vanished at once that none is
+    believed deleted.
+    """
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    moved: tuple[MovedFile, ...] = ()
+    edited: tuple[EditedFact, ...] = ()
+    deleted: tuple[Fact, ...] = ()
+    last_change: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    pending: frozenset[str] = frozenset()
+    frozen: bool = False
+    checked_out: bool = False
+
+
+@dataclass(slots=True)
+class DiffBuilder:
+    """What a scan took in so far.
+
+    `by_user` is False for our own writes and those of git: then no user change is
+    recorded. `reread` holds files that get a claim which another file released.
+    """
+
+    by_user: bool = True
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    moved: list[MovedFile] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    pending: set[str] = field(default_factory=set)
+    reread: list[str] = field(default_factory=list)
+    frozen: bool = False
+    checked_out: bool = False
+
+    def diff(
+        self, edited: Sequence[EditedFact], deleted: Sequence[Fact], last_change: int
+    ) -> Diff:
+        """Return the finished value, with the user changes that the catalogue holds."""
+        return Diff(
+            added=tuple(self.added),
+            changed=tuple(self.changed),
+            removed=tuple(self.removed),
+            moved=tuple(self.moved),
+            edited=tuple(edited),
+            deleted=tuple(deleted),
+            last_change=last_change,
+            conflicts=tuple(self.conflicts),
+            problems=tuple(self.problems),
+            pending=frozenset(self.pending),
+            frozen=self.frozen,
+            checked_out=self.checked_out,
+        )
+
+
+def store(
+    db: sqlite3.Connection,
+    entry: Entry,
+    stat: Stat,
+    exists: Callable[[str], bool],
+    diff: DiffBuilder,
+) -> None:
+    """Store one file; `stat` is what the next scan compares with.
+
+    A file without anything to index keeps the units of its last good version. Of two
+    files with one claim, the better one by `_rank` holds it; if the other does not
+    exist any more, the file was moved.
+    """
+    known = db.execute(
+        "SELECT claim, holds FROM file WHERE path = ?", (entry.path,)
+    ).fetchone()
+    claim, held = known or ("", 0)
+    diff.problems += entry.problems
+    if entry.conflict:
+        diff.conflicts.append(Conflict(entry.path, entry.conflict))
+
+    if entry.units is None:
+        # without a hash: the units are not those of these bytes
+        kept = replace(entry, sha="") if held else entry
+        _write_file(db, kept, stat, claim, held)
+        return
+
+    released = claim if claim != entry.claim else ""
+    rival = _rival(db, entry, known, exists)
+    sources = [entry.path]
+    if rival and not exists(rival):
+        _forget_file(db, rival)
+        sources.append(rival)
+        diff.moved.append(MovedFile(entry.claim, rival, entry.path))
+    elif rival and _rank(db, rival) < _rank_of(entry):
+        _store_duplicate(db, entry, stat, rival, diff)
+        _release(db, released, diff)
+        return
+    elif rival:
+        _take_claim(db, rival, entry.path, diff)
+        sources.append(rival)
+    elif known:
+        diff.changed.append(entry.path)
+    else:
+        diff.added.append(entry.path)
+
+    _write_file(db, entry, stat, entry.claim, 1)
+    _replace_units(db, entry, sources, diff)
+    _release(db, released if held else "", diff)
+
+
+def store_new(
+    db: sqlite3.Connection, entries: Sequence[tuple[Entry, Stat]], diff: DiffBuilder
+) -> list[tuple[Entry, Stat]]:
+    """Store at once all new files that collide with nothing; return the others.
+
+    A cold start consists of these: five statements for a batch instead of ten a file.
+    """
+    keys = [key_of(unit) for entry, _ in entries for unit in entry.units or ()]
+    claims = Counter(entry.claim for entry, _ in entries)
+    paths = [entry.path for entry, _ in entries]
+    hashes = [entry.sha for entry, _ in entries]
+
+    taken = _present(db, "SELECT path FROM file WHERE path", paths)
+    taken |= _present(db, "SELECT claim FROM file WHERE claim", list(claims))
+    taken |= _present(db, "SELECT sha FROM file WHERE sha", hashes)
+    taken |= _present(db, "SELECT key FROM unit WHERE key", keys)
+    taken |= _present(db, "SELECT key FROM removed WHERE key", keys)
+    taken |= {key for key, times in Counter(keys).items() if times > 1}
+
+    colliding: list[tuple[Entry, Stat]] = []
+    new: list[tuple[Entry, Stat]] = []
+    for entry, stat in entries:
+        names = {entry.path, entry.claim, entry.sha, *map(key_of, entry.units or ())}
+        alone = claims[entry.claim] == 1 and taken.isdisjoint(names)
+        is_new = entry.units is not None and alone
+        (new if is_new else colliding).append((entry, stat))
+
+    for entry, _ in new:
+        diff.added.append(entry.path)
+        diff.problems += entry.problems
+    _write_files(db, [(entry, stat, entry.claim, 1) for entry, stat in new])
+    units = [
+        (entry.path, unit, pack(unit)) for entry, _ in new for unit in entry.units or ()
+    ]
+    _write_units(db, units)
+    return colliding
+
+
+def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
+    """Remove a file; the next file that claims what it held is read again.
+
+    Where there is no such file, its facts are deleted, which is a user change.
+    """
+    claims = db.execute(
+        "SELECT claim FROM file WHERE path = ? AND holds", (path,)
+    ).fetchall()
+    units = db.execute(
+        "SELECT key, kind, record FROM unit WHERE path = ?", (path,)
+    ).fetchall()
+    _forget_file(db, path)
+    _remove_units(db, [key for key, *_ in units])
+    diff.removed.append(path)
+    if any(_release(db, claim, diff) for (claim,) in claims):
+        return
+    for key, kind, record in units:
+        if kind == "fact" and diff.by_user:
+            _write_user_change(db, key, record, "")
+
+
+# -- claims ----------------------------------------------------------------------------
+
+
+def _rival(
+    db: sqlite3.Connection,
+    entry: Entry,
+    known: tuple[str, int] | None,
+    exists: Callable[[str], bool],
+) -> str:
+    """Return the path of the other file that holds the claim of `entry`, or ''.
+
+    `known` is the claim that the file had, and whether it held it.
+    """
+    if entry.kind == "fact" and known == (entry.claim, 1):
+        return ""  # it holds the id already
+    found = db.execute(
+        "SELECT path FROM file WHERE claim = ? AND holds AND path <> ?",
+        (entry.claim, entry.path),
+    ).fetchone()
+    if found is None and entry.units:
+        key = key_of(entry.units[0])
+        found = db.execute(
+            "SELECT path FROM unit WHERE key = ? AND path <> ?", (key, entry.path)
+        ).fetchone()
+    if found:
+        return str(found[0])
+    return "" if known else _moved_from(db, entry, exists)
+
+
+def _moved_from(
+    db: sqlite3.Connection, entry: Entry, exists: Callable[[str], bool]
+) -> str:
+    """Return the path of a vanished file that held the same bytes, or ''."""
+    found = db.execute(
+        "SELECT path FROM file WHERE sha = ? AND holds AND path <> ?",
+        (entry.sha, entry.path),
+    )
+    return next((path for (path,) in found.fetchall() if not exists(path)), "")
+
+
+def _rank_of(entry: Entry) -> tuple[object, ...]:
+    """Return the rank of a file among those with the same claim; the least holds it.
+
+    It follows from the files alone, so that a rebuild agrees. A fact: one in `facts/`,
+    under a generated name, the older, the first by path. A conversation: the longer
+    (a copy does not grow), the older, the first by path.
+    """
+    turns = entry.session.turns if entry.session else 0
+    return _rank_key(entry.path, entry.stat.mtime, turns)
+
+
+def _rank(db: sqlite3.Connection, path: str) -> tuple[object, ...]:
+    row = db.execute(
+        "SELECT mtime, "
+        "ifnull((SELECT turns FROM session WHERE session.path = file.path), 0) "
+        "FROM file WHERE path = ?",
+        (path,),
+    ).fetchone()
+    return _rank_key(path, *row)
+
+
+def _rank_key(path: str, mtime: int, turns: int) -> tuple[object, ...]:
+    return (
+        not path.startswith("facts/"),
+        path.startswith("review/"),
+        -turns,
+        _GENERATED_NAME.search(path) is None,
+        mtime,
+        path,
+    )
+
+
+def _store_duplicate(
+    db: sqlite3.Connection, entry: Entry, stat: Stat, rival: str, diff: DiffBuilder
+) -> None:
+    """Store a file whose claim `rival` holds: nothing of it is indexed."""
+    problem = Problem("duplicate-id", f"the id belongs to {rival}", entry.path)
+    duplicate = replace(entry, problems=(*entry.problems, problem))
+    _write_file(db, duplicate, stat, entry.claim, 0)
+    found = db.execute("SELECT key FROM unit WHERE path = ?", (entry.path,))
+    _remove_units(db, [key for (key,) in found.fetchall()])
+    diff.problems.append(problem)
+    diff.conflicts.append(Conflict(entry.path, "duplicate-id", rival))
+
+
+def _take_claim(
+    db: sqlite3.Connection, rival: str, path: str, diff: DiffBuilder
+) -> None:
+    """Take the claim from `rival` for the file at `path`."""
+    problem = Problem("duplicate-id", f"the id belongs to {path}", rival)
+    db.execute("UPDATE file SET holds = 0 WHERE path = ?", (rival,))
+    db.execute("DELETE FROM session WHERE path = ?", (rival,))
+    db.execute(
+        "INSERT INTO problem VALUES (?, ?, ?, ?)",
+        (rival, None, problem.code, problem.message),
+    )
+    diff.problems.append(problem)
+    diff.conflicts.append(Conflict(rival, "duplicate-id", path))
+
+
+def _release(db: sqlite3.Connection, claim: str, diff: DiffBuilder) -> bool:
+    """Have the files that wait for `claim` read again; return whether there are any."""
+    if not claim:
+        return False
+    found = db.execute("SELECT path FROM file WHERE claim = ? AND NOT holds", (claim,))
+    waiting = [path for (path,) in found]
+    db.executemany(
+        "UPDATE file SET sha = '', inode = ? WHERE path = ?",
+        [(READ_AGAIN, path) for path in waiting],
+    )
+    diff.reread += waiting
+    return bool(waiting)
+
+
+# -- rows of files ---------------------------------------------------------------------
+
+
+def _write_file(
+    db: sqlite3.Connection, entry: Entry, stat: Stat, claim: str, holds: int
+) -> None:
+    db.execute("DELETE FROM problem WHERE path = ?", (entry.path,))
+    _write_files(db, [(entry, stat, claim, holds)])
+
+
+def _write_files(
+    db: sqlite3.Connection, files: Sequence[tuple[Entry, Stat, str, int]]
+) -> None:
+    rows = [
+        (entry.path, *stat, entry.sha, entry.kind, claim, holds)
+        for entry, stat, claim, holds in files
+    ]
+    db.executemany(_WRITE_FILE, rows)
+    problems = [
+        (entry.path, problem.line, problem.code, problem.message)
+        for entry, *_ in files
+        for problem in entry.problems
+    ]
+    if problems:
+        db.executemany("INSERT INTO problem VALUES (?, ?, ?, ?)", problems)
+    sessions = [
+        _session_row(entry.session)
+        for entry, _, _, holds in files
+        if holds and entry.session
+    ]
+    if sessions:
+        db.executemany(
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            sessions,
+        )
+
+
+def _session_row(file: SessionFile) -> tuple[object, ...]:
+    return (
+        file.path,
+        file.session,
+        file.persona,
+        file.started.isoformat(),
+        file.ended.isoformat(),
+        file.turns,
+        file.last_block,
+        file.users,
+        file.rolled,
+        file.episodes,
+        file.summarised,
+    )
+
+
+def _forget_file(db: sqlite3.Connection, path: str) -> None:
+    for table in ("file", "session", "problem"):
+        db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608
+
+
+# -- rows of units ---------------------------------------------------------------------
+
+
+def _replace_units(
+    db: sqlite3.Connection, entry: Entry, sources: Sequence[str], diff: DiffBuilder
+) -> None:
+    """Replace the units of the files `sources` by those of `entry`.
+
+    Equal ones keep their sequence number.
+    """
+    before: dict[str, tuple[str, str, str]] = {}
+    for source in sources:
+        found = db.execute(
+            "SELECT key, kind, path, record FROM unit WHERE path = ?", (source,)
+        )
+        before.update({key: (kind, path, record) for key, kind, path, record in found})
+    units = {key_of(unit): unit for unit in entry.units or ()}
+    records = {key: pack(unit) for key, unit in units.items()}
+    facts = {
+        key: cast("Fact", unpack(kind, record))
+        for key, (kind, _, record) in before.items()
+        if kind == "fact"
+    }
+
+    _remove_units(db, [key for key in before if key not in records])
+    changed = [
+        key
+        for key, record in records.items()
+        if before.get(key, ())[1:] != (entry.path, record)
+    ]
+    _write_units(db, [(entry.path, units[key], records[key]) for key in changed], facts)
+    if new := [(key,) for key in changed if key not in before]:
+        db.executemany("DELETE FROM removed WHERE key = ?", new)
+
+    if diff.by_user:
+        moved = len(sources) > 1
+        for key, fact in facts.items():
+            for other, unit in units.items():
+                if _is_edit(fact, unit, moved=moved):
+                    _write_user_change(db, key, before[key][2], records[other])
+
+
+def _write_units(
+    db: sqlite3.Connection,
+    units: Sequence[tuple[str, Unit, str]],
+    before: Mapping[str, Fact] | None = None,
+) -> None:
+    """Write units, each with its path and record.
+
+    `before` are the facts that were there; None where all keys are new.
+    """
+    last = _last_seq(db)
+    rows = [
+        _unit_row(number, unit, path, record)
+        for number, (path, unit, record) in enumerate(units, last + 1)
+    ]
+    db.executemany(_WRITE_UNIT, rows)
+
+    old = {key: _strand_rows(unit) for key, unit in (before or {}).items()}
+    new = {
+        unit.id: _strand_rows(unit) for _, unit, _ in units if isinstance(unit, Fact)
+    }
+    changed = [key for key, strand in new.items() if old.get(key) != strand]
+    if changed and before is not None:
+        db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
+    if changed:
+        db.executemany(
+            "INSERT INTO strand VALUES (?, ?, ?, ?, ?)",
+            [row for key in changed for row in new[key]],
+        )
+
+
+def _strand_rows(unit: Unit) -> list[tuple[object, ...]]:
+    """Return the rows of the strands of a unit; only an active fact has any."""
+    if not isinstance(unit, Fact) or unit.status != "active":
+        return []
+    return [
+        (strand.name, strand.at, unit.id, unit.persona or "", strand.cause)
+        for strand in strands(unit)
+    ]
+
+
+def _unit_row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
+    """Return a row of `unit`; only facts have a file name, for links lead to them."""
+    if isinstance(unit, Fact):
+        name = path.rpartition("/")[2]
+        digest = content_hash(unit.text) if unit.status == "active" else ""
+        return (seq, unit.id, path, name, "fact", unit.status, digest, "", "", record)
+    if isinstance(unit, FiledTurn):
+        session, turn = unit.turn.session, unit.turn.id
+        return (seq, unit.key, path, "", "turn", "", "", session, turn, record)
+    return (seq, unit.path, path, "", "note", "", "", "", "", record)
+
+
+def _remove_units(db: sqlite3.Connection, keys: list[str]) -> None:
+    if not keys:
+        return
+    last = _last_seq(db)
+    for table in ("unit", "strand"):
+        db.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key in keys])  # noqa: S608
+    db.executemany(
+        "INSERT OR REPLACE INTO removed VALUES (?, ?)", list(enumerate(keys, last + 1))
+    )
+
+
+def _present(db: sqlite3.Connection, select: str, values: Sequence[str]) -> set[str]:
+    """Return which of `values` the statement `select` finds."""
+    found = db.execute(
+        f"{select} IN (SELECT value FROM json_each(?))",  # noqa: S608
+        (json.dumps(values),),
+    )
+    return {value for (value,) in found}
+
+
+def _last_seq(db: sqlite3.Connection) -> int:
+    return int(db.execute(LAST_SEQ).fetchone()[0])
+
+
+# -- user changes ----------------------------------------------------------------------
+
+
+def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
+    """Return whether more than the place and the bytes of a fact changed.
+
+    A moved note without an id has another one now, for it is derived from the path.
+    """
+    if not isinstance(after, Fact):
+        return False
+    own_id = after.id if moved else before.id
+    return replace(before, path=after.path, sha=after.sha, id=own_id) != after
+
+
+def _write_user_change(
+    db: sqlite3.Connection, key: str, before: str, after: str
+) -> None:
+    """Record that a user changed or, where `after` is '', deleted a fact.
+
+    The row stays until it is acknowledged, so that a crash loses no user change.
+    """
+    db.execute(
+        "INSERT INTO user_change (key, before, after) VALUES (?, ?, ?)",
+        (key, before, after),
+    )
